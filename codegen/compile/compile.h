@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// GLSL -> SPIR-V, in process: glslang, then the optimiser, then the validator. A failure of any of the three is an
+// error; nothing falls back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/library/outcome.h"
+
+namespace qgen::compile {
+
+enum class Optimization : uint8_t { none, size, performance };
+
+using Spirv = std::vector<uint32_t>;
+
+struct Message {
+  uint32_t line = 0;  // of the text given; 0: of the module as a whole
+  std::string text;   // "'acc' : undeclared identifier"
+};
+
+// Compute shaders for Vulkan 1.3, SPIR-V 1.6. Safe to call from many threads; the first call on a thread pays for
+// glslang's built-ins. Debug names are kept for blocks, their members and specialization constants (reflection reads
+// them) and stripped from the module by strip().
+Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Optimization optimization);
+
+// The module without names and other debug instructions: what is stored.
+Spirv strip(const Spirv& spirv);
+
+// "glslang 15.2.0, SPIRV-Tools v2025.1": part of every cache key.
+std::string versions();
+
+}  // namespace qgen::compile

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The one expression language of specs and templates: small and total.
+//
+//   width % vec == 0 and input_dtype in (f32, f16)
+//   ceil_div(numel, vec * workgroup)
+//   numel * (bytes(input_dtype) + bytes(output_dtype)) / device.bytes_per_us
+//
+// Types are boolean, integer (runtime/library/integer.h: saturating, x / 0 == 0), real, word (a name out of a known
+// set, such as a dtype) and text (templates only). An expression is parsed against a Scope and type-checked there and
+// then; evaluating it cannot fail. It is evaluated, printed back, or printed as C++ that computes the same.
+//
+// Binding, loosest first: `or`, `and`, `not`, comparison (== != < <= > >=, `in (...)`), + -, * / %, unary -, call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "codegen/support/diagnostic.h"
+#include "runtime/library/integer.h"
+
+namespace qgen::expression {
+
+enum class Type : uint8_t { boolean, integer, real, word, text };
+std::string_view name(Type type);
+
+struct Word {
+  std::string text;
+  friend auto operator<=>(const Word&, const Word&) = default;
+};
+
+using Value = std::variant<bool, Integer, Real, Word, std::string>;
+Type type_of(const Value& value);
+std::string to_text(const Value& value);
+
+// A name that expressions may use, and what is known of it before it has a value.
+struct Symbol {
+  std::string name;                // "vec", "device.subgroup_size"
+  Type type = Type::integer;
+  std::vector<std::string> words;  // of a word: every value it may take; comparing it with another word is an error
+  SourceLocation declared;         // for notes
+  // Who gives it a value, for messages: "parameter", "specialization constant", "problem field", "device number".
+  std::string kind;
+};
+
+// A function beside the built-in ceil_div, min, max and bytes. Templates bring functions that return text.
+struct Function {
+  std::string name;
+  std::vector<Type> arguments;
+  size_t optional_arguments = 0;  // how many of the last may be left out
+  Type result = Type::text;
+  std::function<Value(std::span<const Value>)> evaluate;
+};
+
+class Scope {
+ public:
+  void add(Symbol symbol);
+  void add(Function function);
+  const Symbol* find(std::string_view name) const;
+  const Function* find_function(std::string_view name) const;
+  // The place of a symbol in the order of adding; environments are indexed by it.
+  std::optional<size_t> index_of(std::string_view name) const;
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  const std::vector<Function>& functions() const { return functions_; }
+
+ private:
+  std::vector<Symbol> symbols_;
+  std::vector<Function> functions_;
+};
+
+struct Node;
+
+// An immutable, type-checked tree; copies share it.
+class Expression {
+ public:
+  explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
+  const Node& root() const { return *root_; }
+  Type type() const;
+  const SourceLocation& where() const;
+
+ private:
+  std::shared_ptr<const Node> root_;
+};
+
+// Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
+// Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
+// nesting deeper than 64.
+Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
+                         std::optional<Type> wanted = std::nullopt);
+
+// Values by Scope::index_of. Every symbol the expression names must have one.
+Value evaluate(const Expression& expression, std::span<const Value> environment);
+
+// The scope indices of the symbols an expression names, ascending.
+std::vector<size_t> symbols_of(const Expression& expression);
+
+// With the fewest parentheses that keep its meaning.
+std::string to_text(const Expression& expression);
+
+// C++ over qgen::Integer and qgen::Real. `print_symbol` says how a name is read ("p.width"); `print_word` how a word is
+// spelled where it meets a symbol ("DType::f32").
+struct CppPrinter {
+  std::function<std::string(const Symbol&)> print_symbol;
+  std::function<std::string(const Symbol& compared_with, std::string_view word)> print_word;
+};
+std::string to_cpp(const Expression& expression, const Scope& scope, const CppPrinter& printer);
+
+}  // namespace qgen::expression

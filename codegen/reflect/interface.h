@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// SPIR-V -> interface: what a module binds, what it needs of a device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/support/diagnostic.h"
+#include "runtime/library/kernel_info.h"
+
+namespace qgen::reflect {
+
+struct Member {
+  std::string name;
+  uint32_t offset = 0;
+  uint32_t size_bytes = 0;  // the whole member, arrays included
+  uint32_t count = 1;
+  enum class Kind : uint8_t { u32, i32, f32, other } kind = Kind::u32;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+struct Binding {
+  uint32_t set = 0;
+  uint32_t binding = 0;
+  BindingKind kind = BindingKind::storage_buffer;
+  Access access = Access::read;
+  std::string name;             // of the block or image
+  std::vector<Member> members;  // of a buffer block whose members are all of fixed size; a problem buffer's fields
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
+struct SpecializationConstant {
+  std::string name;
+  uint32_t constant_id = 0;
+  uint32_t default_value = 0;
+  friend bool operator==(const SpecializationConstant&, const SpecializationConstant&) = default;
+};
+
+// What a module is with given specialization values.
+struct Resources {
+  std::array<uint32_t, 3> workgroup{1, 1, 1};
+  uint32_t shared_bytes = 0;
+};
+
+struct Interface {
+  std::vector<Binding> bindings;  // by set, then binding
+  std::vector<Member> push_constants;
+  uint32_t push_constants_bytes = 0;
+  std::vector<SpecializationConstant> specialization;  // by constant_id
+  FeatureMask needs = 0;
+  std::vector<CooperativeMatrixShape> cooperative_matrices;  // sorted, unique
+  Resources defaults;
+};
+
+// Errors (without a place: the caller knows which variant): a module without exactly one compute entry point, a
+// capability that qgen has no feature for, a descriptor type it cannot bind.
+Result<Interface> reflect(std::span<const uint32_t> spirv);
+
+// The workgroup size and the bytes of workgroup memory when constant `ids[i]` has `values[i]`, by evaluating the
+// module's OpSpecConstantOp. Errors: an operation in an array length or workgroup size that is not integer arithmetic.
+Result<Resources> resources_with(std::span<const uint32_t> spirv, std::span<const uint32_t> ids,
+                                 std::span<const uint32_t> values);
+
+std::string to_text(const Interface& interface);
+
+// The module's source in another language, by SPIRV-Cross, or why there is none.
+enum class Language : uint8_t { msl, hlsl };
+Outcome<std::string, std::string> translate(std::span<const uint32_t> spirv, Language language);
+
+}  // namespace qgen::reflect

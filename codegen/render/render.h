@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// template + variant -> GLSL, with a map back to the template's lines. templates/README.md is the language.
+//
+// A template is parsed once per spec, against that spec's names, and every error in it is found then; rendering a
+// variant is a walk over blocks already checked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/expand/variant.h"
+#include "codegen/spec/spec.h"
+
+namespace qgen::render {
+
+// Template files by path relative to their root ("lib/affine.glsl"), all read beforehand: rendering touches no disk.
+// Where two roots hold one path, the first root wins.
+struct TemplateFile {
+  std::string path;     // relative to its root, '/'-separated
+  std::string display;  // as diagnostics name it: root joined with path
+  std::string text;
+};
+using TemplateSet = std::map<std::string, TemplateFile, std::less<>>;
+
+struct LineOrigin {
+  uint32_t file;  // index into Rendered::files
+  uint32_t line;
+};
+
+struct Rendered {
+  std::string text;                 // GLSL
+  std::vector<LineOrigin> origins;  // one a line of `text`
+  std::vector<std::string> files;   // display names; the template first, then its includes
+};
+
+// A template checked against one spec. Cheap to copy.
+class Template {
+ public:
+  struct Body;
+  explicit Template(std::shared_ptr<const Body> body) : body_(std::move(body)) {}
+  const Body& body() const { return *body_; }
+  // The display names of the template and everything it includes, for depfiles: sorted.
+  const std::vector<std::string>& files() const;
+
+ private:
+  std::shared_ptr<const Body> body_;
+};
+
+Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates);
+
+// Errors: a $require that fails for this variant, text past 4 MiB.
+Result<Rendered> render(const Template& parsed, const spec::Spec& spec, const expand::Variant& variant);
+
+// The rendered text without comments, blank lines and #line noise: what reaches the compiler's grammar, and so the key
+// of the cache. The same number of tokens in the same order; string literals and preprocessor lines are kept.
+std::string without_comments(std::string_view glsl);
+
+}  // namespace qgen::render

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A spec as a value: one operator (or one kernel family that only recipes use), each field with its place.
+// specs/README.md is the language on one page; this is what parse_spec() makes of it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+#include "codegen/support/diagnostic.h"
+#include "runtime/library/kernel_info.h"
+
+namespace qgen::spec {
+
+template <typename T>
+struct Located {
+  T value{};
+  SourceLocation where;
+};
+
+// An axis: `vec: [1, 4]`. All values are of one type: integer, boolean or word.
+struct Axis {
+  Located<std::string> name;
+  expression::Type type = expression::Type::integer;
+  std::vector<Located<expression::Value>> values;
+};
+
+// What an operand's dtype or storage is: a fixed word, or the value of a parameter (`$input_dtype`).
+struct Choice {
+  std::string word;       // "f32", or the parameter's name
+  bool is_parameter = false;
+  SourceLocation where;
+};
+
+struct Operand {
+  Located<std::string> name;
+  Access access = Access::read;
+  bool is_optional = false;
+  Choice dtype;
+  Choice storage;               // default buffer
+  std::optional<Choice> layout; // default: any layout of the storage
+};
+
+enum class FieldKind : uint8_t { u32, i32, f32 };
+
+// `numel: u32`, `sizes: u32[8]`. Arrays cannot be named in expressions: they are data for the kernel.
+struct ProblemField {
+  Located<std::string> name;
+  FieldKind kind = FieldKind::u32;
+  uint32_t count = 1;  // 1: a scalar
+};
+
+struct Condition {
+  std::string text;  // canonical
+  expression::Expression expression;
+};
+
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+  std::string why;
+};
+
+struct Verify {
+  Located<std::string> reference;
+  Tolerance tolerance;
+};
+
+struct Scratch {
+  Located<std::string> name;
+  DType dtype = DType::f32;
+  expression::Expression elements;
+};
+
+struct Step {
+  Located<std::string> kernel;                               // the operator or kernel family
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;  // its operand <- ours, or scratch
+  std::vector<std::pair<Located<std::string>, std::string>> problem;  // its field <- expression's text over our names;
+                                                                      // a field of the same name is passed on unsaid
+  std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
+};
+
+struct Recipe {
+  Located<std::string> name;
+  std::vector<Condition> applies_when;
+  std::vector<Scratch> scratch;
+  std::vector<Step> steps;
+};
+
+struct Spec {
+  std::string file;
+  Located<std::string> name;       // equals the file's stem
+  bool is_internal = false;        // `kernel: name` rather than `operator: name`
+  std::string summary;
+  std::optional<Located<std::string>> template_path;  // absent: the operator is made of recipes only
+  std::vector<Operand> operands;   // in binding order
+  std::vector<ProblemField> problem;
+  std::vector<Axis> parameters;
+  std::vector<Axis> specialization;
+  std::vector<Condition> require;         // names parameters only
+  std::vector<Condition> applies_when;    // parameters, specialization, problem, device
+  std::vector<Condition> require_device;  // parameters, specialization, device
+  std::array<std::optional<expression::Expression>, 3> grid;
+  std::optional<expression::Expression> cost;
+  std::optional<Verify> verify;
+  std::vector<Recipe> recipes;
+
+  // The scope of every expression above, in this order: parameters, specialization, scalar problem fields, device
+  // numbers (as device.<name>).
+  expression::Scope scope;
+};
+
+}  // namespace qgen::spec

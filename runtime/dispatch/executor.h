@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Runs choices on a device: tensors in device memory, pipelines made on demand, commands recorded, replayed, timed.
+//
+//   Executor executor = *Executor::create(device, library, {});
+//   DeviceTensor x = *executor.upload(host_x, Storage::buffer);
+//   DeviceTensor q = *executor.allocate(DType::i8, shape, Storage::buffer);
+//   Recording recording = *executor.record({{&choice, {&x, &scale, &zero_point, &q}}});
+//   executor.run(recording);                    // again and again
+//   HostTensor result = *executor.download(q);
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/device/device.h"
+#include "runtime/library/kernel_library.h"
+#include "runtime/selector/select.h"
+#include "runtime/tensor/tensor.h"
+
+namespace qgen {
+
+// A tensor on the device. Moving it moves the memory; it must not outlive its Executor.
+class DeviceTensor {
+ public:
+  DType dtype() const;
+  const Shape& shape() const;
+  Storage storage() const;
+  Layout layout() const;
+  OperandDesc desc() const;
+
+  DeviceTensor(DeviceTensor&&) noexcept;
+  DeviceTensor& operator=(DeviceTensor&&) noexcept;
+  ~DeviceTensor();
+
+  struct Memory;
+  const Memory& memory() const { return *memory_; }
+  explicit DeviceTensor(std::unique_ptr<Memory> memory);
+
+ private:
+  std::unique_ptr<Memory> memory_;
+};
+
+// Texture shapes (rank 1 to 4, [N, C, H, W] with leading sides of 1): x = W, y = H, z = N * C, the packed dimension
+// divided by four, rounded up; with channels packed, z = N * ceil(C / 4).
+struct Work {
+  const Choice* choice = nullptr;
+  std::vector<const DeviceTensor*> operands;  // in the operator's order; null: an optional operand that is left out
+};
+
+struct Timing {
+  double device_us = 0;             // first kernel's start to last kernel's end, by GPU timestamps
+  std::vector<double> launches_us;  // one a launch
+};
+
+class Recording {
+ public:
+  Recording(Recording&&) noexcept;
+  Recording& operator=(Recording&&) noexcept;
+  ~Recording();
+  struct State;
+  explicit Recording(std::unique_ptr<State> state);
+  State& state() { return *state_; }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+struct ExecutorOptions {
+  // Where pipelines are kept between runs; empty: nowhere. The file's name holds device and driver UUID; a damaged or
+  // foreign file is ignored; it is written to a temporary name and renamed.
+  std::filesystem::path pipeline_cache_folder;
+  // Bytes of a known pattern after every tensor, checked by guards_are_intact(). For tests.
+  uint32_t guard_bytes = 0;
+};
+
+class Executor {
+ public:
+  // `device` and `library` must outlive the Executor.
+  static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
+
+  // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that textures
+  // cannot hold; each with the numbers.
+  Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
+  Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
+  Done write(const DeviceTensor& to, const HostTensor& from);
+  Expected<HostTensor> download(const DeviceTensor& tensor);
+  Done fill(const DeviceTensor& tensor, uint8_t byte);  // poisons outputs
+  Expected<bool> guards_are_intact(const DeviceTensor& tensor);
+
+  // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past the
+  // device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
+  Expected<Recording> record(std::span<const Work> works);
+  Done run(Recording& recording);
+  Expected<Timing> time(Recording& recording);
+
+  // Writes the pipeline cache now; the destructor does too, and drops errors.
+  Done save_pipeline_cache();
+
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+  ~Executor();
+
+ private:
+  struct State;
+  explicit Executor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The file of all SPIR-V modules, with random access: each identical module once, each family (spec) compressed
+// against a dictionary of its own. codegen/emit writes it; this reads it. All numbers are little endian.
+//
+//   header       magic "QGENBLOB", u32 version, u32 families, u32 modules, u64 total_bytes, u64 checksum of the index
+//   family row   u64 offset, u32 stored_bytes, u32 raw_bytes                   of its dictionary (0 bytes: none)
+//   module row   u64 offset, u32 stored_bytes, u32 raw_bytes, u32 family, u32 reserved, u64 checksum of the raw bytes
+//   then the zstd frames, without gaps, in index order
+//
+// Checksums are XXH3-64. A reader trusts nothing: every offset and size is checked against the file, and a module
+// against its checksum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/library/error.h"
+
+namespace qgen {
+
+class Blob {
+ public:
+  // `bytes` must outlive the Blob. Errors: not a blob, another version, an index that is damaged.
+  static Expected<Blob> open(std::span<const std::byte> bytes);
+
+  size_t module_count() const;
+  size_t raw_bytes() const;  // of all modules together
+
+  // The words of one module. Safe from many threads; a family's dictionary is unpacked at its first use and kept.
+  // Errors: index out of range, damaged bytes.
+  Expected<std::vector<uint32_t>> module(size_t index) const;
+  // The checksum that the index holds: names the module in tuning files.
+  uint64_t module_digest(size_t index) const;
+
+  Blob(Blob&&) noexcept;
+  Blob& operator=(Blob&&) noexcept;
+  ~Blob();
+
+ private:
+  struct State;
+  explicit Blob(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The plain structs in which generated tables speak to everything that reads them. There is no Vulkan here, so
+// generated code can be used without qgen's runtime.
+//
+// The words, from large to small:
+//
+//   operator   what is computed: `quantize_affine`. Has a Problem, operands, kernels and recipes
+//   recipe     several kernels, with scratch memory between them, that together compute the operator
+//   variant    one combination of the spec's parameters; one SPIR-V module
+//   kernel     a variant with a value for each specialization constant: what a pipeline is made from
+//
+// Generated code fills these with constexpr tables and a few functions; every function is pure. `const void* problem`
+// points at the operator's generated Problem struct, `const void* parameters` at its generated Parameters struct:
+// callers who know the operator use the typed structs, everything generic goes through the functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/library/integer.h"
+
+namespace qgen {
+
+// ---- words ---------------------------------------------------------------------------------------------------------
+
+enum class DType : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32 };
+enum class Storage : uint8_t { buffer, texture3d };
+
+// How elements lie in memory. `strided` is a plain buffer addressed by strides (row-major unless told otherwise); the
+// *_packed words are textures with four elements along one dimension in a texel; the rest are packed int8 blocks.
+enum class Layout : uint8_t { strided, width_packed, height_packed, channels_packed };
+
+enum class Access : uint8_t { read, write, read_write };
+
+constexpr int64_t bytes(DType dtype) {
+  switch (dtype) {
+    case DType::f32: case DType::i32: case DType::u32: return 4;
+    case DType::f16: case DType::bf16: case DType::i16: case DType::u16: return 2;
+    case DType::i8: case DType::u8: return 1;
+  }
+  return 0;
+}
+
+std::string_view name(DType dtype);
+std::string_view name(Storage storage);
+std::string_view name(Layout layout);
+
+// ---- what a module needs of a device ---------------------------------------------------------------------------------
+
+// One bit a feature; names and Vulkan's own words for them are in features.h.
+using FeatureMask = uint64_t;
+
+// A cooperative-matrix shape that a module uses, to be matched against what the device lists.
+struct CooperativeMatrixShape {
+  uint16_t m, n, k;       // 0: any (a matrix whose other sides this module never multiplies)
+  DType a, b, c, result;
+  bool workgroup_scope;   // false: subgroup scope
+  friend constexpr bool operator==(const CooperativeMatrixShape&, const CooperativeMatrixShape&) = default;
+};
+
+// ---- a module's interface, from reflection ---------------------------------------------------------------------------
+
+enum class BindingKind : uint8_t { storage_buffer, storage_image, uniform_buffer };
+
+struct BindingInfo {
+  uint8_t binding;
+  uint8_t operand;  // index into OperatorInfo::operands, or kProblemOperand
+  BindingKind kind;
+  Access access;
+};
+constexpr uint8_t kProblemOperand = 0xff;  // the buffer of problem fields, filled by the dispatcher
+
+// Copies `size_bytes` from the Problem struct into the push constants (or the problem buffer).
+struct BlockField {
+  uint16_t offset;          // in the block
+  uint16_t problem_offset;  // in the generated Problem struct
+  uint16_t size_bytes;
+};
+
+// The value of specialization constant `constant_id` is element `index` of the kernel's specialization values.
+struct SpecializationSlot {
+  uint32_t constant_id;
+  uint8_t index;
+};
+
+// Shared by all variants that reflect to the same thing.
+struct InterfaceInfo {
+  std::span<const BindingInfo> bindings;
+  std::span<const BlockField> push_constants;
+  uint16_t push_constants_bytes;
+  std::span<const BlockField> problem_buffer;  // empty: none
+  uint16_t problem_buffer_bytes;
+  std::span<const SpecializationSlot> specialization;
+  FeatureMask needs;
+  std::span<const CooperativeMatrixShape> cooperative_matrices;
+  // Per row of OperatorInfo::specializations: workgroup size and shared memory with those values.
+  std::span<const uint32_t[3]> workgroup;
+  std::span<const uint32_t> shared_bytes;
+  uint8_t required_subgroup_size;  // 0: any
+};
+
+// ---- the numbers of a device that expressions may name as device.<name> ------------------------------------------------
+
+struct DeviceNumbers {
+  int64_t subgroup_size = 32;
+  int64_t max_workgroup_invocations = 128;
+  int64_t max_workgroup_size_x = 128;
+  int64_t shared_memory_bytes = 16384;
+  int64_t max_storage_buffer_bytes = 1 << 27;
+  int64_t max_image_extent = 256;      // of a 3-D image, the least of the three sides
+  int64_t compute_units = 1;           // an estimate where the driver does not say
+  bool is_cpu = false;
+  bool is_integrated = false;
+  double bytes_per_us = 1e4;           // memory bandwidth
+  double f32_ops_per_us = 1e5;
+  double int8_ops_per_us = 1e5;        // integer dot products, 2 operations a multiply-add
+  double launch_us = 5;                // an empty dispatch with its barrier
+};
+
+// ---- kernels -----------------------------------------------------------------------------------------------------------
+
+// What one variant takes at one operand.
+struct OperandForm {
+  DType dtype;
+  Storage storage;
+  uint32_t layouts;  // bit 1 << Layout each; 0: any layout of that storage
+};
+
+struct OperandInfo {
+  std::string_view name;
+  Access access;
+  bool is_optional;  // the caller may leave it out; the kernel then reads nothing from it
+};
+
+struct KernelInfo {
+  std::string_view id;      // "quantize_affine.f32.i8.vec4"
+  const void* parameters;   // the operator's Parameters
+  uint16_t interface;       // index into OperatorInfo::interfaces
+  uint32_t module;          // index into the blob
+};
+
+// What a generated function may read.
+struct SelectionScope {
+  const void* problem;
+  const void* parameters;
+  const uint32_t* specialization;  // one row of OperatorInfo::specializations
+  const DeviceNumbers* device;
+};
+
+struct NameInfo {
+  std::string_view name;                    // "width", "vec", "workgroup", "device.subgroup_size"
+  std::span<const std::string_view> words;  // if the value is a word: its spellings by value
+};
+
+// One line of applies_when or require_device: its text, and the names whose values explain a refusal.
+struct ConditionInfo {
+  std::string_view text;
+  std::span<const uint16_t> names;  // indices into OperatorInfo::names
+};
+constexpr int kAllHold = -1;
+
+struct FieldInfo {  // one field of the Problem struct
+  std::string_view name;
+  enum class Kind : uint8_t { u32, i32, f32 } kind;
+  uint16_t offset;
+  uint16_t count;  // 1: a scalar
+};
+
+struct OperatorInfo;
+
+// ---- recipes -----------------------------------------------------------------------------------------------------------
+
+struct ScratchInfo {
+  std::string_view name;
+  DType dtype;
+  Integer (*elements)(const SelectionScope&);  // parameters and specialization are null
+};
+
+// Where a step's operand comes from: an operand of the whole, or scratch.
+struct OperandSource {
+  bool is_scratch;
+  uint8_t index;  // kAbsent: an optional operand that this step leaves out
+};
+constexpr uint8_t kAbsent = 0xff;
+
+struct StepInfo {
+  const OperatorInfo* family;  // whose kernels may run this step
+  std::span<const OperandSource> operands;
+  void (*make_problem)(const SelectionScope& whole, void* step_problem);
+  bool (*takes)(const void* parameters);  // whether this step admits a variant of the family; null: all of them
+};
+
+struct RecipeInfo {
+  std::string_view id;  // "choose_qparams_affine.two_pass"
+  std::span<const ConditionInfo> conditions;
+  int (*first_failing)(const SelectionScope&);
+  std::span<const ScratchInfo> scratch;
+  std::span<const StepInfo> steps;
+};
+
+// ---- operators ---------------------------------------------------------------------------------------------------------
+
+struct OperatorInfo {
+  std::string_view name;
+  std::string_view summary;
+  bool is_internal;  // a step of recipes only
+  std::span<const OperandInfo> operands;
+  std::span<const FieldInfo> fields;
+  size_t problem_bytes;
+  std::span<const NameInfo> names;
+  std::span<const ConditionInfo> conditions;         // of applies_when
+  std::span<const ConditionInfo> device_conditions;  // of require_device
+  std::span<const std::string_view> specialization_names;
+  std::span<const uint32_t> specializations;  // rows of specialization_names.size() values; no names: one empty row
+  std::span<const InterfaceInfo> interfaces;
+  std::span<const KernelInfo> kernels;  // sorted by id
+  std::span<const RecipeInfo> recipes;
+
+  OperandForm (*form)(const void* parameters, size_t operand);
+  Integer (*value)(size_t name, const SelectionScope&);
+  int (*first_failing)(const SelectionScope&);         // index into conditions, or kAllHold
+  int (*first_failing_device)(const SelectionScope&);  // index into device_conditions, or kAllHold
+  void (*grid)(const SelectionScope&, Integer groups[3]);
+  Real (*cost)(const SelectionScope&);  // microseconds, estimated
+
+  constexpr size_t specialization_count() const {
+    return specialization_names.empty() ? 1 : specializations.size() / specialization_names.size();
+  }
+  constexpr const uint32_t* specialization(size_t row) const {
+    return specializations.data() + row * specialization_names.size();
+  }
+};
+
+// Everything that one run of qgen made.
+struct LibraryInfo {
+  std::span<const OperatorInfo* const> operators;  // sorted by name
+  std::span<const std::byte> blob;
+};
+
+}  // namespace qgen

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A read-only view over generated tables. Built by the caller and handed on; there is no global registry.
+//
+//   const auto library = KernelLibrary::open(generated::library());
+//   const OperatorInfo* op = library->find("quantize_affine");
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "runtime/library/blob.h"
+#include "runtime/library/kernel_info.h"
+
+namespace qgen {
+
+class KernelLibrary {
+ public:
+  static Expected<KernelLibrary> open(const LibraryInfo& info);
+
+  std::span<const OperatorInfo* const> operators() const { return info_.operators; }
+  const OperatorInfo* find(std::string_view operator_name) const;  // null: none
+  // By id, in any operator. Null: none.
+  struct Found {
+    const OperatorInfo* op = nullptr;
+    const KernelInfo* kernel = nullptr;
+    const RecipeInfo* recipe = nullptr;
+  };
+  Found find_kernel(std::string_view id) const;
+  const Blob& blob() const { return blob_; }
+
+ private:
+  KernelLibrary(LibraryInfo info, Blob blob) : info_(info), blob_(std::move(blob)) {}
+  LibraryInfo info_;
+  Blob blob_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/library/error.h"
+#include "runtime/library/kernel_info.h"
+
+namespace qgen {
+
+std::string_view name(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "f32";
+    case DType::f16: return "f16";
+    case DType::bf16: return "bf16";
+    case DType::i8: return "i8";
+    case DType::u8: return "u8";
+    case DType::i16: return "i16";
+    case DType::u16: return "u16";
+    case DType::i32: return "i32";
+    case DType::u32: return "u32";
+  }
+  return "?";
+}
+
+std::string_view name(Storage storage) {
+  switch (storage) {
+    case Storage::buffer: return "buffer";
+    case Storage::texture3d: return "texture3d";
+  }
+  return "?";
+}
+
+std::string_view name(Layout layout) {
+  switch (layout) {
+    case Layout::strided: return "strided";
+    case Layout::width_packed: return "width_packed";
+    case Layout::height_packed: return "height_packed";
+    case Layout::channels_packed: return "channels_packed";
+  }
+  return "?";
+}
+
+std::string to_text(const Error& error) {
+  return error.hint.empty() ? error.message : error.message + "\n  hint: " + error.hint;
+}
+
+}  // namespace qgen

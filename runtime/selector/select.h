@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which kernel runs a problem on a device, and why not the others. Pure: no Vulkan, no clock, no environment.
+//
+//   const auto selection = select(problem, profile, library);
+//   if (selection.ranked.empty()) return Error{..., explain(selection)};
+//   dispatch(selection.ranked.front());
+//
+// A kernel is kept if the device has what its module needs, its limits hold, it takes the operands as they are, and the
+// spec's conditions hold; what is kept is ranked by the spec's cost, ties by id. A recipe is kept if its own conditions
+// hold and each of its steps has a kernel; its cost is the sum of its parts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/device/device_profile.h"
+#include "runtime/library/kernel_library.h"
+
+namespace qgen {
+
+// One operand as the caller has it.
+struct OperandDesc {
+  DType dtype = DType::f32;
+  Storage storage = Storage::buffer;
+  Layout layout = Layout::strided;
+  bool is_present = true;  // false: an optional operand that is left out
+};
+
+// The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
+struct Problem {
+  const OperatorInfo* op = nullptr;
+  std::vector<std::byte> fields;  // op->problem_bytes
+  std::vector<OperandDesc> operands;
+};
+
+template <typename Fields>
+Problem make_problem(const OperatorInfo& op, const Fields& fields, std::vector<OperandDesc> operands) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&fields);
+  return {&op, std::vector<std::byte>(bytes, bytes + sizeof(Fields)), std::move(operands)};
+}
+
+// One dispatch of one kernel.
+struct Launch {
+  const OperatorInfo* op = nullptr;  // the family the kernel belongs to
+  const KernelInfo* kernel = nullptr;
+  size_t specialization = 0;         // row of op->specializations
+  std::array<uint64_t, 3> groups{};  // before folding into the device's limits
+  std::vector<std::byte> problem;    // the family's Problem
+  std::vector<OperandSource> operands;  // one an operand of the family: of the whole operator, or scratch
+};
+
+struct Choice {
+  std::string id;  // "op.f32.i8.vec4/workgroup128"; of a recipe "op.two_pass(first kernel's id, ...)"
+  const RecipeInfo* recipe = nullptr;  // null: a single kernel
+  std::vector<Launch> launches;
+  std::vector<uint64_t> scratch_elements;  // one a row of recipe->scratch
+  double cost_us = 0;
+};
+
+struct Rejection {
+  std::string id;      // of the variant or recipe
+  std::string reason;  // "needs subgroup_arithmetic, which the device lacks"
+};
+
+struct Selection {
+  std::string question;  // "quantize_affine of f32 buffer -> i8 buffer (numel=12, ...) on \"llvmpipe\""
+  std::vector<Choice> ranked;
+  std::vector<Rejection> rejected;
+};
+
+struct SelectOptions {
+  // Only this: a variant id, a kernel id with its specialization, or a recipe id. An id that does not exist, or does
+  // not fit, leaves `ranked` empty and the reason in `rejected`.
+  std::string force;
+  // All specializations of a variant as choices of their own (for tuning and for --all-kernels); else the cheapest.
+  bool all_specializations = false;
+  // For recipes: every admissible kernel of each step in turn, the others at their best.
+  bool all_step_kernels = false;
+};
+
+Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
+                 const SelectOptions& options = {});
+
+// The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered.
+std::string explain(const Selection& selection, size_t max_lines = 20);
+
+}  // namespace qgen
