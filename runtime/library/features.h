@@ -5,6 +5,7 @@
 // qgen's name, the SPIR-V capabilities that ask for it, and the Vulkan feature or extension that grants it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -42,9 +43,16 @@ enum class Feature : uint8_t {
   subgroup_quad,
   subgroup_rotate,
   vulkan_memory_model,
+  vulkan_memory_model_device_scope,
   buffer_device_address,
+  variable_pointers_storage_buffer,
   variable_pointers,
   shared_memory_explicit_layout,
+  shared_memory_explicit_layout_8bit,
+  shared_memory_explicit_layout_16bit,
+  atomic_int64,
+  atomic_float32_add,
+  atomic_float16_add,
   cooperative_matrix,
   cooperative_matrix2_reductions,
   cooperative_matrix2_conversions,
@@ -52,8 +60,12 @@ enum class Feature : uint8_t {
   cooperative_matrix2_tensor_addressing,
   cooperative_matrix2_block_loads,
   bfloat16,
+  bfloat16_dot_product,
+  bfloat16_cooperative_matrix,
   count_,
 };
+
+static_assert(static_cast<size_t>(Feature::count_) <= 64, "a FeatureMask has 64 bits");
 
 constexpr FeatureMask bit(Feature feature) { return FeatureMask{1} << static_cast<unsigned>(feature); }
 
