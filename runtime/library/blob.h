@@ -2,15 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The file of all SPIR-V modules, with random access: each identical module once, each family (spec) compressed
-// against a dictionary of its own. codegen/emit writes it; this reads it. All numbers are little endian.
+// against a dictionary of its own. codegen/emit writes it; this reads it. blob_format.h is the layout.
 //
-//   header       magic "QGENBLOB", u32 version, u32 families, u32 modules, u64 total_bytes, u64 checksum of the index
-//   family row   u64 offset, u32 stored_bytes, u32 raw_bytes                   of its dictionary (0 bytes: none)
-//   module row   u64 offset, u32 stored_bytes, u32 raw_bytes, u32 family, u32 reserved, u64 checksum of the raw bytes
-//   then the zstd frames, without gaps, in index order
+//   const auto blob = Blob::open(bytes);       // checks the whole index, unpacks nothing
+//   const auto words = blob->module(17);       // some ten microseconds, once its family's dictionary is unpacked
 //
-// Checksums are XXH3-64. A reader trusts nothing: every offset and size is checked against the file, and a module
-// against its checksum.
+// The reader trusts nothing: every offset and size is checked against the file, and a module against its checksum.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The bytes of a blob, shared by its writer (codegen/emit) and its reader (blob.cpp):
+//
+//   Header
+//   FamilyRow[families]     the dictionary of each spec's modules
+//   ModuleRow[modules]
+//   zstd frames, without gaps: the dictionaries in family order, then the modules in module order
+//
+// A dictionary is itself stored as a zstd frame without a dictionary; unpacked, it is raw content or one that zstd
+// trained. A family of 0 stored bytes has none, and its modules are plain frames. Numbers are little endian, and every
+// field is naturally aligned within its struct: the structs are the bytes. The file itself may lie at any address, so
+// readers copy the structs out.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace qgen::blob_format {
+
+static_assert(std::endian::native == std::endian::little, "the structs below are the file's bytes");
+
+constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'B', 'L', 'O', 'B'};
+constexpr uint32_t kVersion = 1;
+
+// What a reader agrees to unpack. Far above any kernel (the largest known take some hundred kilobytes).
+constexpr uint32_t kMaxModuleBytes = 64u << 20;
+constexpr uint32_t kMaxDictionaryBytes = 16u << 20;
+
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  uint32_t version = kVersion;
+  uint32_t families = 0;
+  uint32_t modules = 0;
+  uint32_t reserved = 0;
+  uint64_t total_bytes = 0;     // of the file, this header included
+  uint64_t index_checksum = 0;  // of all rows as they stand in the file
+};
+
+struct FamilyRow {
+  uint64_t offset = 0;  // from the start of the file
+  uint32_t stored_bytes = 0;
+  uint32_t raw_bytes = 0;
+};
+
+struct ModuleRow {
+  uint64_t offset = 0;
+  uint32_t stored_bytes = 0;
+  uint32_t raw_bytes = 0;  // a multiple of 4, not 0
+  uint32_t family = 0;
+  uint32_t reserved = 0;
+  uint64_t checksum = 0;  // of the raw bytes
+};
+
+static_assert(sizeof(Header) == 40 && sizeof(FamilyRow) == 16 && sizeof(ModuleRow) == 32, "no padding");
+static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<FamilyRow> &&
+              std::is_trivially_copyable_v<ModuleRow>);
+
+// XXH3-64, seed 0: of the index, and of each module's raw bytes.
+uint64_t checksum(std::span<const std::byte> bytes);
+
+}  // namespace qgen::blob_format
