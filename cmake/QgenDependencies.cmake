@@ -1,19 +1,131 @@
-# Every dependency, with its reason. find_package first; scripts/setup provides what Debian 12 lacks.
-list(PREPEND CMAKE_PREFIX_PATH "$ENV{HOME}/.cache/qgen-deps/current/usr")
-find_package(Threads REQUIRED)
-find_package(QgenDeps CONFIG REQUIRED)  # glslang, SPIRV-Tools, SPIRV-Cross, Vulkan-Headers, volk, VMA
-find_package(yaml-cpp REQUIRED)         # specs are YAML, and every node knows its line
-find_package(fmt REQUIRED)              # g++ 12 has no <format>
-find_package(CLI11 REQUIRED)            # flags and --help
-find_package(PNG REQUIRED)              # the demo's pictures
-find_library(QGEN_ZSTD_LIBRARY NAMES libzstd.a zstd REQUIRED)  # the blob's compression
-add_library(qgen_zstd INTERFACE)
-target_link_libraries(qgen_zstd INTERFACE ${QGEN_ZSTD_LIBRARY})
-if(QGEN_BUILD_TESTS)
-  find_package(GTest REQUIRED)
+# Every dependency, each with its reason. What the system has comes first (scripts/setup fills the private prefix on
+# Debian 12); what it lacks, or has too old, is built from a pinned upstream release by FetchContent.
+#
+# The rest of the build links only the targets made here:
+#
+#   qgen_deps::glslang, ::spirv_opt, ::spirv_tools, ::spirv_cross     the generator
+#   qgen_yaml, qgen_cli, qgen_fmt, qgen_zstd, qgen_xxhash             both halves
+#   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
+#   qgen_png                                                          examples/picture, if the system has it
+#   GTest::*, benchmark::benchmark                                    tests/, bench/
+#
+# A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to another
+# machine needs its C library and a Vulkan loader, nothing else.
+include(QgenFallbacks)
+
+if(DEFINED ENV{QGEN_DEPS})
+  set(QGEN_DEPS "$ENV{QGEN_DEPS}")
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(QGEN_DEPS "$ENV{XDG_CACHE_HOME}/qgen-deps")
+else()
+  set(QGEN_DEPS "$ENV{HOME}/.cache/qgen-deps")
 endif()
-if(QGEN_BUILD_BENCH)
-  find_package(benchmark REQUIRED)
+# Last in the search, so that a prefix named by the user wins.
+list(APPEND CMAKE_PREFIX_PATH "${QGEN_DEPS}/current/usr")
+
+
+# qgen_find_archive(VARIABLE NAME): lib<NAME>.a if programs are linked statically and there is one, else what is there.
+macro(qgen_find_archive variable name)
+  if(QGEN_STATIC)
+    find_library(${variable} NAMES "${CMAKE_STATIC_LIBRARY_PREFIX}${name}${CMAKE_STATIC_LIBRARY_SUFFIX}" ${name})
+  else()
+    find_library(${variable} NAMES ${name})
+  endif()
+  mark_as_advanced(${variable})
+endmacro()
+
+find_package(Threads REQUIRED)
+
+# ---- compiling shaders: glslang >= 15.1 (GL_NV_cooperative_matrix2), SPIRV-Tools >= 2025.1 (optimiser, validator),
+# ---- SPIRV-Cross (reflection); and Vulkan-Headers >= 1.4.309, volk (the loader is opened at run time, not linked), VMA
+find_package(QgenDeps CONFIG QUIET)
+if(NOT QgenDeps_FOUND)
+  qgen_fetch_shader_tools()
 endif()
 add_library(qgen_vulkan INTERFACE)
-target_link_libraries(qgen_vulkan INTERFACE qgen_deps::vulkan_headers qgen_deps::volk qgen_deps::vma)
+target_link_libraries(qgen_vulkan INTERFACE
+  $<BUILD_INTERFACE:qgen_deps::vulkan_headers> $<BUILD_INTERFACE:qgen_deps::volk> $<BUILD_INTERFACE:qgen_deps::vma>
+  Threads::Threads ${CMAKE_DL_LIBS})
+
+# ---- yaml-cpp: specs are YAML, and every node knows its line
+add_library(qgen_yaml INTERFACE)
+find_package(yaml-cpp QUIET)
+if(NOT yaml-cpp_FOUND)
+  qgen_fetch_yaml_cpp()
+endif()
+qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
+if(QGEN_STATIC AND QGEN_YAML_LIBRARY MATCHES "\\.a$")
+  target_link_libraries(qgen_yaml INTERFACE ${QGEN_YAML_LIBRARY})
+else()
+  target_link_libraries(qgen_yaml INTERFACE yaml-cpp)
+endif()
+
+# ---- CLI11: flags and --help
+find_package(CLI11 QUIET)
+if(NOT CLI11_FOUND)
+  qgen_fetch_cli11()
+endif()
+add_library(qgen_cli INTERFACE)
+target_link_libraries(qgen_cli INTERFACE CLI11::CLI11)
+
+# ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its one source file again
+find_package(fmt 9 QUIET)
+if(NOT fmt_FOUND)
+  qgen_fetch_fmt()
+endif()
+get_target_property(QGEN_FMT_TYPE fmt::fmt TYPE)
+if(QGEN_STATIC AND QGEN_FMT_TYPE STREQUAL "SHARED_LIBRARY" AND fmt_VERSION VERSION_LESS 11)
+  add_library(qgen_fmt STATIC "${CMAKE_CURRENT_LIST_DIR}/fmt_archive.cpp")
+  target_compile_features(qgen_fmt PUBLIC cxx_std_20)
+  get_target_property(QGEN_FMT_INCLUDE fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+  target_include_directories(qgen_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${QGEN_FMT_INCLUDE}>)
+else()
+  add_library(qgen_fmt INTERFACE)
+  target_link_libraries(qgen_fmt INTERFACE fmt::fmt)
+endif()
+
+# ---- zstd: the blob's compression, with a dictionary a family
+qgen_find_archive(QGEN_ZSTD_LIBRARY zstd)
+find_path(QGEN_ZSTD_INCLUDE zstd.h)
+mark_as_advanced(QGEN_ZSTD_INCLUDE)
+add_library(qgen_zstd INTERFACE)
+if(QGEN_ZSTD_LIBRARY AND QGEN_ZSTD_INCLUDE)
+  target_link_libraries(qgen_zstd INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_LIBRARY}>)
+  target_include_directories(qgen_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_INCLUDE}>)
+else()
+  qgen_fetch_zstd()
+endif()
+
+# ---- xxHash: cache keys and the blob's checksums (XXH3); header-only, inlined
+find_path(QGEN_XXHASH_INCLUDE xxhash.h)
+mark_as_advanced(QGEN_XXHASH_INCLUDE)
+if(NOT QGEN_XXHASH_INCLUDE)
+  qgen_fetch_xxhash()
+endif()
+add_library(qgen_xxhash INTERFACE)
+target_include_directories(qgen_xxhash SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_XXHASH_INCLUDE}>)
+target_compile_definitions(qgen_xxhash INTERFACE $<BUILD_INTERFACE:XXH_INLINE_ALL>)
+
+# ---- libpng: the pictures that examples/picture writes; without it that example is left out
+find_package(PNG QUIET)
+if(PNG_FOUND)
+  qgen_find_archive(QGEN_PNG_LIBRARY png)
+  qgen_find_archive(QGEN_Z_LIBRARY z)
+  add_library(qgen_png INTERFACE)
+  target_include_directories(qgen_png SYSTEM INTERFACE ${PNG_INCLUDE_DIRS})
+  target_link_libraries(qgen_png INTERFACE ${QGEN_PNG_LIBRARY} ${QGEN_Z_LIBRARY} m)
+endif()
+
+# ---- GoogleTest and Google Benchmark
+if(QGEN_BUILD_TESTS)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    qgen_fetch_googletest()
+  endif()
+endif()
+if(QGEN_BUILD_BENCH)
+  find_package(benchmark QUIET)
+  if(NOT benchmark_FOUND)
+    qgen_fetch_benchmark()
+  endif()
+endif()
