@@ -20,7 +20,7 @@ using Spirv = std::vector<uint32_t>;
 
 struct Message {
   uint32_t line = 0;  // of the text given; 0: of the module as a whole
-  std::string text;   // "'acc' : undeclared identifier"
+  std::string text;   // "'acc': undeclared identifier"
 };
 
 // Compute shaders for Vulkan 1.3, SPIR-V 1.6. Safe to call from many threads; the first call on a thread pays for
@@ -28,7 +28,7 @@ struct Message {
 // them) and stripped from the module by strip().
 Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Optimization optimization);
 
-// The module without names and other debug instructions: what is stored.
+// The module without names and other debug instructions, its ids renumbered in order of appearance: what is stored.
 Spirv strip(const Spirv& spirv);
 
 // "glslang 15.2.0, SPIRV-Tools v2025.1": part of every cache key.

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// glslang keeps its built-ins in tables that the whole process shares, one per #version; the first shader that uses a
+// version fills its table (about 60 ms), every later one copies from it. The optimiser's and the validator's objects
+// hold state of one run, so they are made anew each time; that costs microseconds.
+//
+// The validator runs on what is stored, after the optimiser: a fault in glslang's own output is either still there, or
+// was optimised away and so cannot reach a driver.
+#include "codegen/compile/compile.h"
+
+#include <fmt/format.h>
+#include <glslang/Public/ResourceLimits.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
+
+#include <cassert>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <spirv-tools/libspirv.hpp>
+#include <spirv-tools/optimizer.hpp>
+
+namespace qgen::compile {
+namespace {
+
+using Messages = std::vector<Message>;
+
+constexpr spv_target_env kTarget = SPV_ENV_VULKAN_1_3;
+constexpr int kDialect = 100;         // of GL_KHR_vulkan_glsl
+constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then asks for one
+
+// ---- glslang's log ---------------------------------------------------------------------------------------------------
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
+
+bool consume(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// "42: rest" -> 42, leaving " rest".
+std::optional<uint32_t> consume_number_and_colon(std::string_view& text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto length = static_cast<size_t>(end - text.data());
+  if (error != std::errc{} || length == text.size() || text[length] != ':') return std::nullopt;
+  text.remove_prefix(length + 1);
+  return number;
+}
+
+// "'acc' : undeclared identifier" -> "'acc': undeclared identifier"; an empty quotation says nothing and is dropped.
+std::string tidy(std::string_view text) {
+  text = trim(text);
+  if (consume(text, "'' :")) return std::string(trim(text));
+  const size_t quoted_end = text.find("' :");
+  if (!text.starts_with('\'') || quoted_end == std::string_view::npos) return std::string(text);
+  return fmt::format("{}': {}", text.substr(0, quoted_end), trim(text.substr(quoted_end + 3)));
+}
+
+// "ERROR: 0:42: 'acc' : undeclared identifier". Sums at the end ("2 compilation errors.") are not messages.
+std::optional<Message> parse_log_line(std::string_view line) {
+  if (!consume(line, "ERROR: ")) return std::nullopt;
+  Message message;
+  std::string_view placed = line;
+  if (consume_number_and_colon(placed)) {  // the number of the source string: always 0 here
+    if (const auto number = consume_number_and_colon(placed)) {
+      message.line = *number;
+      line = placed;
+    }
+  }
+  if (line.find("compilation errors.") != line.npos || line.find("compilation terminated") != line.npos) {
+    return std::nullopt;
+  }
+  message.text = tidy(line);
+  return message;
+}
+
+Messages parse_log(std::string_view log) {
+  Messages messages;
+  while (!log.empty()) {
+    const size_t newline = std::min(log.find('\n'), log.size());
+    const std::string_view line = trim(log.substr(0, newline));
+    const bool starts_message = line.starts_with("ERROR: ") || line.starts_with("WARNING: ");
+    if (auto message = parse_log_line(line)) messages.push_back(std::move(*message));
+    // "Possible extensions include:" goes on in the next lines.
+    if (!starts_message && !line.empty() && !messages.empty()) messages.back().text += fmt::format(" {}", line);
+    log.remove_prefix(std::min(newline + 1, log.size()));
+  }
+  if (messages.empty()) messages.push_back({0, "glslang refused the text and gave no reason"});
+  return messages;
+}
+
+// ---- the three steps -------------------------------------------------------------------------------------------------
+
+void initialize_once() {
+  static const bool is_initialized = glslang::InitializeProcess();
+  (void)is_initialized;
+}
+
+Outcome<Spirv, Messages> run_glslang(std::string_view glsl) {
+  if (glsl.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return Messages{{0, "the text is larger than 2 GiB"}};
+  }
+  initialize_once();
+  const char* text = glsl.data();
+  const int length = static_cast<int>(glsl.size());
+  const auto rules = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+
+  glslang::TShader shader(EShLangCompute);
+  shader.setStringsWithLengths(&text, &length, 1);
+  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, kDialect);
+  shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_3);
+  shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_6);
+  if (!shader.parse(GetDefaultResources(), kDefaultVersion, false, rules)) return parse_log(shader.getInfoLog());
+
+  glslang::TProgram program;
+  program.addShader(&shader);
+  if (!program.link(rules)) return parse_log(program.getInfoLog());
+
+  Spirv spirv;
+  glslang::SpvOptions options;  // no debug info; OpName is there without it
+  spv::SpvBuildLogger logger;
+  glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), spirv, &logger, &options);
+  if (const std::string log = logger.getAllMessages(); !log.empty()) {
+    return Messages{{0, fmt::format("glslang cannot say this in SPIR-V: {}", trim(log.substr(0, log.find('\n'))))}};
+  }
+  return spirv;
+}
+
+// SPIRV-Tools quotes the instruction in a second line.
+std::string in_one_line(std::string_view text) {
+  std::string joined;
+  while (!text.empty()) {
+    const size_t newline = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, newline));
+    if (!line.empty()) joined += (joined.empty() ? "" : "; ") + std::string(line);
+    text.remove_prefix(std::min(newline + 1, text.size()));
+  }
+  return joined;
+}
+
+// glslang 15.1 turns a change of component type and use at once into one conversion, which SPIR-V does not have.
+std::string_view advice(std::string_view text) {
+  const bool is_two_changes = text.find("Expected Use of Matrix type and Result Type to be identical") != text.npos;
+  return is_two_changes ? " (glslang needs two steps: change the matrix's component type first, then its use)" : "";
+}
+
+spvtools::MessageConsumer collect_errors(Messages& messages, std::string_view who) {
+  return [&messages, who](spv_message_level_t level, const char*, const spv_position_t&, const char* text) {
+    if (level <= SPV_MSG_ERROR) messages.push_back({0, fmt::format("{}: {}{}", who, in_one_line(text), advice(text))});
+  };
+}
+
+Outcome<Spirv, Messages> failed(Messages messages, std::string_view who) {
+  if (messages.empty()) messages.push_back({0, fmt::format("{} failed and gave no reason", who)});
+  return messages;
+}
+
+Outcome<Spirv, Messages> optimize(const Spirv& spirv, Optimization optimization) {
+  if (optimization == Optimization::none) return spirv;
+  constexpr std::string_view kWho = "the SPIR-V optimiser";
+  Messages messages;
+  spvtools::Optimizer optimizer(kTarget);
+  optimizer.SetMessageConsumer(collect_errors(messages, kWho));
+  if (optimization == Optimization::performance) optimizer.RegisterPerformancePasses();
+  if (optimization == Optimization::size) optimizer.RegisterSizePasses();
+  spvtools::OptimizerOptions options;
+  options.set_run_validator(false);  // validate() does, on the result
+  options.set_preserve_spec_constants(true);
+  Spirv optimized;
+  if (!optimizer.Run(spirv.data(), spirv.size(), &optimized, options)) return failed(std::move(messages), kWho);
+  return optimized;
+}
+
+Outcome<Spirv, Messages> validate(Spirv spirv) {
+  constexpr std::string_view kWho = "the SPIR-V validator";
+  Messages messages;
+  spvtools::SpirvTools tools(kTarget);
+  tools.SetMessageConsumer(collect_errors(messages, kWho));
+  spvtools::ValidatorOptions options;
+  options.SetAllowLocalSizeId(true);  // maintenance4, which Vulkan 1.3 requires
+  if (!tools.Validate(spirv.data(), spirv.size(), options)) return failed(std::move(messages), kWho);
+  return spirv;
+}
+
+}  // namespace
+
+Outcome<Spirv, Messages> compile(std::string_view glsl, Optimization optimization) {
+  auto raw = run_glslang(glsl);
+  if (!raw) return raw;
+  auto optimized = optimize(*raw, optimization);
+  if (!optimized) return optimized;
+  return validate(std::move(*optimized));
+}
+
+// Ids are renumbered in order of appearance, so that variants of one template differ where they differ and compress
+// against each other everywhere else.
+Spirv strip(const Spirv& spirv) {
+  spvtools::Optimizer optimizer(kTarget);
+  optimizer.RegisterPass(spvtools::CreateStripDebugInfoPass()).RegisterPass(spvtools::CreateCompactIdsPass());
+  spvtools::OptimizerOptions options;
+  options.set_run_validator(false);
+  Spirv stripped;
+  [[maybe_unused]] const bool done = optimizer.Run(spirv.data(), spirv.size(), &stripped, options);
+  assert(done && "strip() is given what compile() made");
+  return stripped;
+}
+
+std::string versions() {
+  const glslang::Version version = glslang::GetVersion();
+  return fmt::format("glslang {}.{}.{}, SPIRV-Tools {}", version.major, version.minor, version.patch,
+                     spvSoftwareVersionString());
+}
+
+}  // namespace qgen::compile
