@@ -5,8 +5,11 @@
 //
 //   Header
 //   FamilyRow[families]     the dictionary of each spec's modules
-//   ModuleRow[modules]
-//   zstd frames, without gaps: the dictionaries in family order, then the modules in module order
+//   ModuleRow[modules]      one a kernel, in the tables' order: operators by name, kernels by id
+//   zstd frames: the dictionaries in family order, then each different module once, in the order of its first row
+//
+// Every kernel has a row of its own, so its module index is its place in the tables and no number has to be stored
+// there; the rows of identical modules of one family name the same frame.
 //
 // A dictionary is itself stored as a zstd frame without a dictionary; unpacked, it is raw content or one that zstd
 // trained. A family of 0 stored bytes has none, and its modules are plain frames. Numbers are little endian, and every
