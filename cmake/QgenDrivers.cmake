@@ -1,0 +1,31 @@
+# The Vulkan drivers that device tests run on. For each name in QGEN_TEST_DRIVERS:
+#
+#   QGEN_<driver>_ENVIRONMENT   what makes the loader take this driver and no other
+#   QGEN_<driver>_WRAPPER       a program that runs the test, or nothing
+#   QGEN_<driver>_VALIDATION    what turns the validation layer on; undefined where there is none
+file(GLOB QGEN_SYSTEM_ICD "/usr/share/vulkan/icd.d/lvp_icd*.json")
+file(GLOB QGEN_SYSTEM_LAYER "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
+set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
+
+set(QGEN_DRIVERS_FOUND "")
+if(QGEN_SYSTEM_ICD)
+  list(GET QGEN_SYSTEM_ICD 0 icd)
+  list(APPEND QGEN_DRIVERS_FOUND llvmpipe22)
+  set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}" "VK_LOADER_LAYERS_DISABLE=~implicit~")
+  if(QGEN_SYSTEM_LAYER)
+    # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation.
+    set(QGEN_llvmpipe22_VALIDATION "QGEN_VALIDATION=1"
+      "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT")
+  endif()
+endif()
+if(EXISTS "${QGEN_WITH_LAVAPIPE}")
+  list(APPEND QGEN_DRIVERS_FOUND llvmpipe26)
+  set(QGEN_llvmpipe26_WRAPPER "${QGEN_WITH_LAVAPIPE}")
+  # 1.4.309, which knows cooperative matrices. Core checks only: its GPU-assisted mode aborts on this driver.
+  set(QGEN_llvmpipe26_VALIDATION "QGEN_VALIDATION=1")
+endif()
+if(NOT QGEN_DRIVERS_FOUND)
+  set(QGEN_DRIVERS_FOUND loader)
+endif()
+set(QGEN_TEST_DRIVERS "${QGEN_DRIVERS_FOUND}" CACHE STRING
+  "drivers that device tests run on: llvmpipe22 (the system's), llvmpipe26 (of scripts/setup), loader (the first offered)")

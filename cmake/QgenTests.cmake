@@ -1,0 +1,73 @@
+# How tests are made and on what they run.
+#
+#   qgen_add_room_test(NAME FOLDER LINKS ...)     a GoogleTest program from the folder's *_test.cpp, run once
+#   qgen_add_device_test(NAME FOLDER LINKS ...)   the same, run on every driver, and again under the validation layer
+#
+# The drivers are software: the system's llvmpipe (22.3.6 on Debian 12: no cooperative matrices) and the llvmpipe 26 of
+# scripts/setup, which has them. QGEN_TEST_DRIVERS=loader runs on whatever the Vulkan loader offers first instead.
+# tests/README.md says what a device test does to be counted.
+include(QgenDrivers)
+
+# Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
+set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
+set(QGEN_TEST_ENVIRONMENT "MESA_SHADER_CACHE_DIR=${PROJECT_BINARY_DIR}/mesa-cache")
+if(QGEN_SANITIZE MATCHES "address")
+  list(APPEND QGEN_TEST_ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
+elseif(QGEN_SANITIZE MATCHES "thread")
+  list(APPEND QGEN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/races.supp:halt_on_error=1")
+endif()
+
+# qgen_register_test(NAME [ENVIRONMENT ...] COMMAND ...): one line of ctest's list.
+function(qgen_register_test name)
+  cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${TEST_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "${QGEN_TEST_ENVIRONMENT};GTEST_OUTPUT=xml:${QGEN_TEST_RESULTS}/${name}.xml;${TEST_ENVIRONMENT}"
+    LABELS "${TEST_LABELS}" TIMEOUT 1500)
+endfunction()
+
+# The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
+function(qgen_make_test_program made name folder)
+  cmake_parse_arguments(TEST "" "" "LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
+  if(sources)
+    add_executable(test_${name} ${sources})
+    target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+    target_compile_definitions(test_${name} PRIVATE QGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    set(${made} TRUE PARENT_SCOPE)
+  else()
+    set(${made} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(qgen_add_room_test name folder)
+  qgen_make_test_program(made ${name} ${folder} ${ARGN})
+  if(made)
+    qgen_register_test(${name} COMMAND test_${name} LABELS host)
+  endif()
+endfunction()
+
+function(qgen_add_device_test name folder)
+  qgen_make_test_program(made ${name} ${folder} ${ARGN})
+  if(made)
+    qgen_register_on_drivers(${name} test_${name})
+  endif()
+endfunction()
+
+# qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
+# understands the driver is there. A program that is not a GoogleTest one is counted by its exit code.
+function(qgen_register_on_drivers name program)
+  foreach(driver IN LISTS QGEN_TEST_DRIVERS)
+    qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+    # The sanitizers and the layer look for different faults; together they only cost time.
+    if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
+      qgen_register_test(${name}.${driver}.validation LABELS validation
+        ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${QGEN_${driver}_VALIDATION}
+        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+      # A message that no test asked for is printed by the layer itself.
+      set_tests_properties(${name}.${driver}.validation PROPERTIES
+        FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
+    endif()
+  endforeach()
+endfunction()

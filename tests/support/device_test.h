@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The fixture of tests that need a device: one device for the whole program, and no test passes on which the validation
+// layer had something to say.
+//
+//   class ExecutorTest : public qgen::testing::DeviceTest {};
+//   TEST_F(ExecutorTest, CopiesBack) { auto executor = Executor::create(device(), library, {}); ... }
+//
+// cmake/QgenTests.cmake chooses the driver by the loader's environment variables. With QGEN_VALIDATION=1 the device is
+// opened under VK_LAYER_KHRONOS_validation.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "runtime/device/device.h"
+
+namespace qgen::testing {
+
+inline bool validation_is_wanted() {
+  const char* wanted = std::getenv("QGEN_VALIDATION");
+  return wanted && *wanted;
+}
+
+class DeviceTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { shared_device(); }
+
+  void SetUp() override {
+    ASSERT_TRUE(shared_device()) << to_text(shared_device().error());
+    messages_before_ = device().validation_messages().size();
+  }
+
+  void TearDown() override {
+    if (!shared_device()) return;
+    const auto messages = device().validation_messages();
+    for (size_t i = messages_before_; i < messages.size(); ++i) ADD_FAILURE() << "validation: " << messages[i];
+  }
+
+  static const Device& device() { return *shared_device(); }
+
+ private:
+  static const Expected<Device>& shared_device() {
+    static const Expected<Device> device = Device::open({}, {.validation = validation_is_wanted()});
+    return device;
+  }
+
+  size_t messages_before_ = 0;
+};
+
+}  // namespace qgen::testing
