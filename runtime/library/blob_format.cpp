@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/library/blob_format.h"
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace qgen::blob_format {

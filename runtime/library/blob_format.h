@@ -58,6 +58,7 @@ struct ModuleRow {
   uint32_t family = 0;
   uint32_t reserved = 0;
   uint64_t checksum = 0;  // of the raw bytes
+  friend bool operator==(const ModuleRow&, const ModuleRow&) = default;
 };
 
 static_assert(sizeof(Header) == 40 && sizeof(FamilyRow) == 16 && sizeof(ModuleRow) == 32, "no padding");
