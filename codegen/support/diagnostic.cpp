@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <tuple>
+
+#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {
@@ -36,20 +37,6 @@ std::string excerpt(std::string_view line, const SourceLocation& where) {
   const size_t room = std::max<size_t>(line.size() - (where.column - 1), 1);
   const size_t width = std::clamp<size_t>(where.length, 1, room);
   return text + fmt::format("{:>5} | {}^{}\n", "", padding, std::string(width - 1, '~'));
-}
-
-// Levenshtein's distance; words are short, so the plain table is enough.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substituted}));
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -91,16 +78,7 @@ std::string to_text(const Diagnostics& diagnostics, const SourceTexts& sources) 
 }
 
 std::string suggest(std::string_view written, const std::vector<std::string>& candidates) {
-  const size_t reach = std::max<size_t>(written.size() / 3, 1);
-  std::string best;
-  size_t best_distance = reach + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(written, candidate);
-    if (distance < best_distance || (distance == best_distance && distance <= reach && candidate < best)) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
+  const std::string_view best = nearest(written, std::vector<std::string_view>(candidates.begin(), candidates.end()));
   return best.empty() ? "" : fmt::format("did you mean '{}'?", best);
 }
 
