@@ -1,5 +1,8 @@
 # qgen_add_room(NAME FOLDER [LINKS ...]) makes the static library qgen_NAME from the sources of one folder.
 # A room names the rooms to its left in LINKS and can include no others.
+#
+# qgen_add_program(NAME SOURCE LINKS ...) makes a program that is installed and, with QGEN_STATIC, runs on any machine
+# with this C library or a newer one.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -18,6 +21,18 @@ if(QGEN_SANITIZE)
   # glslang's packaged classes carry no RTTI, so the vptr check has nothing to look at.
   add_compile_options(-fsanitize=${QGEN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${QGEN_SANITIZE})
+  if(QGEN_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # bin/with-lavapipe runs a program on a newer C library than the one that libasan.so was made for.
+    add_link_options(-static-libasan)
+  endif()
+endif()
+
+# ccache, where it is, unless the user chose a launcher.
+find_program(QGEN_CCACHE ccache)
+mark_as_advanced(QGEN_CCACHE)
+if(QGEN_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${QGEN_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${QGEN_CCACHE}")
 endif()
 
 function(qgen_add_room name folder)
@@ -31,4 +46,16 @@ function(qgen_add_room name folder)
     add_library(qgen_${name} INTERFACE)
     target_link_libraries(qgen_${name} INTERFACE qgen_options ${ROOM_LINKS})
   endif()
+  add_library(qgen::${name} ALIAS qgen_${name})
+endfunction()
+
+function(qgen_add_program name source)
+  cmake_parse_arguments(PROGRAM "" "" "LINKS" ${ARGN})
+  add_executable(${name} ${source})
+  add_executable(qgen::${name} ALIAS ${name})
+  target_link_libraries(${name} PRIVATE qgen_options ${PROGRAM_LINKS})
+  if(QGEN_STATIC AND NOT QGEN_SANITIZE)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY QGEN_PROGRAMS ${name})
 endfunction()

@@ -1,0 +1,87 @@
+# qgen_add_kernels(<target> SPECS <file or folder>... [TEMPLATES <folder>...] [NAMESPACE <a::b>] [DIRECTORY <folder>]
+#                  [OPTIONS <flag of qgen>...])
+#
+# Makes the static library <target> from kernel specs: qgen runs when a spec, a template or qgen itself changed, and
+# what it writes is compiled as one file. A program links the library and reads its tables:
+#
+#   find_package(qgen REQUIRED)
+#   qgen_add_kernels(my_kernels SPECS specs TEMPLATES templates NAMESPACE mine)
+#   target_link_libraries(my_program PRIVATE my_kernels qgen::runtime)
+#
+#   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
+#   #include "my_operator.h"   // one header an operator
+#
+# Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
+# default a folder named <target> in the current binary folder.
+#
+# The outputs are known when CMake runs: one pair of files a spec, named after it. A new spec file makes CMake run again.
+# qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names every file
+# that any variant was made from.
+function(qgen_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY" "SPECS;TEMPLATES;OPTIONS")
+  if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "qgen_add_kernels(${target}): expected SPECS <file or folder>..., "
+      "then TEMPLATES, NAMESPACE, DIRECTORY, OPTIONS; got '${ARGN}'")
+  endif()
+  if(NOT KERNELS_DIRECTORY)
+    set(KERNELS_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  endif()
+  set(cpp "${KERNELS_DIRECTORY}/cpp")
+
+  _qgen_spec_stems(stems ${KERNELS_SPECS})
+  set(sources "${cpp}/registry.cpp")
+  set(headers "${cpp}/registry.h")
+  foreach(stem IN LISTS stems)
+    list(APPEND sources "${cpp}/${stem}.cpp")
+    list(APPEND headers "${cpp}/${stem}.h")
+  endforeach()
+
+  set(flags "")
+  foreach(folder IN LISTS KERNELS_TEMPLATES)
+    list(APPEND flags --templates "${folder}")
+  endforeach()
+  if(KERNELS_NAMESPACE)
+    list(APPEND flags --namespace "${KERNELS_NAMESPACE}")
+  endif()
+  add_custom_command(
+    OUTPUT "${KERNELS_DIRECTORY}/MANIFEST.tsv" "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers}
+    COMMAND qgen::qgen ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
+      --depfile "${KERNELS_DIRECTORY}.d" -q
+    DEPENDS qgen::qgen
+    DEPFILE "${KERNELS_DIRECTORY}.d"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    COMMENT "qgen: kernels of ${target}"
+    VERBATIM)
+
+  add_library(${target} STATIC ${sources} "${cpp}/blob.S" ${headers})
+  target_link_libraries(${target} PUBLIC qgen::library)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${cpp}>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0 POSITION_INDEPENDENT_CODE ON)
+  # The assembler looks for `.incbin "kernels.blob"` there, and CMake cannot see that it reads it.
+  set_source_files_properties("${cpp}/blob.S" PROPERTIES
+    COMPILE_OPTIONS "-Wa,-I${KERNELS_DIRECTORY}" OBJECT_DEPENDS "${KERNELS_DIRECTORY}/kernels.blob")
+endfunction()
+
+# The file stems of specs named by file or folder; a folder is watched for new files.
+function(_qgen_spec_stems result)
+  set(stems "")
+  foreach(path IN LISTS ARGN)
+    get_filename_component(full "${path}" ABSOLUTE)
+    if(IS_DIRECTORY "${full}")
+      file(GLOB_RECURSE files CONFIGURE_DEPENDS "${full}/*.yaml")
+    elseif(EXISTS "${full}")
+      set(files "${full}")
+    else()
+      message(FATAL_ERROR "qgen_add_kernels: no spec or folder '${path}' in ${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
+    foreach(file IN LISTS files)
+      get_filename_component(stem "${file}" NAME_WE)
+      list(APPEND stems "${stem}")
+    endforeach()
+  endforeach()
+  list(SORT stems)
+  if(NOT stems)
+    message(FATAL_ERROR "qgen_add_kernels: no *.yaml file in '${ARGN}'")
+  endif()
+  set(${result} "${stems}" PARENT_SCOPE)
+endfunction()
