@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/support/diagnostic.h"
+
+#include <gtest/gtest.h>
+
+namespace qgen {
+namespace {
+
+const SourceTexts kSources = {{"a.yaml", "first\n  - width % vce\r\n\tlast"}};
+
+struct Case {
+  std::string_view name;
+  SourceLocation where;
+  std::string_view text;  // of "m" at that place
+};
+
+const Case kCases[] = {
+    {"a line, and a caret under the word",
+     {"a.yaml", 2, 13, 3},
+     "a.yaml:2:13: error: m\n    2 |   - width % vce\n      |             ^~~\n"},
+    {"tabs before the caret stay tabs", {"a.yaml", 3, 2, 2}, "a.yaml:3:2: error: m\n    3 | \tlast\n      | \t^~\n"},
+    {"the caret may stand one past the end", {"a.yaml", 1, 6}, "a.yaml:1:6: error: m\n    1 | first\n      |      ^\n"},
+    {"an underline stops at the end of the line",
+     {"a.yaml", 1, 4, 99},
+     "a.yaml:1:4: error: m\n    1 | first\n      |    ^~\n"},
+    {"no column: the line alone", {"a.yaml", 1}, "a.yaml:1: error: m\n    1 | first\n"},
+    {"a line past the end: the place alone", {"a.yaml", 9, 1}, "a.yaml:9:1: error: m\n"},
+    {"a file that is not at hand: the place alone", {"b.yaml", 1, 1}, "b.yaml:1:1: error: m\n"},
+    {"no place", {}, "error: m\n"},
+};
+
+TEST(Diagnostic, QuotesItsPlace) {
+  for (const Case& row : kCases) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(to_text(Diagnostic{row.where, "m"}, kSources), row.text);
+  }
+}
+
+TEST(Diagnostic, SaysWhatWasExpectedAHintAndNotes) {
+  Diagnostic diagnostic;
+  diagnostic.where = {"b.yaml", 2};
+  diagnostic.message = "unknown name 'vce'";
+  diagnostic.expected = "one of vec, width";
+  diagnostic.hint = "did you mean 'vec'?";
+  diagnostic.notes.push_back({{"a.yaml", 1, 1}, "declared here"});
+  diagnostic.notes.push_back({{}, "in all variants"});
+  EXPECT_EQ(to_text(diagnostic, kSources),
+            "b.yaml:2: error: unknown name 'vce'\n"
+            "  expected: one of vec, width\n"
+            "  hint: did you mean 'vec'?\n"
+            "a.yaml:1:1: note: declared here\n"
+            "  in all variants\n");
+}
+
+TEST(Diagnostics, ArePrintedInTheOrderOfPlacesAndOnce) {
+  const Diagnostic first{{"a.yaml", 1}, "x"};
+  const Diagnostic second{{"a.yaml", 2}, "a"};
+  const Diagnostic third{{"b.yaml", 1}, "a"};
+  EXPECT_EQ(to_text(Diagnostics{third, second, first, second}, {}),
+            "a.yaml:1: error: x\na.yaml:2: error: a\nb.yaml:1: error: a\n");
+}
+
+TEST(Suggest, NamesTheNearestCandidate) {
+  const std::vector<std::string> candidates = {"vec", "workgroup", "width", "wide"};
+  EXPECT_EQ(suggest("vce", candidates), "did you mean 'vec'?");
+  EXPECT_EQ(suggest("v", candidates), "");
+  EXPECT_EQ(suggest("wrokgruop", candidates), "did you mean 'workgroup'?");
+  EXPECT_EQ(suggest("wdth", candidates), "did you mean 'width'?");
+  EXPECT_EQ(suggest("widt", candidates), "did you mean 'wide'?") << "equally near: the first by name";
+  EXPECT_EQ(suggest("height", candidates), "");
+  EXPECT_EQ(suggest("x", {}), "");
+}
+
+TEST(JoinSorted, Joins) {
+  EXPECT_EQ(join_sorted({"b", "a", "c"}), "a, b, c");
+  EXPECT_EQ(join_sorted({}), "");
+}
+
+}  // namespace
+}  // namespace qgen
