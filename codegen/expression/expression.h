@@ -25,6 +25,7 @@
 
 #include "codegen/support/diagnostic.h"
 #include "runtime/library/integer.h"
+#include "runtime/library/kernel_info.h"
 
 namespace qgen::expression {
 
@@ -42,7 +43,7 @@ std::string to_text(const Value& value);
 
 // A name that expressions may use, and what is known of it before it has a value.
 struct Symbol {
-  std::string name;                // "vec", "device.subgroup_size"
+  std::string name;  // "vec", "device.subgroup_size"
   Type type = Type::integer;
   std::vector<std::string> words;  // of a word: every value it may take; comparing it with another word is an error
   SourceLocation declared;         // for notes
@@ -75,13 +76,16 @@ class Scope {
   std::vector<Function> functions_;
 };
 
+// The dtype that a word names.
+std::optional<DType> find_dtype(std::string_view word);
+
 struct Node;
 
 // An immutable, type-checked tree; copies share it.
 class Expression {
  public:
   explicit Expression(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
-  const Node& root() const { return *root_; }
+  const Node& root() const { return *root_; }  // node.h: for the rest of this room
   Type type() const;
   const SourceLocation& where() const;
 
@@ -91,7 +95,7 @@ class Expression {
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
-// nesting deeper than 64.
+// nesting deeper than 64, more than 1,000 words and signs. A `start` without a column gives diagnostics without one.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
                          std::optional<Type> wanted = std::nullopt);
 
@@ -104,8 +108,8 @@ std::vector<size_t> symbols_of(const Expression& expression);
 // With the fewest parentheses that keep its meaning.
 std::string to_text(const Expression& expression);
 
-// C++ over qgen::Integer and qgen::Real. `print_symbol` says how a name is read ("p.width"); `print_word` how a word is
-// spelled where it meets a symbol ("DType::f32").
+// A C++ expression whose type is bool, qgen::Integer or qgen::Real. `print_symbol` says how a name is read ("p.width":
+// any arithmetic type, it is wrapped here); `print_word` how a word is spelled where it meets a symbol ("DType::f32").
 struct CppPrinter {
   std::function<std::string(const Symbol&)> print_symbol;
   std::function<std::string(const Symbol& compared_with, std::string_view word)> print_word;

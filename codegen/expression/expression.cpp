@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/expression/expression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "codegen/expression/node.h"
+
+namespace qgen::expression {
+namespace {
+
+constexpr std::array<OpRow, 23> kOps = {{
+    {Op::logical_or, "or", "||", Binding::disjunction},
+    {Op::logical_and, "and", "&&", Binding::conjunction},
+    {Op::logical_not, "not", "!", Binding::negation},
+    {Op::equal, "==", "==", Binding::comparison},
+    {Op::not_equal, "!=", "!=", Binding::comparison},
+    {Op::less, "<", "<", Binding::comparison},
+    {Op::less_equal, "<=", "<=", Binding::comparison},
+    {Op::greater, ">", ">", Binding::comparison},
+    {Op::greater_equal, ">=", ">=", Binding::comparison},
+    {Op::in, "in", "", Binding::comparison},
+    {Op::add, "+", "+", Binding::sum},
+    {Op::subtract, "-", "-", Binding::sum},
+    {Op::multiply, "*", "*", Binding::product},
+    {Op::divide, "/", "/", Binding::product},
+    {Op::remainder, "%", "%", Binding::product},
+    {Op::negate, "-", "-", Binding::sign},
+    {Op::ceil_div, "ceil_div", "ceil_div", Binding::primary},
+    {Op::min, "min", "min", Binding::primary},
+    {Op::max, "max", "max", Binding::primary},
+    {Op::bytes, "bytes", "bytes", Binding::primary},
+    {Op::call, "", "", Binding::primary},
+    {Op::literal, "", "", Binding::primary},
+    {Op::symbol, "", "", Binding::primary},
+}};
+
+void add_symbols(const Node& node, std::vector<size_t>& to) {
+  if (node.op == Op::symbol) to.push_back(node.symbol);
+  for (const auto& operand : node.operands) add_symbols(*operand, to);
+}
+
+// The shortest text that reads back as the same double, and as a real.
+std::string real_text(double value) {
+  std::string text = fmt::format("{}", value);
+  const bool looks_integral = text.find_first_not_of("-0123456789") == std::string::npos;
+  return looks_integral ? text + ".0" : text;
+}
+
+}  // namespace
+
+const OpRow& row(Op op) {
+  static constexpr OpRow kWord = {Op::word, "", "", Binding::primary};
+  return op == Op::word ? kWord : kOps[static_cast<size_t>(op)];
+}
+static_assert(
+    [] {
+      for (size_t i = 0; i < kOps.size(); ++i) {
+        if (kOps[i].op != static_cast<Op>(i)) return false;
+      }
+      return true;
+    }(),
+    "kOps is indexed by Op");
+
+std::string_view name(Type type) {
+  switch (type) {
+    case Type::boolean:
+      return "boolean";
+    case Type::integer:
+      return "integer";
+    case Type::real:
+      return "real";
+    case Type::word:
+      return "word";
+    case Type::text:
+      return "text";
+  }
+  return "?";
+}
+
+Type type_of(const Value& value) { return static_cast<Type>(value.index()); }
+
+std::string to_text(const Value& value) {
+  switch (type_of(value)) {
+    case Type::boolean:
+      return std::get<bool>(value) ? "true" : "false";
+    case Type::integer:
+      return fmt::format("{}", std::get<Integer>(value).value);
+    case Type::real:
+      return real_text(std::get<Real>(value).value);
+    case Type::word:
+      return std::get<Word>(value).text;
+    case Type::text:
+      return std::get<std::string>(value);
+  }
+  return "?";
+}
+
+std::optional<DType> find_dtype(std::string_view word) {
+  for (DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32}) {
+    if (qgen::name(dtype) == word) return dtype;
+  }
+  return std::nullopt;
+}
+
+void Scope::add(Symbol symbol) { symbols_.push_back(std::move(symbol)); }
+void Scope::add(Function function) { functions_.push_back(std::move(function)); }
+
+const Symbol* Scope::find(std::string_view wanted) const {
+  const auto index = index_of(wanted);
+  return index ? &symbols_[*index] : nullptr;
+}
+
+const Function* Scope::find_function(std::string_view wanted) const {
+  const auto found =
+      std::find_if(functions_.begin(), functions_.end(), [&](const Function& f) { return f.name == wanted; });
+  return found == functions_.end() ? nullptr : &*found;
+}
+
+std::optional<size_t> Scope::index_of(std::string_view wanted) const {
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    if (symbols_[i].name == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+Type Expression::type() const { return root_->type; }
+const SourceLocation& Expression::where() const { return root_->where; }
+
+Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
+                         std::optional<Type> wanted) {
+  auto tree = parse_syntax(text, start);
+  if (!tree) return tree.error();
+  Diagnostics errors = resolve(**tree, scope, wanted);
+  if (!errors.empty()) return errors;
+  return Expression(std::shared_ptr<const Node>(*std::move(tree)));
+}
+
+std::vector<size_t> symbols_of(const Expression& expression) {
+  std::vector<size_t> symbols;
+  add_symbols(expression.root(), symbols);
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
+}
+
+}  // namespace qgen::expression

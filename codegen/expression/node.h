@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The tree behind an Expression, and the one table of its operators. Private to this room.
+//
+//   width % vec == 0   ->   equal(remainder(symbol width, symbol vec), literal 0)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+
+namespace qgen::expression {
+
+enum class Op : uint8_t {
+  logical_or,
+  logical_and,
+  logical_not,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  in,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  negate,
+  ceil_div,
+  min,
+  max,
+  bytes,  // built-in functions
+  call,   // a function of the scope
+  literal,
+  symbol,
+  word,
+};
+
+// How tightly an operator binds; a larger number binds tighter. Grammar and printers share it.
+enum class Binding : uint8_t { disjunction, conjunction, negation, comparison, sum, product, sign, primary };
+
+struct OpRow {
+  Op op;
+  std::string_view text;  // in the language
+  std::string_view cpp;   // in C++, where that is an operator or a function too
+  Binding binding;
+};
+const OpRow& row(Op op);
+
+constexpr bool is_ordering(Op op) { return op >= Op::less && op <= Op::greater_equal; }
+
+struct Node {
+  Op op = Op::literal;
+  Type type = Type::boolean;
+  SourceLocation where;                         // the whole of its text
+  std::vector<std::unique_ptr<Node>> operands;  // of `in`: the value, then the set
+  std::string name;                             // of a symbol, a word or a call
+  size_t symbol = 0;                            // of a symbol: its index in the scope
+  Value value;                                  // of a literal or a word
+  std::shared_ptr<const Function> function;     // of a call
+};
+
+// Text -> tree, without meaning: every bare name is a `symbol`, every call a `call`.
+Result<std::unique_ptr<Node>> parse_syntax(std::string_view text, const SourceLocation& start);
+
+// Gives each node its meaning and its type, or says why it has none. Names become symbols or words, calls built-ins or
+// functions of the scope.
+Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted);
+
+}  // namespace qgen::expression

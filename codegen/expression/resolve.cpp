@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Names and types, from the leaves up. A bare name that no symbol bears is a word, if it stands where a word can stand:
+// compared with a symbol whose set holds it, or given to `bytes`. Everywhere else it is an unknown name.
+//
+// A node in error has no type; whoever meets it stays silent, so one fault is one report.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/expression/node.h"
+
+namespace qgen::expression {
+namespace {
+
+using MaybeType = std::optional<Type>;
+
+bool is_number(Type type) { return type == Type::integer || type == Type::real; }
+std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
+bool holds(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+class Resolver {
+ public:
+  explicit Resolver(const Scope& scope) : scope_(scope) {}
+
+  Diagnostics run(Node& root, MaybeType wanted) {
+    if (wanted == Type::word && is_loose_word(root)) {
+      make_word(root);
+      return {};
+    }
+    const MaybeType type = resolve(root);
+    const bool serves = !type || !wanted || *type == *wanted || (*wanted == Type::real && *type == Type::integer);
+    if (!serves) {
+      report(root, fmt::format("the expression is {}", with_article(*type)), with_article(*wanted));
+    }
+    return std::move(errors_);
+  }
+
+ private:
+  void report(const Node& at, std::string message, std::string expected = "", std::string hint = "",
+              std::vector<Note> notes = {}) {
+    errors_.push_back({at.where, std::move(message), std::move(expected), std::move(hint), std::move(notes)});
+  }
+
+  // ---- names
+  // -----------------------------------------------------------------------------------------------------------
+
+  bool is_loose_word(const Node& node) const { return node.op == Op::symbol && !scope_.find(node.name); }
+
+  static void make_word(Node& node) {
+    node.op = Op::word;
+    node.type = Type::word;
+    node.value = Word{node.name};
+  }
+
+  MaybeType unknown_name(const Node& node) {
+    if (is_known_word(node.name)) {
+      report(node, fmt::format("the word '{}' stands where there is nothing to compare it with", node.name));
+      return std::nullopt;
+    }
+    std::vector<std::string> all;
+    std::vector<std::string> shown;  // the device's numbers are many: they are listed when one of them is meant
+    const bool is_device = node.name.starts_with("device.");
+    for (const Symbol& symbol : scope_.symbols()) {
+      all.push_back(symbol.name);
+      if (symbol.name.starts_with("device.") == is_device) shown.push_back(symbol.name);
+    }
+    const std::string expected = shown.empty() ? "" : fmt::format("one of {}", join_sorted(shown));
+    const std::string device_name = "device." + node.name;
+    const std::string hint =
+        scope_.find(device_name) ? fmt::format("did you mean '{}'?", device_name) : suggest(node.name, all);
+    report(node, fmt::format("unknown name '{}'", node.name), expected, hint);
+    return std::nullopt;
+  }
+
+  MaybeType symbol(Node& node) {
+    const Symbol* found = scope_.find(node.name);
+    if (!found) return unknown_name(node);
+    node.symbol = *scope_.index_of(node.name);
+    node.type = found->type;
+    return node.type;
+  }
+
+  // ---- types
+  // -----------------------------------------------------------------------------------------------------------
+
+  MaybeType resolve(Node& node) {
+    switch (node.op) {
+      case Op::literal:
+      case Op::word:
+        return node.type;
+      case Op::symbol:
+        return symbol(node);
+      case Op::logical_or:
+      case Op::logical_and:
+      case Op::logical_not:
+        return logic(node);
+      case Op::equal:
+      case Op::not_equal:
+      case Op::less:
+      case Op::less_equal:
+      case Op::greater:
+      case Op::greater_equal:
+      case Op::in:
+        return comparison(node);
+      case Op::add:
+      case Op::subtract:
+      case Op::multiply:
+      case Op::divide:
+      case Op::remainder:
+      case Op::negate:
+        return arithmetic(node);
+      case Op::ceil_div:
+      case Op::min:
+      case Op::max:
+      case Op::bytes:
+      case Op::call:
+        return call(node);
+    }
+    return std::nullopt;
+  }
+
+  bool wants(const Node& operand, MaybeType type, std::string_view who, bool is_right, std::string_view what) {
+    if (!type) return false;
+    if (!is_right) report(operand, fmt::format("'{}' takes {}, and this is {}", who, what, with_article(*type)));
+    return is_right;
+  }
+
+  MaybeType logic(Node& node) {
+    bool is_good = true;
+    for (auto& operand : node.operands) {
+      const MaybeType type = resolve(*operand);
+      is_good &= wants(*operand, type, row(node.op).text, type == Type::boolean, "booleans");
+    }
+    node.type = Type::boolean;
+    return is_good ? MaybeType(node.type) : std::nullopt;
+  }
+
+  // Of arithmetic, min and max: real if any operand is.
+  MaybeType arithmetic(Node& node) {
+    const bool is_integral = node.op == Op::remainder || node.op == Op::ceil_div;
+    bool is_good = true;
+    node.type = Type::integer;
+    for (auto& operand : node.operands) {
+      const MaybeType type = resolve(*operand);
+      const bool is_right = type && (is_integral ? *type == Type::integer : is_number(*type));
+      is_good &= wants(*operand, type, row(node.op).text, is_right, is_integral ? "integers" : "numbers");
+      if (type == Type::real) node.type = Type::real;
+    }
+    return is_good ? MaybeType(node.type) : std::nullopt;
+  }
+
+  // Both sides of a comparison, and the value and every item of an `in`, are of one kind.
+  MaybeType comparison(Node& node) {
+    Node& left = *node.operands.front();
+    bool is_good = true;
+    for (size_t i = 1; i < node.operands.size(); ++i) is_good &= comparable(node, left, *node.operands[i], i == 1);
+    node.type = Type::boolean;
+    return is_good ? MaybeType(node.type) : std::nullopt;
+  }
+
+  bool comparable(const Node& node, Node& left, Node& right, bool is_first) {
+    if (is_ordering(node.op)) return orders(node, left) && orders(node, right);
+    if (is_loose_word(right)) return word_against(right, left, is_first);
+    if (is_first && is_loose_word(left)) return word_against(left, right, true);
+    const MaybeType a = is_first ? resolve(left) : known(left);
+    const MaybeType b = resolve(right);
+    if (!a || !b) return false;
+    if (*a != *b && !(is_number(*a) && is_number(*b))) {
+      report(right, fmt::format("{} is compared with {}", with_article(*b), with_article(*a)));
+      return false;
+    }
+    return *a != Type::word || can_be_equal(left, right);
+  }
+
+  // The type of an operand that was resolved before: nothing, if it is a name that means nothing.
+  MaybeType known(const Node& node) const { return is_loose_word(node) ? std::nullopt : MaybeType(node.type); }
+
+  bool orders(const Node& node, Node& operand) {
+    const MaybeType type = resolve(operand);
+    return wants(operand, type, row(node.op).text, type && is_number(*type), "numbers");
+  }
+
+  // `word` bears no symbol's name: it means something only as one of the words of the other side.
+  bool word_against(Node& word, Node& other, bool other_is_new) {
+    if (is_loose_word(other)) return other_is_new && two_loose_words(other, word);
+    const MaybeType type = other_is_new ? resolve(other) : known(other);
+    if (!type) return false;
+    const Symbol* symbol = symbol_of(other);
+    if (*type != Type::word || !symbol) return *type == Type::word ? (make_word(word), true) : not_a_word(word, *type);
+    make_word(word);
+    return is_word_of(word, *symbol);
+  }
+
+  bool is_word_of(const Node& word, const Symbol& symbol) {
+    if (holds(symbol.words, word.name)) return true;
+    std::vector<Note> notes;
+    if (symbol.declared.line != 0)
+      notes.push_back({symbol.declared, fmt::format("'{}' is declared here", symbol.name)});
+    report(word,
+           fmt::format("'{}' is not a value of {} '{}'", word.name, symbol.kind.empty() ? "the name" : symbol.kind,
+                       symbol.name),
+           fmt::format("one of {}", join_sorted(symbol.words)), suggest(word.name, symbol.words), std::move(notes));
+    return false;
+  }
+
+  bool is_known_word(std::string_view word) const {
+    const auto& symbols = scope_.symbols();
+    return find_dtype(word) ||
+           std::any_of(symbols.begin(), symbols.end(), [&](const Symbol& symbol) { return holds(symbol.words, word); });
+  }
+
+  // At least one of the two is a misspelt name: the one that is no word of anything.
+  bool two_loose_words(const Node& left, const Node& right) {
+    const bool are_known = is_known_word(left.name) && is_known_word(right.name);
+    if (are_known || !is_known_word(left.name)) unknown_name(left);
+    if (!is_known_word(right.name)) unknown_name(right);
+    return false;
+  }
+
+  // A word that some symbol takes is a word in the wrong place; anything else is a misspelt name.
+  bool not_a_word(const Node& word, Type other) {
+    const bool is_known = is_known_word(word.name);
+    if (is_known) report(word, fmt::format("the word '{}' is compared with {}", word.name, with_article(other)));
+    if (!is_known) unknown_name(word);
+    return false;
+  }
+
+  const Symbol* symbol_of(const Node& node) const { return node.op == Op::symbol ? scope_.find(node.name) : nullptr; }
+
+  bool can_be_equal(const Node& left, const Node& right) {
+    const Symbol* a = symbol_of(left);
+    const Symbol* b = symbol_of(right);
+    if (left.op == Op::word && b) return is_word_of(left, *b);
+    return !a || !b || have_common_word(right, *a, *b);
+  }
+
+  bool have_common_word(const Node& at, const Symbol& a, const Symbol& b) {
+    if (std::any_of(a.words.begin(), a.words.end(), [&](const auto& word) { return holds(b.words, word); }))
+      return true;
+    report(at, fmt::format("'{}' and '{}' have no value in common", a.name, b.name), "",
+           fmt::format("{} is one of {}; {} is one of {}", a.name, join_sorted(a.words), b.name, join_sorted(b.words)));
+    return false;
+  }
+
+  // ---- calls
+  // -----------------------------------------------------------------------------------------------------------
+
+  MaybeType call(Node& node) {
+    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes}) {
+      if (node.name == row(op).text) return builtin(node, op);
+    }
+    const Function* function = scope_.find_function(node.name);
+    return function ? scope_call(node, *function) : unknown_function(node);
+  }
+
+  MaybeType unknown_function(const Node& node) {
+    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes"};
+    for (const Function& function : scope_.functions()) names.push_back(function.name);
+    report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
+           suggest(node.name, names));
+    return std::nullopt;
+  }
+
+  bool has_arguments(const Node& node, size_t least, size_t most) {
+    const size_t given = node.operands.size();
+    if (given >= least && given <= most) return true;
+    const std::string wanted = least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most);
+    report(node,
+           fmt::format("'{}' takes {} argument{}, and is given {}", node.name, wanted, most == 1 ? "" : "s", given));
+    return false;
+  }
+
+  MaybeType builtin(Node& node, Op op) {
+    const size_t count = op == Op::bytes ? 1 : 2;
+    if (!has_arguments(node, count, count)) return std::nullopt;
+    node.op = op;
+    return op == Op::bytes ? bytes(node) : arithmetic(node);
+  }
+
+  // Every word that the argument may be must be a dtype: then evaluation cannot fail.
+  MaybeType bytes(Node& node) {
+    Node& argument = *node.operands[0];
+    node.type = Type::integer;
+    if (is_loose_word(argument) && find_dtype(argument.name)) {
+      make_word(argument);
+      return node.type;
+    }
+    const MaybeType type = resolve(argument);
+    if (!wants(argument, type, "bytes", type == Type::word, "a dtype")) return std::nullopt;
+    const Symbol* symbol = symbol_of(argument);
+    if (!symbol) return node.type;
+    for (const std::string& word : symbol->words) {
+      if (find_dtype(word)) continue;
+      report(argument, fmt::format("'bytes' takes a dtype, and '{}' can be '{}'", symbol->name, word));
+      return std::nullopt;
+    }
+    return node.type;
+  }
+
+  MaybeType scope_call(Node& node, const Function& function) {
+    const size_t most = function.arguments.size();
+    if (!has_arguments(node, most - function.optional_arguments, most)) return std::nullopt;
+    bool is_good = true;
+    for (size_t i = 0; i < node.operands.size(); ++i)
+      is_good &= takes(function, function.arguments[i], *node.operands[i]);
+    node.function = std::make_shared<const Function>(function);
+    node.type = function.result;
+    return is_good ? MaybeType(node.type) : std::nullopt;
+  }
+
+  bool takes(const Function& function, Type wanted, Node& argument) {
+    if (wanted == Type::word && is_loose_word(argument) && find_dtype(argument.name)) {
+      make_word(argument);
+      return true;
+    }
+    const MaybeType type = resolve(argument);
+    const bool is_right = type == wanted || (wanted == Type::real && type == Type::integer);
+    return wants(argument, type, function.name, is_right, with_article(wanted));
+  }
+
+  const Scope& scope_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Diagnostics resolve(Node& root, const Scope& scope, std::optional<Type> wanted) {
+  return Resolver(scope).run(root, wanted);
+}
+
+}  // namespace qgen::expression
