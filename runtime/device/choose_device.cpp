@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/device/choose_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "runtime/device/vulkan_api.h"
+
+namespace qgen {
+namespace {
+
+// Least first.
+int preference(const DeviceProfile& device) {
+  if (device.api_version < vulkan::kApiVersion) return 5;  // cannot be opened
+  switch (device.kind) {
+    case DeviceProfile::Kind::discrete: return 0;
+    case DeviceProfile::Kind::integrated: return 1;
+    case DeviceProfile::Kind::virtual_gpu: return 2;
+    case DeviceProfile::Kind::cpu: return 3;
+    case DeviceProfile::Kind::other: return 4;
+  }
+  return 4;
+}
+
+size_t preferred(std::span<const DeviceProfile> devices) {
+  const auto best = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+    return preference(a) < preference(b);
+  });
+  return static_cast<size_t>(best - devices.begin());
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+std::optional<size_t> as_index(std::string_view text) {
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return index;
+}
+
+std::string hexadecimal(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+// "0 (NVIDIA H200), 1 (llvmpipe (LLVM 15.0.6, 256 bits))"
+std::string listing(std::span<const DeviceProfile> devices) {
+  std::string text;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    text += fmt::format("{}{} ({})", i ? ", " : "", i, devices[i].name);
+  }
+  return text;
+}
+
+}  // namespace
+
+Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::string_view which) {
+  if (devices.empty()) return Error{Error::Kind::not_found, "no Vulkan device", "install a Vulkan driver"};
+  if (which.empty()) return preferred(devices);
+  if (const auto index = as_index(which); index && *index < devices.size()) return *index;
+
+  const std::string wanted = lower(which);
+  std::string digits = wanted;
+  std::erase(digits, '-');
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (hexadecimal(devices[i].device_uuid) == digits) return i;
+  }
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (lower(devices[i].name).find(wanted) != std::string::npos) return i;
+  }
+  return Error{Error::Kind::not_found, fmt::format("no device is called '{}'; there are {}", which, listing(devices)),
+               "name a device by its index, a part of its name, or its UUID (qgen-info prints them)"};
+}
+
+}  // namespace qgen

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Vulkan feature structs behind qgen's features: asked of a device, and handed back to enable what it offered.
+//
+//   FeatureChain offered(extensions);
+//   vkGetPhysicalDeviceFeatures2(physical, &offered.features);
+//   FeatureMask mask = granted(offered);          // for the profile
+//   FeatureChain wanted(extensions);
+//   enable_granted(offered, wanted);              // for VkDeviceCreateInfo::pNext: exactly those, nothing else
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/device/vulkan_api.h"
+#include "runtime/library/features.h"
+
+// In Vulkan's registry since 1.4.317; older headers lack it.
+#ifndef VK_KHR_shader_bfloat16
+#define VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME "VK_KHR_shader_bfloat16"
+constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR = static_cast<VkStructureType>(1000141000);
+constexpr auto VK_COMPONENT_TYPE_BFLOAT16_KHR = static_cast<VkComponentTypeKHR>(1000141000);
+struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderBFloat16Type;
+  VkBool32 shaderBFloat16DotProduct;
+  VkBool32 shaderBFloat16CooperativeMatrix;
+};
+#endif
+
+namespace qgen::vulkan {
+
+// The names of the device extensions a driver offers.
+class ExtensionSet {
+ public:
+  ExtensionSet() = default;
+  explicit ExtensionSet(std::vector<std::string> names);
+  bool has(std::string_view name) const;
+
+ private:
+  std::vector<std::string> names_;  // sorted
+};
+
+// Zeroed; only the structs of Vulkan 1.3 and of extensions that the device has are linked.
+struct FeatureChain {
+  explicit FeatureChain(const ExtensionSet& extensions);
+  FeatureChain(const FeatureChain&) = delete;  // the structs point at one another
+  FeatureChain& operator=(const FeatureChain&) = delete;
+
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDeviceVulkan11Features vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
+  VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan13Features vulkan13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+  VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR rotate{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR};
+  VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_layout{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
+  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR};
+};
+
+// The features that rest on feature bits. The subgroup operations rest on properties: subgroup_features().
+FeatureMask granted(FeatureChain& offered);
+FeatureMask subgroup_features(const VkPhysicalDeviceVulkan11Properties& properties);
+
+// Sets in `wanted` the bits of every granted feature, and of what the dispatcher itself uses.
+void enable_granted(FeatureChain& offered, FeatureChain& wanted);
+// The extensions whose structs are linked.
+std::vector<const char*> linked_extensions(const ExtensionSet& extensions);
+
+}  // namespace qgen::vulkan

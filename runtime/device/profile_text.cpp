@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A profile's two printed forms. Both walk the profile once, in the struct's order.
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "runtime/device/device_profile.h"
+#include "runtime/device/vulkan_api.h"
+
+namespace qgen {
+namespace {
+
+std::string_view name(DeviceProfile::Kind kind) {
+  switch (kind) {
+    case DeviceProfile::Kind::other: return "other";
+    case DeviceProfile::Kind::integrated: return "integrated";
+    case DeviceProfile::Kind::discrete: return "discrete";
+    case DeviceProfile::Kind::virtual_gpu: return "virtual";
+    case DeviceProfile::Kind::cpu: return "cpu";
+  }
+  return "other";
+}
+
+std::string version(uint32_t packed) {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(packed), VK_API_VERSION_MINOR(packed),
+                     VK_API_VERSION_PATCH(packed));
+}
+
+// As UUIDs are written: 8-4-4-4-12.
+std::string uuid(const std::array<uint8_t, 16>& bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+  }
+  return text;
+}
+
+std::string dtypes(const CooperativeMatrixShape& shape) {
+  return fmt::format("{} x {} + {} -> {}", qgen::name(shape.a), qgen::name(shape.b), qgen::name(shape.c),
+                     qgen::name(shape.result));
+}
+
+std::string_view scope(const CooperativeMatrixShape& shape) { return shape.workgroup_scope ? "workgroup" : "subgroup"; }
+
+// ---- for people --------------------------------------------------------------------------------------------------------
+
+class Listing {
+ public:
+  template <typename... Args>
+  void row(std::string_view label, fmt::format_string<Args...> value, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), "  {:<22} {}\n", label, fmt::format(value, std::forward<Args>(args)...));
+  }
+  void matrices(std::string_view label, const std::vector<CooperativeMatrixShape>& shapes) {
+    for (const auto& shape : shapes) {
+      row(label, "{:>3} x {} x {}  {}, {} scope", shape.m, shape.n, shape.k, dtypes(shape), scope(shape));
+      label = "";
+    }
+  }
+  void words(std::string_view label, const std::vector<std::string_view>& words) {
+    constexpr size_t kColumns = 96;
+    std::string line;
+    for (const std::string_view word : words) {
+      if (!line.empty() && line.size() + word.size() > kColumns) {
+        row(label, "{}", line);
+        label = "";
+        line.clear();
+      }
+      line += line.empty() ? "" : " ";
+      line += word;
+    }
+    row(label, "{}", line.empty() ? "none" : line);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// ---- for programs ------------------------------------------------------------------------------------------------------
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string list(const std::vector<std::string>& items) { return fmt::format("[{}]", fmt::join(items, ", ")); }
+
+template <typename T, size_t count>
+std::string list(const std::array<T, count>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+std::string list(const std::vector<std::string_view>& words) {
+  std::vector<std::string> items;
+  for (const std::string_view word : words) items.push_back(quoted(word));
+  return list(items);
+}
+
+std::string list(const std::vector<CooperativeMatrixShape>& shapes) {
+  std::vector<std::string> items;
+  for (const auto& s : shapes) {
+    items.push_back(fmt::format(
+        R"({{"m": {}, "n": {}, "k": {}, "a": "{}", "b": "{}", "c": "{}", "result": "{}", "scope": "{}"}})", s.m, s.n,
+        s.k, qgen::name(s.a), qgen::name(s.b), qgen::name(s.c), qgen::name(s.result), scope(s)));
+  }
+  return list(items);
+}
+
+class Object {
+ public:
+  Object& raw(std::string_view key, std::string_view value) {
+    text_ += fmt::format("{}  \"{}\": {}", text_.empty() ? "" : ",\n", key, value);
+    return *this;
+  }
+  Object& text(std::string_view key, std::string_view value) { return raw(key, quoted(value)); }
+  Object& number(std::string_view key, auto value) { return raw(key, fmt::format("{}", value)); }
+  std::string take() const { return "{\n" + text_ + "\n}"; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_text(const DeviceProfile& p) {
+  const DeviceNumbers& n = p.numbers;
+  Listing out;
+  out.row("kind", "{}", name(p.kind));
+  out.row("driver", "{} {}", p.driver_name, p.driver_info);
+  out.row("Vulkan", "{}", version(p.api_version));
+  out.row("vendor, device", "{:#06x}, {:#06x}", p.vendor_id, p.device_id);
+  out.row("device UUID", "{}", uuid(p.device_uuid));
+  out.row("driver UUID", "{}", uuid(p.driver_uuid));
+  out.row("memory", "{:.1f} GiB", static_cast<double>(p.device_memory_bytes) / (1 << 30));
+  out.row("storage buffer", "up to {:.0f} MiB", static_cast<double>(n.max_storage_buffer_bytes) / (1 << 20));
+  out.row("3-D image", "up to {} a side", n.max_image_extent);
+  out.row("shared memory", "{} bytes", n.shared_memory_bytes);
+  out.row("workgroup", "up to {} invocations, {} x {} x {}", n.max_workgroup_invocations, p.max_workgroup_size[0],
+          p.max_workgroup_size[1], p.max_workgroup_size[2]);
+  out.row("workgroups", "up to {} x {} x {}", p.max_workgroup_count[0], p.max_workgroup_count[1],
+          p.max_workgroup_count[2]);
+  out.row("subgroup", "{} ({} to {}{})", n.subgroup_size, p.min_subgroup_size, p.max_subgroup_size,
+          p.has_subgroup_size_control ? ", selectable" : "");
+  out.row("push constants", "{} bytes", p.max_push_constants_bytes);
+  out.row("timestamps", "{}", p.timestamp_period_ns > 0 ? fmt::format("{} ns a tick", p.timestamp_period_ns) : "none");
+  out.row("estimates", "{} compute units, {:.0f} GB/s, {:.2f} f32 TFLOP/s, {:.2f} int8 TOP/s, {} us a launch",
+          n.compute_units, n.bytes_per_us / 1e3, n.f32_ops_per_us / 1e6, n.int8_ops_per_us / 1e6, n.launch_us);
+  out.words("features", names(p.features));
+  out.matrices("cooperative matrices", p.cooperative_matrices);
+  out.matrices("  in steps of", p.flexible_cooperative_matrices);
+  return p.name + "\n" + out.take();
+}
+
+std::string to_json(const DeviceProfile& p) {
+  const DeviceNumbers& n = p.numbers;
+  return Object()
+      .text("name", p.name)
+      .text("driver_name", p.driver_name)
+      .text("driver_info", p.driver_info)
+      .number("vendor_id", p.vendor_id)
+      .number("device_id", p.device_id)
+      .text("api_version", version(p.api_version))
+      .number("driver_version", p.driver_version)
+      .text("device_uuid", uuid(p.device_uuid))
+      .text("driver_uuid", uuid(p.driver_uuid))
+      .text("kind", name(p.kind))
+      .number("subgroup_size", n.subgroup_size)
+      .number("max_workgroup_invocations", n.max_workgroup_invocations)
+      .number("max_workgroup_size_x", n.max_workgroup_size_x)
+      .number("shared_memory_bytes", n.shared_memory_bytes)
+      .number("max_storage_buffer_bytes", n.max_storage_buffer_bytes)
+      .number("max_image_extent", n.max_image_extent)
+      .number("compute_units", n.compute_units)
+      .number("is_cpu", n.is_cpu)
+      .number("is_integrated", n.is_integrated)
+      .number("bytes_per_us", n.bytes_per_us)
+      .number("f32_ops_per_us", n.f32_ops_per_us)
+      .number("int8_ops_per_us", n.int8_ops_per_us)
+      .number("launch_us", n.launch_us)
+      .raw("features", list(names(p.features)))
+      .raw("cooperative_matrices", list(p.cooperative_matrices))
+      .raw("flexible_cooperative_matrices", list(p.flexible_cooperative_matrices))
+      .raw("max_workgroup_count", list(p.max_workgroup_count))
+      .raw("max_workgroup_size", list(p.max_workgroup_size))
+      .number("min_subgroup_size", p.min_subgroup_size)
+      .number("max_subgroup_size", p.max_subgroup_size)
+      .number("has_subgroup_size_control", p.has_subgroup_size_control)
+      .number("max_push_constants_bytes", p.max_push_constants_bytes)
+      .number("max_bound_sets", p.max_bound_sets)
+      .number("max_storage_buffers_per_stage", p.max_storage_buffers_per_stage)
+      .number("max_storage_images_per_stage", p.max_storage_images_per_stage)
+      .number("storage_buffer_alignment_bytes", p.storage_buffer_alignment_bytes)
+      .number("device_memory_bytes", p.device_memory_bytes)
+      .number("timestamp_period_ns", p.timestamp_period_ns)
+      .take();
+}
+
+}  // namespace qgen

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#define VOLK_IMPLEMENTATION
+#include "runtime/device/vulkan_api.h"
+
+#include <fmt/format.h>
+
+namespace qgen::vulkan {
+namespace {
+
+std::string_view hint_of(VkResult result) {
+  switch (result) {
+    case VK_ERROR_DEVICE_LOST:
+      return "the driver gave the device up: a kernel ran for too long or left its memory; open the device again";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "free tensors, or split the work";
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return "the host has no memory left";
+    case VK_ERROR_TOO_MANY_OBJECTS: return "the device limits how many allocations live at once; free some";
+    default: return "";
+  }
+}
+
+VkResult load_once() {
+  static const VkResult result = volkInitialize();
+  return result;
+}
+
+}  // namespace
+
+std::string_view name(VkResult result) {
+  switch (result) {
+    case VK_SUCCESS: return "VK_SUCCESS";
+    case VK_NOT_READY: return "VK_NOT_READY";
+    case VK_TIMEOUT: return "VK_TIMEOUT";
+    case VK_INCOMPLETE: return "VK_INCOMPLETE";
+    case VK_ERROR_OUT_OF_HOST_MEMORY: return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_INITIALIZATION_FAILED: return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_DEVICE_LOST: return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_MEMORY_MAP_FAILED: return "VK_ERROR_MEMORY_MAP_FAILED";
+    case VK_ERROR_LAYER_NOT_PRESENT: return "VK_ERROR_LAYER_NOT_PRESENT";
+    case VK_ERROR_EXTENSION_NOT_PRESENT: return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case VK_ERROR_FEATURE_NOT_PRESENT: return "VK_ERROR_FEATURE_NOT_PRESENT";
+    case VK_ERROR_INCOMPATIBLE_DRIVER: return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_TOO_MANY_OBJECTS: return "VK_ERROR_TOO_MANY_OBJECTS";
+    case VK_ERROR_FORMAT_NOT_SUPPORTED: return "VK_ERROR_FORMAT_NOT_SUPPORTED";
+    case VK_ERROR_FRAGMENTED_POOL: return "VK_ERROR_FRAGMENTED_POOL";
+    case VK_ERROR_OUT_OF_POOL_MEMORY: return "VK_ERROR_OUT_OF_POOL_MEMORY";
+    case VK_ERROR_FRAGMENTATION: return "VK_ERROR_FRAGMENTATION";
+    case VK_ERROR_UNKNOWN: return "VK_ERROR_UNKNOWN";
+    default: return "a result that qgen has no name for";
+  }
+}
+
+Error error_of(VkResult result, std::string_view doing) {
+  return {Error::Kind::device, fmt::format("{} failed: {} ({})", doing, name(result), static_cast<int>(result)),
+          std::string(hint_of(result))};
+}
+
+Done load_loader() {
+  if (load_once() != VK_SUCCESS) {
+    return Error{Error::Kind::not_found, "no Vulkan loader: libvulkan.so.1 could not be opened",
+                 "install the package libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch)"};
+  }
+  uint32_t version = VK_API_VERSION_1_0;
+  if (vkEnumerateInstanceVersion) vkEnumerateInstanceVersion(&version);
+  if (version < kApiVersion) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("the Vulkan loader speaks Vulkan {}.{}, and qgen needs 1.3", VK_API_VERSION_MAJOR(version),
+                             VK_API_VERSION_MINOR(version)),
+                 "update the package that holds libvulkan.so.1"};
+  }
+  return std::monostate{};
+}
+
+}  // namespace qgen::vulkan
