@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Memory bandwidth, arithmetic rates and launch times are estimates: Vulkan does not tell them.\n"
       "Exit code: 0 done, 2 the arguments are wrong, 3 there is no such device, driver or loader.\n"
-      "Which drivers are seen is the Vulkan loader's matter: VK_DRIVER_FILES names their manifests.");
+      "Which drivers are seen is the Vulkan loader's matter: VK_DRIVER_FILES names their manifests.\n");
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name");
   app.add_flag("--list,-l", arguments.is_list, "one line a device")->excludes("--device");
   app.add_flag("--json", arguments.is_json, "an array of objects, or with --device one object")->excludes("--list");

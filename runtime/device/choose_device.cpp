@@ -54,11 +54,11 @@ std::string hexadecimal(std::span<const uint8_t> bytes) {
   return text;
 }
 
-// "0 (NVIDIA H200), 1 (llvmpipe (LLVM 15.0.6, 256 bits))"
+// "0: NVIDIA H200, 1: llvmpipe (LLVM 15.0.6, 256 bits)"
 std::string listing(std::span<const DeviceProfile> devices) {
   std::string text;
   for (size_t i = 0; i < devices.size(); ++i) {
-    text += fmt::format("{}{} ({})", i ? ", " : "", i, devices[i].name);
+    text += fmt::format("{}{}: {}", i ? ", " : "", i, devices[i].name);
   }
   return text;
 }
@@ -79,7 +79,7 @@ Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::stri
   for (size_t i = 0; i < devices.size(); ++i) {
     if (lower(devices[i].name).find(wanted) != std::string::npos) return i;
   }
-  return Error{Error::Kind::not_found, fmt::format("no device is called '{}'; there are {}", which, listing(devices)),
+  return Error{Error::Kind::not_found, fmt::format("no device is called '{}'; the devices are {}", which, listing(devices)),
                "name a device by its index, a part of its name, or its UUID (qgen-info prints them)"};
 }
 

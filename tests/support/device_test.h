@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <memory>
+#include <optional>
 
 #include "runtime/device/device.h"
 
@@ -25,10 +25,23 @@ inline bool validation_is_wanted() {
   return wanted && *wanted;
 }
 
+// Closes the device before main() returns: the validation layer's own statics are gone when a static Device would be.
+class SharedDevice : public ::testing::Environment {
+ public:
+  const Expected<Device>& get() {
+    if (!device_) device_.emplace(Device::open({}, {.validation = validation_is_wanted()}));
+    return *device_;
+  }
+  void TearDown() override { device_.reset(); }
+
+ private:
+  std::optional<Expected<Device>> device_;
+};
+// GoogleTest owns it.
+inline SharedDevice& shared_device_environment = static_cast<SharedDevice&>(*::testing::AddGlobalTestEnvironment(new SharedDevice));
+
 class DeviceTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { shared_device(); }
-
   void SetUp() override {
     ASSERT_TRUE(shared_device()) << to_text(shared_device().error());
     messages_before_ = device().validation_messages().size();
@@ -43,10 +56,7 @@ class DeviceTest : public ::testing::Test {
   static const Device& device() { return *shared_device(); }
 
  private:
-  static const Expected<Device>& shared_device() {
-    static const Expected<Device> device = Device::open({}, {.validation = validation_is_wanted()});
-    return device;
-  }
+  static const Expected<Device>& shared_device() { return shared_device_environment.get(); }
 
   size_t messages_before_ = 0;
 };
