@@ -63,7 +63,7 @@ bool has_negative_value(const spec::Axis& axis) {
 std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) text.insert(0, "n");
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return "n" + text;
   return is_in(kReserved, text) ? text + "_" : text;
 }
 

@@ -108,8 +108,12 @@ class Checker {
   void report(std::string message, std::string expected, std::string hint) {
     const auto is_same = [&](const Diagnostic& error) { return error.message == message; };
     if (std::any_of(errors_.begin(), errors_.end(), is_same)) return;
-    errors_.push_back({{.file = spec_.file}, std::move(message), std::move(expected), std::move(hint),
-                       {{{}, "in variant " + id_}}});
+    Diagnostic& error = errors_.emplace_back();
+    error.where.file = spec_.file;
+    error.message = std::move(message);
+    error.expected = std::move(expected);
+    error.hint = std::move(hint);
+    error.notes.emplace_back().message = "in variant " + id_;
   }
 
   const spec::Spec& spec_;
