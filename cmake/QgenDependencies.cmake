@@ -9,8 +9,6 @@
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
 #
-# QGEN_FETCH_ALL=ON takes every one of them from upstream, whatever is installed.
-#
 # A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to another
 # machine needs its C library and a Vulkan loader, nothing else.
 include(QgenFallbacks)
@@ -36,18 +34,11 @@ macro(qgen_find_archive variable name)
   mark_as_advanced(${variable})
 endmacro()
 
-# qgen_find(PACKAGE ...): find_package, which may find nothing, and with QGEN_FETCH_ALL finds nothing.
-macro(qgen_find package)
-  if(NOT QGEN_FETCH_ALL)
-    find_package(${package} ${ARGN} QUIET)
-  endif()
-endmacro()
-
 find_package(Threads REQUIRED)
 
 # ---- compiling shaders: glslang >= 15.1 (GL_NV_cooperative_matrix2), SPIRV-Tools >= 2025.1 (optimiser, validator),
 # ---- SPIRV-Cross (reflection); and Vulkan-Headers >= 1.4.309, volk (the loader is opened at run time, not linked), VMA
-qgen_find(QgenDeps CONFIG)
+find_package(QgenDeps CONFIG QUIET)
 if(NOT QgenDeps_FOUND)
   qgen_fetch_shader_tools()
 endif()
@@ -58,20 +49,19 @@ target_link_libraries(qgen_vulkan INTERFACE
 
 # ---- yaml-cpp: specs are YAML, and every node knows its line
 add_library(qgen_yaml INTERFACE)
-qgen_find(yaml-cpp)
+find_package(yaml-cpp QUIET)
 if(NOT yaml-cpp_FOUND)
   qgen_fetch_yaml_cpp()
 endif()
-get_target_property(QGEN_YAML_TYPE yaml-cpp TYPE)
-if(QGEN_YAML_TYPE STREQUAL "SHARED_LIBRARY")
-  qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
+qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
+if(QGEN_STATIC AND QGEN_YAML_LIBRARY MATCHES "\\.a$")
   target_link_libraries(qgen_yaml INTERFACE ${QGEN_YAML_LIBRARY})
 else()
   target_link_libraries(qgen_yaml INTERFACE yaml-cpp)
 endif()
 
 # ---- CLI11: flags and --help
-qgen_find(CLI11)
+find_package(CLI11 QUIET)
 if(NOT CLI11_FOUND)
   qgen_fetch_cli11()
 endif()
@@ -79,7 +69,7 @@ add_library(qgen_cli INTERFACE)
 target_link_libraries(qgen_cli INTERFACE CLI11::CLI11)
 
 # ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its one source file again
-qgen_find(fmt 9)
+find_package(fmt 9 QUIET)
 if(NOT fmt_FOUND)
   qgen_fetch_fmt()
 endif()
@@ -95,29 +85,22 @@ else()
 endif()
 
 # ---- zstd: the blob's compression, with a dictionary a family
+qgen_find_archive(QGEN_ZSTD_LIBRARY zstd)
+find_path(QGEN_ZSTD_INCLUDE zstd.h)
+mark_as_advanced(QGEN_ZSTD_INCLUDE)
 add_library(qgen_zstd INTERFACE)
-if(NOT QGEN_FETCH_ALL)
-  qgen_find_archive(QGEN_ZSTD_LIBRARY zstd)
-  find_path(QGEN_ZSTD_INCLUDE zstd.h)
-  mark_as_advanced(QGEN_ZSTD_INCLUDE)
-endif()
 if(QGEN_ZSTD_LIBRARY AND QGEN_ZSTD_INCLUDE)
   target_link_libraries(qgen_zstd INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_LIBRARY}>)
   target_include_directories(qgen_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_INCLUDE}>)
 else()
   qgen_fetch_zstd()
-  target_link_libraries(qgen_zstd INTERFACE $<BUILD_INTERFACE:libzstd_static>)
-  target_include_directories(qgen_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${zstd_SOURCE_DIR}/lib>)
 endif()
 
 # ---- xxHash: cache keys and the blob's checksums (XXH3); header-only, inlined
-if(NOT QGEN_FETCH_ALL)
-  find_path(QGEN_XXHASH_INCLUDE xxhash.h)
-  mark_as_advanced(QGEN_XXHASH_INCLUDE)
-endif()
+find_path(QGEN_XXHASH_INCLUDE xxhash.h)
+mark_as_advanced(QGEN_XXHASH_INCLUDE)
 if(NOT QGEN_XXHASH_INCLUDE)
   qgen_fetch_xxhash()
-  set(QGEN_XXHASH_INCLUDE "${xxhash_SOURCE_DIR}")
 endif()
 add_library(qgen_xxhash INTERFACE)
 target_include_directories(qgen_xxhash SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_XXHASH_INCLUDE}>)
@@ -135,13 +118,13 @@ endif()
 
 # ---- GoogleTest and Google Benchmark
 if(QGEN_BUILD_TESTS)
-  qgen_find(GTest)
+  find_package(GTest QUIET)
   if(NOT GTest_FOUND)
     qgen_fetch_googletest()
   endif()
 endif()
 if(QGEN_BUILD_BENCH)
-  qgen_find(benchmark)
+  find_package(benchmark QUIET)
   if(NOT benchmark_FOUND)
     qgen_fetch_benchmark()
   endif()
