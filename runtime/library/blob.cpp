@@ -9,13 +9,13 @@
 // as unpacking ten modules, and a program that runs three operators uses three families of dozens.
 #include "runtime/library/blob.h"
 
+#include <fmt/format.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <string>
 
 #include "runtime/library/blob_format.h"
 
@@ -41,8 +41,8 @@ struct Family {
   std::optional<Error> damage;  // of the dictionary
 };
 
-Error damaged(std::string what) {
-  return {Error::Kind::invalid_argument, "the kernel blob is damaged: " + std::move(what),
+Error damaged(std::string_view what) {
+  return {Error::Kind::invalid_argument, fmt::format("the kernel blob is damaged: {}", what),
           "generate it again, and link it and its tables from one run of qgen"};
 }
 
@@ -81,8 +81,7 @@ struct Blob::State {
       family.dictionary.reset(ZSTD_createDDict(raw.data(), raw.size()));
     }
     if (!family.dictionary) {
-      family.damage = damaged("the dictionary of family " + std::to_string(&family - families.data()) +
-                              " does not unpack");
+      family.damage = damaged(fmt::format("the dictionary of family {} does not unpack", &family - families.data()));
     }
   }
 };
@@ -124,8 +123,7 @@ bool repeats_one(const ModuleRow& row, const std::vector<ModuleRow>& frames) {
 // The header, if the file is long enough for all that it promises.
 Expected<Header> read_header(Bytes bytes) {
   if (bytes.size() < sizeof(Header)) {
-    return damaged("it has " + std::to_string(bytes.size()) + " bytes, fewer than a header's " +
-                   std::to_string(sizeof(Header)));
+    return damaged(fmt::format("it has {} bytes, fewer than a header's {}", bytes.size(), sizeof(Header)));
   }
   const auto header = row_at<Header>(bytes, 0);
   if (header.magic != blob_format::kMagic) {
@@ -133,18 +131,17 @@ Expected<Header> read_header(Bytes bytes) {
   }
   if (header.version != blob_format::kVersion) {
     return Error{Error::Kind::unsupported,
-                 "the kernel blob has version " + std::to_string(header.version) + ", and this library reads version " +
-                     std::to_string(blob_format::kVersion),
+                 fmt::format("the kernel blob has version {}, and this library reads version {}", header.version,
+                             blob_format::kVersion),
                  "generate it again with the qgen that this library belongs to"};
   }
   if (header.total_bytes != bytes.size()) {
-    return damaged("it has " + std::to_string(bytes.size()) + " bytes, and its header says " +
-                   std::to_string(header.total_bytes));
+    return damaged(fmt::format("it has {} bytes, and its header says {}", bytes.size(), header.total_bytes));
   }
   const uint64_t index_bytes = header.families * uint64_t{sizeof(FamilyRow)} + header.modules * uint64_t{sizeof(ModuleRow)};
   if (index_bytes > bytes.size() - sizeof(Header)) {
-    return damaged("its index of " + std::to_string(header.families) + " families and " +
-                   std::to_string(header.modules) + " modules is longer than the file");
+    return damaged(fmt::format("its index of {} families and {} modules is longer than the file", header.families,
+                               header.modules));
   }
   return header;
 }
@@ -165,7 +162,7 @@ Expected<Blob> Blob::open(Bytes bytes) {
   for (size_t i = 0; i < header->families; ++i) {
     const auto row = row_at<FamilyRow>(bytes, sizeof(Header) + i * sizeof(FamilyRow));
     if (!is_sound(row) || !tiling.take(row.offset, row.stored_bytes)) {
-      return damaged("the row of family " + std::to_string(i) + " does not fit the file");
+      return damaged(fmt::format("the row of family {} does not fit the file", i));
     }
     state->families[i].row = row;
   }
@@ -175,7 +172,7 @@ Expected<Blob> Blob::open(Bytes bytes) {
     const auto row = row_at<ModuleRow>(bytes, modules_start + i * sizeof(ModuleRow));
     const bool is_repeated = tiling.has_passed(row.offset) && repeats_one(row, frames);
     if (!is_sound(row, header->families) || (!is_repeated && !tiling.take(row.offset, row.stored_bytes))) {
-      return damaged("the row of module " + std::to_string(i) + " does not fit the file");
+      return damaged(fmt::format("the row of module {} does not fit the file", i));
     }
     if (!is_repeated) frames.push_back(row);
     state->modules.push_back(row);
@@ -194,8 +191,7 @@ uint64_t Blob::module_digest(size_t index) const {
 
 Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   if (index >= module_count()) {
-    return Error{Error::Kind::not_found,
-                 "there is no module " + std::to_string(index) + ": the blob has " + std::to_string(module_count()), ""};
+    return Error{Error::Kind::not_found, fmt::format("there is no module {}: the blob has {}", index, module_count()), ""};
   }
   const ModuleRow& row = state_->modules[index];
   Family& family = state_->families[row.family];
@@ -205,11 +201,10 @@ Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   std::vector<uint32_t> words(row.raw_bytes / sizeof(uint32_t));
   const Bytes frame = state_->bytes.subspan(row.offset, row.stored_bytes);
   if (!unpack(frame, family.dictionary.get(), words.data(), row.raw_bytes)) {
-    return damaged("module " + std::to_string(index) + " does not unpack to its " + std::to_string(row.raw_bytes) +
-                   " bytes");
+    return damaged(fmt::format("module {} does not unpack to its {} bytes", index, row.raw_bytes));
   }
   if (blob_format::checksum(std::as_bytes(std::span(words))) != row.checksum) {
-    return damaged("module " + std::to_string(index) + " does not have its checksum");
+    return damaged(fmt::format("module {} does not have its checksum", index));
   }
   return words;
 }

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/library/kernel_library.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace qgen {
@@ -23,8 +25,8 @@ Expected<KernelLibrary> KernelLibrary::open(const LibraryInfo& info) {
   if (!blob) return blob.error();
   if (const KernelInfo* kernel = first_without_module(info, blob->module_count())) {
     return Error{Error::Kind::invalid_argument,
-                 "kernel '" + std::string(kernel->id) + "' names module " + std::to_string(kernel->module) +
-                     ", and the blob has " + std::to_string(blob->module_count()),
+                 fmt::format("kernel '{}' names module {}, and the blob has {}", kernel->id, kernel->module,
+                             blob->module_count()),
                  "link tables and blob from one run of qgen"};
   }
   return KernelLibrary(info, *std::move(blob));
