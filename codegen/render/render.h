@@ -28,14 +28,16 @@ struct TemplateFile {
 using TemplateSet = std::map<std::string, TemplateFile, std::less<>>;
 
 struct LineOrigin {
-  uint32_t file;  // index into Rendered::files
-  uint32_t line;
+  uint32_t file = 0;  // index into Rendered::files
+  uint32_t line = 0;
 };
 
 struct Rendered {
   std::string text;                 // GLSL
   std::vector<LineOrigin> origins;  // one a line of `text`
-  std::vector<std::string> files;   // display names; the template first, then its includes
+  std::vector<std::string> files;   // display names; the template first, then its includes, last the spec
+  // Where each of `files` was included, once each; line 0: it was not.
+  std::vector<LineOrigin> included_at;
 };
 
 // A template checked against one spec. Cheap to copy.
@@ -53,11 +55,13 @@ class Template {
 
 Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates);
 
-// Errors: a $require that fails for this variant, text past 4 MiB.
+// Errors: a $require that fails for this variant, a value that a function cannot take, a loop past 4096 rounds, text
+// past 4 MiB. gather() of blame.h joins those of many variants.
 Result<Rendered> render(const Template& parsed, const spec::Spec& spec, const expand::Variant& variant);
 
-// The rendered text without comments, blank lines and #line noise: what reaches the compiler's grammar, and so the key
-// of the cache. The same number of tokens in the same order; string literals and preprocessor lines are kept.
+// The rendered text without comments, blank lines and surplus blanks: what reaches the compiler's grammar, and so the
+// key of the cache. The same tokens in the same order; preprocessor lines stay lines. A text that asks for __LINE__ is
+// returned as it is.
 std::string without_comments(std::string_view glsl);
 
 }  // namespace qgen::render
