@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/cache/run_memo.h"
+
+#include <algorithm>
+
+#include "codegen/cache/byte_stream.h"
+#include "codegen/support/files.h"
+
+namespace qgen::cache {
+
+template <typename Stream>
+void fields(Stream& s, RunMemo::Output& o) { s(o.path); s(o.content); }
+template <typename Stream>
+void fields(Stream& s, RunMemo& m) { s(m.inputs); s(m.outputs); s(m.files_read); s(m.summary); }
+
+namespace {
+
+constexpr size_t kDigestBytes = 16;
+
+std::string to_bytes(Digest digest) {
+  ByteWriter writer;
+  writer(digest);
+  return std::move(writer).take();
+}
+
+}  // namespace
+
+// The digest of the rest stands first.
+std::optional<RunMemo> load_memo(const std::string& path) {
+  const auto file = read_file(path);
+  if (!file || file->size() < kDigestBytes) return std::nullopt;
+  const std::string body = file->substr(kDigestBytes);
+  if (file->substr(0, kDigestBytes) != to_bytes(digest_of(body))) return std::nullopt;
+  ByteReader reader(body);
+  RunMemo memo;
+  reader(memo);
+  if (!reader.is_good() || !reader.is_at_end()) return std::nullopt;
+  return memo;
+}
+
+Done store_memo(const std::string& path, const RunMemo& memo) {
+  ByteWriter writer;
+  writer(memo);
+  const std::string body = std::move(writer).take();
+  return write_file(path, to_bytes(digest_of(body)) + body);
+}
+
+bool has_all_outputs(const RunMemo& memo, const std::string& folder) {
+  return std::all_of(memo.outputs.begin(), memo.outputs.end(), [&](const RunMemo::Output& output) {
+    const auto content = read_file(folder + "/" + output.path);
+    return content && digest_of(*content) == output.content;
+  });
+}
+
+}  // namespace qgen::cache

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What the last run into one output folder read and wrote. If its inputs are those of this run and its outputs are
+// still there, byte for byte, there is nothing to do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/support/digest.h"
+#include "runtime/library/error.h"
+
+namespace qgen::cache {
+
+struct RunMemo {
+  Digest inputs;  // of every file's name and content, the options, and the versions of what compiles
+  struct Output {
+    std::string path;  // relative to the output folder
+    Digest content;
+  };
+  std::vector<Output> outputs;
+  std::vector<std::string> files_read;  // for the depfile
+  std::string summary;                  // of the run that made the outputs
+};
+
+// nullopt: none, or damaged.
+std::optional<RunMemo> load_memo(const std::string& path);
+Done store_memo(const std::string& path, const RunMemo& memo);
+
+// Whether every output is in `folder` as it was written.
+bool has_all_outputs(const RunMemo& memo, const std::string& folder);
+
+}  // namespace qgen::cache

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+//   Head      magic, sizes and checksums of the two parts
+//   index     keys, interfaces, resources and the packed family
+//   SPIR-V    all modules as one zstd frame; unpacked only when a family must be packed again
+#include "codegen/cache/spec_pack.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "codegen/cache/byte_stream.h"
+#include "codegen/support/files.h"
+
+// What the fields of each type are, for both directions; found by the types' namespaces.
+namespace qgen {
+template <typename Stream>
+void fields(Stream& s, CooperativeMatrixShape& m) {
+  s(m.m); s(m.n); s(m.k); s(m.a); s(m.b); s(m.c); s(m.result); s(m.workgroup_scope);
+}
+}  // namespace qgen
+
+namespace qgen::reflect {
+template <typename Stream>
+void fields(Stream& s, Member& m) { s(m.name); s(m.offset); s(m.size_bytes); s(m.count); s(m.kind); }
+template <typename Stream>
+void fields(Stream& s, Binding& b) { s(b.set); s(b.binding); s(b.kind); s(b.access); s(b.name); s(b.members); }
+template <typename Stream>
+void fields(Stream& s, SpecializationConstant& c) { s(c.name); s(c.constant_id); s(c.default_value); }
+template <typename Stream>
+void fields(Stream& s, Resources& r) { s(r.workgroup); s(r.shared_bytes); }
+template <typename Stream>
+void fields(Stream& s, Interface& i) {
+  s(i.bindings); s(i.push_constants); s(i.push_constants_bytes); s(i.specialization); s(i.needs);
+  s(i.cooperative_matrices); s(i.defaults);
+}
+}  // namespace qgen::reflect
+
+namespace qgen::emit {
+template <typename Stream>
+void fields(Stream& s, PackedModule& m) { s(m.stored); s(m.raw_bytes); s(m.checksum); }
+template <typename Stream>
+void fields(Stream& s, PackedFamily& f) { s(f.dictionary); s(f.dictionary_raw_bytes); s(f.modules); }
+}  // namespace qgen::emit
+
+namespace qgen::cache {
+
+template <typename Stream>
+void fields(Stream& s, CachedModule& m) { s(m.spirv); s(m.interface); s(m.resources); }
+
+namespace {
+
+constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'P', 'A', 'K', '1'};
+constexpr int kLevel = 1;
+constexpr uint64_t kMostRawBytes = uint64_t{1} << 32;
+
+struct Head {
+  std::array<char, 8> magic = kMagic;
+  Digest index;
+  Digest spirv;
+  uint64_t index_bytes = 0;
+  uint64_t spirv_bytes = 0;
+};
+template <typename Stream>
+void fields(Stream& s, Head& h) { s(h.magic); s(h.index); s(h.spirv); s(h.index_bytes); s(h.spirv_bytes); }
+constexpr size_t kHeadBytes = 56;
+
+// One key of the index.
+struct Row {
+  Digest key;
+  CachedModule module;
+};
+template <typename Stream>
+void fields(Stream& s, Row& r) { s(r.key); s(r.module); }
+
+struct Index {
+  std::vector<Row> rows;
+  Digest family_key;
+  std::vector<emit::PackedFamily> family;  // one or none
+};
+template <typename Stream>
+void fields(Stream& s, Index& i) { s(i.rows); s(i.family_key); s(i.family); }
+
+struct Words {
+  Digest digest;
+  emit::Module words;
+};
+template <typename Stream>
+void fields(Stream& s, Words& w) { s(w.digest); s(w.words); }
+
+std::string compress(const std::string& raw) {
+  std::string stored(ZSTD_compressBound(raw.size()), '\0');
+  const size_t size = ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), kLevel);
+  stored.resize(ZSTD_isError(size) ? 0 : size);
+  return stored;
+}
+
+std::string decompress(const std::string& stored) {
+  const unsigned long long size = ZSTD_getFrameContentSize(stored.data(), stored.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > kMostRawBytes) return "";
+  std::string raw(size, '\0');
+  const size_t got = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
+  return ZSTD_isError(got) ? "" : raw;
+}
+
+template <typename T>
+std::string to_bytes(const T& value) {
+  ByteWriter writer;
+  writer(value);
+  return std::move(writer).take();
+}
+
+template <typename T>
+std::optional<T> from_bytes(std::string_view bytes) {
+  ByteReader reader(bytes);
+  T value;
+  reader(value);
+  if (!reader.is_good() || !reader.is_at_end()) return std::nullopt;
+  return value;
+}
+
+Digest family_key_of(std::span<const Digest> modules) {
+  DigestBuilder builder;
+  for (const Digest& module : modules) builder.add(module.high).add(module.low);
+  return builder.finish();
+}
+
+}  // namespace
+
+SpecPack SpecPack::load(const std::string& path) {
+  const auto file = read_file(path);
+  if (!file || file->size() < kHeadBytes) return {};
+  const std::string_view bytes = *file;
+  const auto head = from_bytes<Head>(bytes.substr(0, kHeadBytes));
+  if (!head || head->magic != kMagic || head->index_bytes > bytes.size() - kHeadBytes ||
+      head->spirv_bytes != bytes.size() - kHeadBytes - head->index_bytes) {
+    return {};
+  }
+  const std::string_view index_bytes = bytes.substr(kHeadBytes, head->index_bytes);
+  const std::string_view spirv_bytes = bytes.substr(kHeadBytes + head->index_bytes);
+  if (digest_of(index_bytes) != head->index || digest_of(spirv_bytes) != head->spirv) return {};
+  auto index = from_bytes<Index>(index_bytes);
+  if (!index) return {};
+
+  SpecPack pack;
+  for (Row& row : index->rows) {
+    pack.order_.push_back(row.key);
+    pack.modules_.emplace(row.key, std::move(row.module));
+  }
+  pack.family_key_ = index->family_key;
+  if (index->family.size() == 1) pack.family_ = std::move(index->family.front());
+  pack.packed_spirv_ = spirv_bytes;
+  return pack;
+}
+
+const CachedModule* SpecPack::find(const Digest& key) const {
+  const auto found = modules_.find(key);
+  return found == modules_.end() ? nullptr : &found->second;
+}
+
+void SpecPack::unpack_spirv() const {
+  if (packed_spirv_.empty()) return;
+  auto all = from_bytes<std::vector<Words>>(decompress(packed_spirv_));
+  packed_spirv_.clear();
+  if (!all) return;
+  for (Words& one : *all) spirv_.emplace(one.digest, std::move(one.words));
+}
+
+const emit::Module* SpecPack::spirv(const Digest& digest) const {
+  if (const auto found = spirv_.find(digest); found != spirv_.end()) return &found->second;
+  unpack_spirv();
+  const auto found = spirv_.find(digest);
+  return found == spirv_.end() ? nullptr : &found->second;
+}
+
+const emit::PackedFamily* SpecPack::family(std::span<const Digest> modules) const {
+  return family_ && family_key_ == family_key_of(modules) ? &*family_ : nullptr;
+}
+
+void SpecPack::add(const Digest& key, CachedModule module, emit::Module spirv) {
+  spirv_.emplace(module.spirv, std::move(spirv));
+  if (modules_.insert_or_assign(key, std::move(module)).second) order_.insert(order_.begin(), key);
+}
+
+void SpecPack::set_family(std::span<const Digest> modules, emit::PackedFamily packed) {
+  family_key_ = family_key_of(modules);
+  family_ = std::move(packed);
+}
+
+Done SpecPack::store(const std::string& path, std::span<const Digest> used_keys) const {
+  unpack_spirv();
+  const std::set<Digest> used(used_keys.begin(), used_keys.end());
+  std::vector<Digest> keys(used.begin(), used.end());
+  for (const Digest& key : order_) {
+    if (keys.size() >= 2 * used.size()) break;
+    if (used.count(key) == 0) keys.push_back(key);
+  }
+
+  Index index;
+  std::map<Digest, Words> words;
+  for (const Digest& key : keys) {
+    const CachedModule* module = find(key);
+    const emit::Module* spirv = module ? this->spirv(module->spirv) : nullptr;
+    if (spirv == nullptr) continue;
+    index.rows.push_back({key, *module});
+    words.try_emplace(module->spirv, Words{module->spirv, *spirv});
+  }
+  index.family_key = family_key_;
+  if (family_) index.family.push_back(*family_);
+  std::vector<Words> all;
+  for (auto& [digest, one] : words) all.push_back(std::move(one));
+
+  const std::string index_bytes = to_bytes(index);
+  const std::string spirv_bytes = compress(to_bytes(all));
+  Head head;
+  head.index = digest_of(index_bytes);
+  head.spirv = digest_of(spirv_bytes);
+  head.index_bytes = index_bytes.size();
+  head.spirv_bytes = spirv_bytes.size();
+  return write_file(path, to_bytes(head) + index_bytes + spirv_bytes);
+}
+
+}  // namespace qgen::cache

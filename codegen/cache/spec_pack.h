@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is remembered of one spec between runs, in one file: of every module that was compiled its SPIR-V, interface and
+// resources, under the digest of all that reached the compiler; and the family as the blob holds it.
+//
+//   SpecPack pack = SpecPack::load(path);
+//   if (const CachedModule* known = pack.find(key)) ...
+//   ...
+//   pack.store(path, keep);
+//
+// A pack may be deleted or damaged at any time: load() then knows less, and the outputs are the same. Files are checked
+// against their checksums as they are read.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/emit/blob_writer.h"
+#include "codegen/reflect/interface.h"
+#include "codegen/support/digest.h"
+#include "runtime/library/error.h"
+
+namespace qgen::cache {
+
+struct CachedModule {
+  Digest spirv;  // of the stripped module's words
+  reflect::Interface interface;
+  std::vector<reflect::Resources> resources;
+};
+
+class SpecPack {
+ public:
+  SpecPack() = default;
+  // A file that is missing, damaged or of another format is an empty pack.
+  static SpecPack load(const std::string& path);
+
+  const CachedModule* find(const Digest& key) const;
+  // The words of a module; null only if the file is damaged.
+  const emit::Module* spirv(const Digest& digest) const;
+  // The packed family, if it was made of exactly these modules in this order.
+  const emit::PackedFamily* family(std::span<const Digest> modules) const;
+
+  void add(const Digest& key, CachedModule module, emit::Module spirv);
+  void set_family(std::span<const Digest> modules, emit::PackedFamily packed);
+
+  // Writes what this run used, and of what it did not use as much again: going back to yesterday's template stays fast,
+  // and the file stays small.
+  Done store(const std::string& path, std::span<const Digest> used_keys) const;
+
+ private:
+  void unpack_spirv() const;
+
+  std::map<Digest, CachedModule> modules_;
+  std::vector<Digest> order_;  // keys, the most recently used first
+  Digest family_key_;
+  std::optional<emit::PackedFamily> family_;
+  mutable std::map<Digest, emit::Module> spirv_;
+  mutable std::string packed_spirv_;  // not unpacked yet: most runs need no module again
+};
+
+}  // namespace qgen::cache
