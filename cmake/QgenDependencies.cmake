@@ -9,6 +9,8 @@
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
 #
+# QGEN_FETCH_ALL=ON takes every one of them from upstream, whatever is installed.
+#
 # A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to another
 # machine needs its C library and a Vulkan loader, nothing else.
 include(QgenFallbacks)
@@ -34,11 +36,18 @@ macro(qgen_find_archive variable name)
   mark_as_advanced(${variable})
 endmacro()
 
+# qgen_find(PACKAGE ...): find_package, which may find nothing, and with QGEN_FETCH_ALL finds nothing.
+macro(qgen_find package)
+  if(NOT QGEN_FETCH_ALL)
+    find_package(${package} ${ARGN} QUIET)
+  endif()
+endmacro()
+
 find_package(Threads REQUIRED)
 
 # ---- compiling shaders: glslang >= 15.1 (GL_NV_cooperative_matrix2), SPIRV-Tools >= 2025.1 (optimiser, validator),
 # ---- SPIRV-Cross (reflection); and Vulkan-Headers >= 1.4.309, volk (the loader is opened at run time, not linked), VMA
-find_package(QgenDeps CONFIG QUIET)
+qgen_find(QgenDeps CONFIG)
 if(NOT QgenDeps_FOUND)
   qgen_fetch_shader_tools()
 endif()
@@ -49,19 +58,20 @@ target_link_libraries(qgen_vulkan INTERFACE
 
 # ---- yaml-cpp: specs are YAML, and every node knows its line
 add_library(qgen_yaml INTERFACE)
-find_package(yaml-cpp QUIET)
+qgen_find(yaml-cpp)
 if(NOT yaml-cpp_FOUND)
   qgen_fetch_yaml_cpp()
 endif()
-qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
-if(QGEN_STATIC AND QGEN_YAML_LIBRARY MATCHES "\\.a$")
+get_target_property(QGEN_YAML_TYPE yaml-cpp TYPE)
+if(QGEN_YAML_TYPE STREQUAL "SHARED_LIBRARY")
+  qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
   target_link_libraries(qgen_yaml INTERFACE ${QGEN_YAML_LIBRARY})
 else()
   target_link_libraries(qgen_yaml INTERFACE yaml-cpp)
 endif()
 
 # ---- CLI11: flags and --help
-find_package(CLI11 QUIET)
+qgen_find(CLI11)
 if(NOT CLI11_FOUND)
   qgen_fetch_cli11()
 endif()
@@ -69,7 +79,7 @@ add_library(qgen_cli INTERFACE)
 target_link_libraries(qgen_cli INTERFACE CLI11::CLI11)
 
 # ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its one source file again
-find_package(fmt 9 QUIET)
+qgen_find(fmt 9)
 if(NOT fmt_FOUND)
   qgen_fetch_fmt()
 endif()
@@ -85,22 +95,29 @@ else()
 endif()
 
 # ---- zstd: the blob's compression, with a dictionary a family
-qgen_find_archive(QGEN_ZSTD_LIBRARY zstd)
-find_path(QGEN_ZSTD_INCLUDE zstd.h)
-mark_as_advanced(QGEN_ZSTD_INCLUDE)
 add_library(qgen_zstd INTERFACE)
+if(NOT QGEN_FETCH_ALL)
+  qgen_find_archive(QGEN_ZSTD_LIBRARY zstd)
+  find_path(QGEN_ZSTD_INCLUDE zstd.h)
+  mark_as_advanced(QGEN_ZSTD_INCLUDE)
+endif()
 if(QGEN_ZSTD_LIBRARY AND QGEN_ZSTD_INCLUDE)
   target_link_libraries(qgen_zstd INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_LIBRARY}>)
   target_include_directories(qgen_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_ZSTD_INCLUDE}>)
 else()
   qgen_fetch_zstd()
+  target_link_libraries(qgen_zstd INTERFACE $<BUILD_INTERFACE:libzstd_static>)
+  target_include_directories(qgen_zstd SYSTEM INTERFACE $<BUILD_INTERFACE:${zstd_SOURCE_DIR}/lib>)
 endif()
 
 # ---- xxHash: cache keys and the blob's checksums (XXH3); header-only, inlined
-find_path(QGEN_XXHASH_INCLUDE xxhash.h)
-mark_as_advanced(QGEN_XXHASH_INCLUDE)
+if(NOT QGEN_FETCH_ALL)
+  find_path(QGEN_XXHASH_INCLUDE xxhash.h)
+  mark_as_advanced(QGEN_XXHASH_INCLUDE)
+endif()
 if(NOT QGEN_XXHASH_INCLUDE)
   qgen_fetch_xxhash()
+  set(QGEN_XXHASH_INCLUDE "${xxhash_SOURCE_DIR}")
 endif()
 add_library(qgen_xxhash INTERFACE)
 target_include_directories(qgen_xxhash SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_XXHASH_INCLUDE}>)
@@ -118,13 +135,13 @@ endif()
 
 # ---- GoogleTest and Google Benchmark
 if(QGEN_BUILD_TESTS)
-  find_package(GTest QUIET)
+  qgen_find(GTest)
   if(NOT GTest_FOUND)
     qgen_fetch_googletest()
   endif()
 endif()
 if(QGEN_BUILD_BENCH)
-  find_package(benchmark QUIET)
+  qgen_find(benchmark)
   if(NOT benchmark_FOUND)
     qgen_fetch_benchmark()
   endif()

@@ -27,6 +27,13 @@ if(QGEN_SANITIZE)
   endif()
 endif()
 
+if(QGEN_FUZZ)
+  # The rooms carry the fuzzer's counters; only the fuzz programs link its main().
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 # ccache, where it is, unless the user chose a launcher.
 find_program(QGEN_CCACHE ccache)
 mark_as_advanced(QGEN_CCACHE)

@@ -54,12 +54,16 @@ struct Interface {
   uint32_t push_constants_bytes = 0;
   std::vector<SpecializationConstant> specialization;  // by constant_id
   FeatureMask needs = 0;
-  std::vector<CooperativeMatrixShape> cooperative_matrices;  // sorted, unique
+  // Sorted, unique. A row with three sides is a multiplication. A row with a side of 0 is a matrix that the module only
+  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0 an
+  // accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
+  std::vector<CooperativeMatrixShape> cooperative_matrices;
   Resources defaults;
 };
 
-// Errors (without a place: the caller knows which variant): a module without exactly one compute entry point, a
-// capability that qgen has no feature for, a descriptor type it cannot bind.
+// Errors (without a place: the caller knows which variant): damaged words, a module without exactly one compute entry
+// point, a capability that qgen has no feature for, a descriptor type it cannot bind, a cooperative matrix whose shape
+// depends on a specialization constant. Names are there if the module was not stripped.
 Result<Interface> reflect(std::span<const uint32_t> spirv);
 
 // The workgroup size and the bytes of workgroup memory when constant `ids[i]` has `values[i]`, by evaluating the
@@ -71,6 +75,9 @@ std::string to_text(const Interface& interface);
 
 // The module's source in another language, by SPIRV-Cross, or why there is none.
 enum class Language : uint8_t { msl, hlsl };
-Outcome<std::string, std::string> translate(std::span<const uint32_t> spirv, Language language);
+struct NoTranslation {
+  std::string reason;
+};
+Outcome<std::string, NoTranslation> translate(std::span<const uint32_t> spirv, Language language);
 
 }  // namespace qgen::reflect

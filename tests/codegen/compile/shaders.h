@@ -14,7 +14,7 @@ constexpr std::string_view kReduce = R"(#version 450
 #extension GL_KHR_shader_subgroup_arithmetic : require
 layout(constant_id = 0) const uint workgroup = 64u;
 layout(constant_id = 2) const uint rows = 2u;
-layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
+layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(set = 0, binding = 0, std430) readonly restrict buffer InputBuffer { int8_t input_data[]; };
 layout(set = 0, binding = 1, std430) writeonly restrict buffer OutputBuffer { float output_data[]; };
 layout(push_constant, std430) uniform Problem { uint numel; int zero_point; float scale; uint sizes[4]; } problem;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/emit/cpp_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace qgen::emit {
+namespace {
+
+constexpr auto kReserved = std::to_array<std::string_view>({
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
+    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
+    "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq",
+});
+
+// Types that every operator's namespace holds.
+constexpr auto kOwnTypes = std::to_array<std::string_view>({
+    "Access", "BindingInfo", "BindingKind", "BlockField", "DType", "Interface", "Layout", "Name", "Operand", "Operands",
+    "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Specialization", "Storage", "Variant",
+});
+
+template <size_t N>
+bool is_in(const std::array<std::string_view, N>& sorted, std::string_view word) {
+  return std::binary_search(sorted.begin(), sorted.end(), word);
+}
+
+// "reduce_mode" -> "ReduceMode"
+std::string camel_case(std::string_view name) {
+  std::string text;
+  bool starts_word = true;
+  for (const char c : name) {
+    if (c != '_') text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    starts_word = c == '_';
+  }
+  return is_in(kOwnTypes, text) ? text + "Word" : text;
+}
+
+template <typename Enumeration, size_t N>
+bool all_of(const spec::Axis& axis, const std::array<Enumeration, N>& enumerators) {
+  return std::all_of(axis.values.begin(), axis.values.end(), [&](const auto& value) {
+    const std::string& word = std::get<expression::Word>(value.value).text;
+    return std::any_of(enumerators.begin(), enumerators.end(), [&](Enumeration e) { return name(e) == word; });
+  });
+}
+
+bool has_negative_value(const spec::Axis& axis) {
+  return std::any_of(axis.values.begin(), axis.values.end(),
+                     [](const auto& value) { return std::get<Integer>(value.value) < Integer(0); });
+}
+
+}  // namespace
+
+std::string identifier(std::string_view name) {
+  std::string text;
+  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return "n" + text;
+  return is_in(kReserved, text) ? text + "_" : text;
+}
+
+std::string enumerator(const spec::Spec& spec, const expand::Variant& variant) {
+  const std::string_view id = variant.id;
+  const size_t prefix = spec.name.value.size() + 1;
+  return id.size() <= prefix ? "only" : identifier(id.substr(prefix));
+}
+
+WordSet word_set(const spec::Axis& axis) {
+  if (all_of(axis, std::to_array({DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16,
+                                  DType::i32, DType::u32}))) {
+    return WordSet::dtype;
+  }
+  if (all_of(axis, std::to_array({Storage::buffer, Storage::texture3d}))) return WordSet::storage;
+  if (all_of(axis, std::to_array({Layout::strided, Layout::width_packed, Layout::height_packed,
+                                  Layout::channels_packed}))) {
+    return WordSet::layout;
+  }
+  return WordSet::own;
+}
+
+std::string cpp_type(const spec::Axis& axis) {
+  if (axis.type == expression::Type::boolean) return "bool";
+  if (axis.type == expression::Type::integer) return has_negative_value(axis) ? "int32_t" : "uint32_t";
+  switch (word_set(axis)) {
+    case WordSet::dtype: return "DType";
+    case WordSet::storage: return "Storage";
+    case WordSet::layout: return "Layout";
+    case WordSet::own: break;
+  }
+  return camel_case(axis.name.value);
+}
+
+std::string cpp_value(const spec::Axis& axis, const expression::Value& value) {
+  if (const auto* word = std::get_if<expression::Word>(&value)) return cpp_word(axis, word->text);
+  return expression::to_text(value);
+}
+
+std::string cpp_word(const spec::Axis& axis, std::string_view word) {
+  return fmt::format("{}::{}", cpp_type(axis), identifier(word));
+}
+
+std::string words_array(const spec::Axis& axis) {
+  switch (word_set(axis)) {
+    case WordSet::dtype: return "table::kDTypes";
+    case WordSet::storage: return "table::kStorages";
+    case WordSet::layout: return "table::kLayouts";
+    case WordSet::own: break;
+  }
+  return fmt::format("k{}Words", cpp_type(axis));
+}
+
+std::string cpp_type(spec::FieldKind kind) {
+  switch (kind) {
+    case spec::FieldKind::u32: return "uint32_t";
+    case spec::FieldKind::i32: return "int32_t";
+    case spec::FieldKind::f32: return "float";
+  }
+  return "";
+}
+
+std::string cpp_name(spec::FieldKind kind) {
+  switch (kind) {
+    case spec::FieldKind::u32: return "FieldInfo::Kind::u32";
+    case spec::FieldKind::i32: return "FieldInfo::Kind::i32";
+    case spec::FieldKind::f32: return "FieldInfo::Kind::f32";
+  }
+  return "";
+}
+
+std::string cpp_name(Access access) {
+  switch (access) {
+    case Access::read: return "Access::read";
+    case Access::write: return "Access::write";
+    case Access::read_write: return "Access::read_write";
+  }
+  return "";
+}
+
+std::string cpp_name(BindingKind kind) {
+  switch (kind) {
+    case BindingKind::storage_buffer: return "BindingKind::storage_buffer";
+    case BindingKind::storage_image: return "BindingKind::storage_image";
+    case BindingKind::uniform_buffer: return "BindingKind::uniform_buffer";
+  }
+  return "";
+}
+
+std::string quoted(std::string_view text) {
+  std::string literal = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal += '\\';
+    literal += c == '\n' ? ' ' : c;
+  }
+  return literal + '"';
+}
+
+const spec::Axis* find_axis(const std::vector<spec::Axis>& axes, std::string_view name) {
+  const auto axis = std::find_if(axes.begin(), axes.end(), [&](const spec::Axis& a) { return a.name.value == name; });
+  return axis == axes.end() ? nullptr : &*axis;
+}
+
+}  // namespace qgen::emit

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How the words of a spec are spelled in C++. Private to this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "codegen/expand/variant.h"
+#include "codegen/spec/spec.h"
+
+namespace qgen::emit {
+
+// A name as a C++ identifier: keywords and names that generated code needs for itself get a `_` behind them.
+std::string identifier(std::string_view name);
+
+// "quantize_affine.f32.vec4" -> "f32_vec4"; a variant without parameters is `only`.
+std::string enumerator(const spec::Spec& spec, const expand::Variant& variant);
+
+// Where the words of an axis come from: one of qgen's own enumerations, or one that is generated from the spec.
+enum class WordSet : uint8_t { dtype, storage, layout, own };
+WordSet word_set(const spec::Axis& axis);
+
+// The C++ type of a parameter: "DType", "bool", "uint32_t", or for words of the spec's own "Reduce".
+std::string cpp_type(const spec::Axis& axis);
+// A value as a C++ literal: "DType::f32", "true", "4", "Reduce::subgroup".
+std::string cpp_value(const spec::Axis& axis, const expression::Value& value);
+std::string cpp_word(const spec::Axis& axis, std::string_view word);
+// The array that spells the words of an axis: "table::kDTypes", "kReduceWords".
+std::string words_array(const spec::Axis& axis);
+
+std::string cpp_type(spec::FieldKind kind);
+std::string cpp_name(Access access);       // "Access::read"
+std::string cpp_name(BindingKind kind);    // "BindingKind::storage_buffer"
+std::string cpp_name(spec::FieldKind kind);  // "FieldInfo::Kind::u32"
+
+// A C++ string literal.
+std::string quoted(std::string_view text);
+
+const spec::Axis* find_axis(const std::vector<spec::Axis>& axes, std::string_view name);
+
+}  // namespace qgen::emit

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One line a variant, tab separated, so that a spec edit reads as lines that came and went.
+#include <fmt/format.h>
+
+#include "codegen/emit/products.h"
+#include "runtime/library/features.h"
+
+namespace qgen::emit {
+
+std::string manifest(std::span<const Family> families) {
+  std::string text = "id\tparameters\tneeds\ttemplate\tspec\n";
+  for (const Family& family : families) {
+    for (const Kernel& kernel : family.kernels) {
+      text += fmt::format("{}\t{}\t{}\t{}\t{}\n", kernel.variant.id, expand::describe(*family.spec, kernel.variant),
+                          fmt::join(names(kernel.interface.needs), " "), family.spec->template_path->value,
+                          family.source);
+    }
+  }
+  return text;
+}
+
+}  // namespace qgen::emit

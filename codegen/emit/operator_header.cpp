@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The header of one operator: what its callers type. A kernel that does not exist has no enumerator.
+#include <fmt/format.h>
+
+#include "codegen/emit/cpp_names.h"
+#include "codegen/emit/products.h"
+#include "codegen/support/text_writer.h"
+
+namespace qgen::emit {
+namespace {
+
+using spec::Axis;
+using spec::Spec;
+
+void print_head(TextWriter& out, const OperatorModel& model) {
+  const Spec& spec = model.spec();
+  out.line("// {} from {}. Do not edit.", kGeneratedMark, model.family->source);
+  if (spec.template_path) out.line("//   template: {}", spec.template_path->value);
+  if (!spec.summary.empty()) {
+    out.text("//");
+    out.line("// {}", spec.summary);
+  }
+  out.text("#pragma once");
+  out.blank();
+  out.text("#include <cstddef>");
+  out.text("#include <cstdint>");
+  out.text("#include <vector>");
+  out.blank();
+  out.text("#include \"runtime/library/kernel_info.h\"");
+  out.blank();
+}
+
+void print_problem(TextWriter& out, const Spec& spec) {
+  out.text("// What the caller knows.");
+  out.text("struct Problem {");
+  {
+    const auto indented = out.indent();
+    for (const auto& field : spec.problem) {
+      const std::string name = identifier(field.name.value);
+      if (field.count == 1) {
+        out.line("{} {} = 0;", cpp_type(field.kind), name);
+      } else {
+        out.line("{} {}[{}] = {{}};", cpp_type(field.kind), name, field.count);
+      }
+    }
+  }
+  out.text("};");
+  out.blank();
+}
+
+void print_operands(TextWriter& out, const Spec& spec) {
+  out.text("enum class Operand : uint8_t {");
+  {
+    const auto indented = out.indent();
+    for (const auto& operand : spec.operands) out.line("{},", identifier(operand.name.value));
+  }
+  out.text("};");
+  out.blank();
+  out.text("// One T for each operand.");
+  out.text("template <typename T>");
+  out.text("struct Operands {");
+  {
+    const auto indented = out.indent();
+    for (const auto& operand : spec.operands) {
+      const std::string name = identifier(operand.name.value);
+      out.text(operand.is_optional ? fmt::format("T {}{{}};  // may be left out", name) : fmt::format("T {};", name));
+    }
+  }
+  out.text("};");
+  out.blank();
+  out.text("// In the order of the operator's table.");
+  out.text("template <typename T>");
+  out.text("std::vector<T> in_order(const Operands<T>& operands) {");
+  {
+    const auto indented = out.indent();
+    out.text("return {");
+    {
+      const auto rows = out.indent();
+      for (const auto& operand : spec.operands) out.line("operands.{},", identifier(operand.name.value));
+    }
+    out.text("};");
+  }
+  out.text("}");
+  out.blank();
+}
+
+void print_word_enum(TextWriter& out, const Axis& axis) {
+  out.line("enum class {} : uint8_t {{", cpp_type(axis));
+  {
+    const auto indented = out.indent();
+    for (const auto& value : axis.values) out.line("{},", identifier(std::get<expression::Word>(value.value).text));
+  }
+  out.text("};");
+  out.blank();
+}
+
+void print_parameters(TextWriter& out, const Spec& spec) {
+  for (const Axis& axis : spec.parameters) {
+    if (axis.type == expression::Type::word && word_set(axis) == WordSet::own) print_word_enum(out, axis);
+  }
+  out.text("// What tells one module from another.");
+  out.text("struct Parameters {");
+  {
+    const auto indented = out.indent();
+    for (const Axis& axis : spec.parameters) out.line("{} {};", cpp_type(axis), identifier(axis.name.value));
+  }
+  out.text("};");
+  out.blank();
+}
+
+uint32_t as_word(const expression::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
+  return static_cast<uint32_t>(std::get<Integer>(value).value);
+}
+
+void print_specialization(TextWriter& out, const Spec& spec) {
+  if (spec.specialization.empty()) return;
+  out.text("// Chosen when a pipeline is made.");
+  out.text("struct Specialization {");
+  {
+    const auto indented = out.indent();
+    for (const Axis& axis : spec.specialization) {
+      out.line("uint32_t {} = {};", identifier(axis.name.value), as_word(axis.values.front().value));
+    }
+  }
+  out.text("};");
+  out.blank();
+}
+
+std::string_view scalar_type(reflect::Member::Kind kind) {
+  switch (kind) {
+    case reflect::Member::Kind::u32: return "uint32_t";
+    case reflect::Member::Kind::i32: return "int32_t";
+    case reflect::Member::Kind::f32: return "float";
+    case reflect::Member::Kind::other: break;
+  }
+  return "std::byte";
+}
+
+// Members in the order of their offsets, gaps filled; the compiler then proves that they lie where the modules read.
+void print_block(TextWriter& out, const Block& block) {
+  out.line("struct {} {{", block.struct_name);
+  {
+    const auto indented = out.indent();
+    uint32_t end = 0;
+    for (const reflect::Member& member : block.members) {
+      if (member.offset > end) out.line("std::byte gap_{}[{}];", end, member.offset - end);
+      const std::string count = member.count == 1 ? "" : fmt::format("[{}]", member.count);
+      out.line("{} {}{};", scalar_type(member.kind), identifier(member.name), count);
+      end = member.offset + member.size_bytes;
+    }
+  }
+  out.text("};");
+  for (const reflect::Member& member : block.members) {
+    out.line("static_assert(offsetof({}, {}) == {});", block.struct_name, identifier(member.name), member.offset);
+  }
+  out.line("static_assert(sizeof({}) == {});", block.struct_name, block.size_bytes);
+  out.blank();
+}
+
+void print_blocks(TextWriter& out, const OperatorModel& model) {
+  if (model.blocks.empty()) return;
+  out.text("// What modules read of the problem, where they read it.");
+  for (const Block& block : model.blocks) print_block(out, block);
+}
+
+void print_variants(TextWriter& out, const OperatorModel& model) {
+  const auto& kernels = model.family->kernels;
+  out.text("// Every module there is, in the order of the table.");
+  out.text("enum class Variant : uint16_t {");
+  {
+    const auto indented = out.indent();
+    for (const Kernel& kernel : kernels) out.line("{},", enumerator(model.spec(), kernel.variant));
+  }
+  out.text("};");
+  out.line("constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::{}) + 1;",
+           enumerator(model.spec(), kernels.back().variant));
+  out.blank();
+  out.text("inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }");
+  out.text("inline const Parameters& parameters(const KernelInfo& kernel) {");
+  out.text("  return *static_cast<const Parameters*>(kernel.parameters);");
+  out.text("}");
+}
+
+}  // namespace
+
+std::string operator_header(const OperatorModel& model, const Options& options) {
+  const Spec& spec = model.spec();
+  TextWriter out;
+  print_head(out, model);
+  out.text(open_namespace(options, identifier(spec.name.value)));
+  out.blank();
+  out.text("extern const OperatorInfo op;");
+  out.blank();
+  print_problem(out, spec);
+  print_operands(out, spec);
+  if (!model.family->kernels.empty()) {
+    print_parameters(out, spec);
+    print_specialization(out, spec);
+    print_blocks(out, model);
+    print_variants(out, model);
+  } else {
+    out.text("// Made of recipes only.");
+    out.text("constexpr uint32_t kVariants = 0;");
+  }
+  out.blank();
+  out.text(close_namespace(options, identifier(spec.name.value)));
+  return std::move(out).take();
+}
+
+}  // namespace qgen::emit

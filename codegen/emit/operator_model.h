@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What an operator's header and tables are both printed from: the family, its different blocks and interfaces, each
+// under a name that depends on its content alone. Private to this room.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/emit/emit.h"
+
+namespace qgen::emit {
+
+// A block that modules read problem fields from: push constants, or the problem buffer.
+struct Block {
+  std::string struct_name;  // "PushConstants"; where variants differ "PushConstants_1a2b3c4d"
+  std::vector<reflect::Member> members;
+  uint32_t size_bytes = 0;
+};
+
+// Interface and resources, shared by all kernels for which both are equal.
+struct Shape {
+  std::string name;  // "interface_1a2b3c4d"
+  const reflect::Interface* interface = nullptr;
+  const std::vector<reflect::Resources>* resources = nullptr;
+  const Block* push_constants = nullptr;  // null: none
+  const Block* problem_buffer = nullptr;  // null: none
+};
+
+struct OperatorModel {
+  const Family* family = nullptr;
+  std::vector<Block> blocks;           // the push constants, then the problem buffers, by name
+  std::vector<Shape> shapes;           // by name
+  std::vector<std::string> interface;  // of each kernel: the name of its shape
+
+  const spec::Spec& spec() const { return *family->spec; }
+};
+
+// Errors: a module that does not fit its spec.
+Result<OperatorModel> model_of(const Family& family);
+
+// The buffer that a module binds after the operands, or null.
+const reflect::Binding* problem_buffer_of(const spec::Spec& spec, const reflect::Interface& interface);
+
+// "interface" + eight digits that depend on `content` alone, so that names neither move nor count.
+std::string content_name(std::string_view prefix, std::string_view content);
+
+}  // namespace qgen::emit

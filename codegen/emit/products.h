@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One function a generated file. Private to this room.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "codegen/emit/emit.h"
+#include "codegen/emit/operator_model.h"
+
+namespace qgen::emit {
+
+std::string operator_header(const OperatorModel& model, const Options& options);
+
+// `families` are those of the run: recipes name kernels of other specs.
+Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families, const Options& options);
+
+std::string modules_header(std::span<const Family> families, const Options& options);
+std::string registry_header(const Options& options);
+std::string registry_source(std::span<const Family> families, const Options& options);
+std::string blob_source(const Options& options);
+std::string manifest(std::span<const Family> families);
+
+// "namespace qgen::generated::quantize_affine {", and what makes qgen's names known in namespaces outside qgen.
+std::string open_namespace(const Options& options, std::string_view inner);
+std::string close_namespace(const Options& options, std::string_view inner);
+
+// The name of the blob's first byte for the linker: "qgen_generated_blob".
+std::string blob_symbol(const Options& options);
+
+}  // namespace qgen::emit

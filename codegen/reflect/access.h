@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a module does to its global variables, read from its instructions: for bindings that no readonly or writeonly
+// says it of.
+#pragma once
+
+#include "codegen/reflect/module.h"
+
+namespace qgen::reflect {
+
+struct Use {
+  bool is_read = false;
+  bool is_written = false;
+};
+
+// By variable id. A pointer that goes where it cannot be followed (a call, a select) counts as read and written.
+std::vector<Use> uses_of_variables(const Module& module);
+
+}  // namespace qgen::reflect

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What SPIRV-Cross does not say of a module: workgroup memory, and the shapes of its cooperative matrices.
+#pragma once
+
+#include "codegen/reflect/interface.h"
+#include "codegen/reflect/module.h"
+
+namespace qgen::reflect {
+
+// Workgroup size and the bytes of workgroup memory, for the values that `constants` were made with.
+Result<Resources> resources_of(const Module& module, const Constants& constants);
+
+// One shape per kind of multiplication, and one per matrix type that no multiplication mentions (see interface.h).
+Result<std::vector<CooperativeMatrixShape>> cooperative_matrices_of(const Module& module, const Constants& constants);
+
+}  // namespace qgen::reflect

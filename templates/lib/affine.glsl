@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Affine quantization of one value. docs/affine.md is the definition; tests/reference/affine.cpp says it in C++.
+//
+//   quantize:    t = round_half_even(x * RN(1 / scale));  q = clamp(t + zero_point, quant_min, quant_max)
+//   dequantize:  x = RN(RN(q - zero_point) * scale), the difference saturating
+//
+// t saturates to int32 and is 0 where the product is NaN; subnormal x, scale and 1 / scale count as zero.
+$include "lib/float32.glsl"
+
+// What a block's scale comes down to: computed once a block, read by each of its elements.
+float quantizer(float scale) { return divide(1.0, scale); }
+
+int quantize(float x, float inverse_scale, int zero_point, int quant_min, int quant_max) {
+  precise const float scaled = flush_subnormal(x) * inverse_scale;
+  return clamp(saturating_add(round_to_int(scaled), zero_point), quant_min, quant_max);
+}
+
+// `scale` has been through flush_subnormal(). The product of a non-zero integer and a normal scale is never subnormal.
+float dequantize(int q, float scale, int zero_point) {
+  precise const float real = to_float(saturating_subtract(q, zero_point)) * scale;
+  return real;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The range of a set of reals, zero included, as two integers: x the magnitude of the largest positive, y the magnitude of
+// the most negative, each as the bits of the real with 0 for none. Bits of positive floats order as the floats do, so
+// the range of a union is max() of the ranges: exact, in any order, with NaN (whose bits are above infinity's) winning.
+
+ivec2 extremes_of(int bits, int sign_mask) { return max(ivec2(bits, bits ^ sign_mask), ivec2(0)); }
+
+ivec2 extremes_of(ivec4 bits, int sign_mask) {
+  ivec4 positive = max(bits, ivec4(0));
+  ivec4 negative = max(bits ^ sign_mask, ivec4(0));
+  positive.xy = max(positive.xy, positive.zw);
+  negative.xy = max(negative.xy, negative.zw);
+  return ivec2(max(positive.x, positive.y), max(negative.x, negative.y));
+}

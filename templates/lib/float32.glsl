@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// f32 arithmetic that gives the same bits on every device.
+//
+// Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a device
+// without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts as zero,
+// and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+
+const uint kInfinity = 0x7f800000u;
+const uint kNan = 0x7fc00000u;
+const uint kMagnitude = 0x7fffffffu;
+const int kLargestInt = 0x7fffffff;
+const int kSmallestInt = -0x7fffffff - 1;
+
+bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
+
+float flush_subnormal(float x) { return (floatBitsToUint(x) & kInfinity) == 0u ? 0.0 : x; }
+
+// a / b where one of them is zero, infinite or NaN; subnormals have become zero.
+float divide_special(uint a, uint b, uint sign) {
+  const bool is_nan_result = a > kInfinity || b > kInfinity || (a == 0u && b == 0u) || (a == kInfinity && b == kInfinity);
+  const uint magnitude = is_nan_result ? kNan : (a == kInfinity || b == 0u) ? kInfinity : 0u;
+  return uintBitsToFloat(sign | magnitude);
+}
+
+// a / b rounded half to even; subnormal operands and quotients count as zero.
+//
+// The significands are integers n, d in [2^23, 2^24), n doubled where it is the smaller. q = floor(n * 2^24 / d) has 25
+// bits: 24 to keep and one to round by, with the remainder to say whether that one is exactly a half. The device's own
+// quotient is within 6 of q, so the remainder n * 2^24 - q * d is below 2^28 in magnitude and its low 32 bits are all
+// of it: no wide product is needed, and one correction makes q exact.
+//
+// No quotient rounds up to a power of two: it is at most 2 - 2 / d < 2 - 2^-23, the last float before 2. So flushing a
+// subnormal quotient before it is rounded and after are one thing.
+float divide(float numerator, float denominator) {
+  const uint a = floatBitsToUint(flush_subnormal(numerator)) & kMagnitude;
+  const uint b = floatBitsToUint(flush_subnormal(denominator)) & kMagnitude;
+  const uint sign = (floatBitsToUint(numerator) ^ floatBitsToUint(denominator)) & ~kMagnitude;
+  if (a == 0u || b == 0u || a >= kInfinity || b >= kInfinity) return divide_special(a, b, sign);
+
+  uint n = (a & 0x007fffffu) | 0x00800000u;
+  const uint d = (b & 0x007fffffu) | 0x00800000u;
+  int exponent = int(a >> 23) - int(b >> 23) + 127;
+  if (n < d) {
+    n <<= 1;
+    exponent -= 1;
+  }
+  uint q = uint(float(n) / float(d) * 16777216.0);
+  int remainder = int((n << 24) - q * d);
+  const int correction = int(floor(float(remainder) / float(d)));
+  q += uint(correction);
+  remainder -= correction * int(d);
+  if (remainder < 0) {  // the correction was itself a quotient near an integer
+    q -= 1u;
+    remainder += int(d);
+  } else if (remainder >= int(d)) {
+    q += 1u;
+    remainder -= int(d);
+  }
+
+  const uint kept = q >> 1;
+  const bool rounds_up = (q & 1u) != 0u && (remainder != 0 || (kept & 1u) != 0u);
+  if (exponent <= 0) return uintBitsToFloat(sign);
+  if (exponent >= 255) return uintBitsToFloat(sign | kInfinity);
+  return uintBitsToFloat(sign | ((uint(exponent) << 23) + (kept - 0x00800000u) + (rounds_up ? 1u : 0u)));
+}
+
+// An integer as f32, rounded half to even: both halves are exact, so the one sum rounds once.
+float to_float(int x) {
+  precise float sum = float(x >> 16) * 65536.0 + float(x & 0xffff);
+  return sum;
+}
+
+// A real as an integer, rounded half to even, saturating; NaN is 0.
+int round_to_int(float x) {
+  if (is_nan(x)) return 0;
+  if (x >= 2147483648.0) return kLargestInt;
+  if (x < -2147483648.0) return kSmallestInt;
+  return int(roundEven(x));
+}
+
+int saturating_add(int a, int b) {
+  return b > 0 ? min(a, kLargestInt - b) + b : max(a, kSmallestInt - b) + b;
+}
+
+int saturating_subtract(int a, int b) {
+  return b > 0 ? max(a, kSmallestInt + b) - b : min(a, kLargestInt + b) - b;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which scale and zero point the element at a linear (row-major) index has, and where it lies on the strided side.
+//
+// The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
+// parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine_shape.h), so
+// most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
+// `parameters`, two divisions do.
+
+uint parameter_of(uint element) {
+  if (problem.parameters == 1u) return 0u;
+  if (problem.is_periodic != 0u) return (element / problem.run) % problem.parameters;
+  uint parameter = 0u;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    parameter += element % problem.sizes[d] / problem.blocks[d] * problem.parameter_strides[d];
+    element /= problem.sizes[d];
+  }
+  return parameter;
+}
+
+uint offset_of(uint element) {
+  uint offset = problem.first;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    offset += element % problem.sizes[d] * uint(problem.strides[d]);
+    element /= problem.sizes[d];
+  }
+  return offset;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A block's extremes -> its scale and zero point: docs/affine.md is the definition.
+//
+//   asymmetric                  scale = (max - min) / (quant_max - quant_min)
+//                               zero_point = clamp(quant_min - round_half_even(min / scale), quant_min, quant_max)
+//   symmetric                   scale = max(-min, max) / ((quant_max - quant_min) / 2)
+//   symmetric_no_clipping_err   scale = min / quant_min where that is the larger, else max / quant_max
+//   both symmetric              zero_point = (quant_max + quant_min + 1) / 2, toward zero
+//
+// with scale raised to eps. The caller of the operator computes what depends on no data: the divisors and the symmetric
+// zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
+const uint kAsymmetric = 0u;
+const uint kSymmetric = 1u;
+
+float scale_of(ivec2 extremes) {
+  const float lowest = -uintBitsToFloat(uint(extremes.y));
+  const float highest = uintBitsToFloat(uint(extremes.x));
+  if (problem.mapping == kAsymmetric) {
+    precise const float width = highest - lowest;
+    return divide(width, problem.range);
+  }
+  if (problem.mapping == kSymmetric) return divide(intBitsToFloat(max(extremes.x, extremes.y)), problem.half_range);
+  const float by_lowest = divide(lowest, problem.quant_min_real);
+  const float by_highest = divide(highest, problem.quant_max_real);
+  return !is_nan(by_lowest) && !is_nan(by_highest) && by_lowest > by_highest ? by_lowest : by_highest;
+}
+
+// `lowest` is not above zero, so neither is what is subtracted, and the sum in uint cannot pass quant_max.
+int asymmetric_zero_point(float lowest, float scale) {
+  const uint steps_below_zero = 0u - uint(round_to_int(divide(lowest, scale)));
+  const uint steps = uint(problem.quant_max) - uint(problem.quant_min);
+  return int(uint(problem.quant_min) + min(steps_below_zero, steps));
+}
+
+void store_qparams(uint block, ivec2 extremes) {
+  const int smallest_normal = 0x00800000;
+  if (extremes.x < smallest_normal) extremes.x = 0;
+  if (extremes.y < smallest_normal) extremes.y = 0;
+  if (max(extremes.x, extremes.y) > int(kInfinity)) {
+    scale_data[block] = uintBitsToFloat(kNan);
+    zero_point_data[block] = problem.mapping == kAsymmetric ? problem.quant_min : problem.symmetric_zero_point;
+    return;
+  }
+  float scale = scale_of(extremes);
+  scale = is_nan(scale) ? uintBitsToFloat(kNan) : max(scale, problem.eps);
+  scale_data[block] = scale;
+  zero_point_data[block] = problem.mapping == kAsymmetric
+                               ? asymmetric_zero_point(-uintBitsToFloat(uint(extremes.y)), scale)
+                               : problem.symmetric_zero_point;
+}

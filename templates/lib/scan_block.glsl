@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The extremes of elements begin to end of one block of `input`, as f32 bits: one lane of `team` takes every team-th
+// element (vec 1) or word of four (vec 4, where blocks are consecutive runs of a dense input).
+//
+// Halves are compared as halves and widened once, at the end.
+
+$if input_dtype == f16 and input_storage == buffer
+const int kSignMask = ~0x7fff;
+
+int bits_at(uint index) { return bitfieldExtract(int(packFloat2x16(f16vec2(input_data[index]))), 0, 16); }
+ivec2 widened(ivec2 extremes) {
+  return ivec2(floatBitsToInt(f16_to_f32(uint(extremes.x))), floatBitsToInt(f16_to_f32(uint(extremes.y))));
+}
+$else
+const int kSignMask = -0x7fffffff - 1;
+
+$if input_storage == buffer
+int bits_at(uint index) { return floatBitsToInt(input_data[index]); }
+$end
+ivec2 widened(ivec2 extremes) { return extremes; }
+$end
+
+$if vec == 4
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
+
+$if input_dtype == f16
+ivec4 bits_of(uvec2 words) { return unpack_i16(words); }
+$else
+ivec4 bits_of(uvec4 words) { return ivec4(words); }
+$end
+
+// A word that the range or the tensor covers in part: element by element.
+ivec2 scan_edge(uint word, uint first, uint last) {
+  ivec2 extremes = ivec2(0);
+  for (uint i = max(4u * word, first); i < min(4u * word + 4u, last); ++i) {
+    extremes = max(extremes, extremes_of(bits_at(problem.first + i), kSignMask));
+  }
+  return extremes;
+}
+
+ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team) {
+  const uint first = block * problem.block_elements + begin;
+  const uint last = block * problem.block_elements + end;
+  const uint last_word = (last - 1u) / 4u;
+  ivec2 extremes = ivec2(0);
+  for (uint word = first / 4u + lane; word <= last_word; word += team) {
+    const bool is_whole = 4u * word >= first && last - 4u * word >= 4u;
+    extremes = max(extremes, is_whole ? extremes_of(bits_of(input_words[problem.first / 4u + word]), kSignMask)
+                                      : scan_edge(word, first, last));
+  }
+  return widened(extremes);
+}
+$else
+$if input_storage == texture3d
+$include "lib/texel.glsl"
+
+int bits_in_block(uvec4 corner, uint index) {
+  uvec4 at = corner;
+  for (uint d = 0u; d < 4u; ++d) {
+    at[d] += index % problem.blocks[d];
+    index /= problem.blocks[d];
+  }
+  return floatBitsToInt(imageLoad(input_image, texel_at(at, problem.real_packed))[at[problem.real_packed] % 4u]);
+}
+
+uvec4 corner_of(uint block) {
+  uvec4 corner;
+  for (uint d = 0u; d < 4u; ++d) {
+    const uint count = problem.sizes[d] / problem.blocks[d];
+    corner[d] = block % count * problem.blocks[d];
+    block /= count;
+  }
+  return corner;
+}
+$else
+int bits_in_block(uint corner, uint index) {
+  uint offset = corner;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    offset += index % problem.blocks[d] * uint(problem.strides[d]);
+    index /= problem.blocks[d];
+  }
+  return bits_at(offset);
+}
+
+uint corner_of(uint block) {
+  uint corner = problem.first;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    const uint count = problem.sizes[d] / problem.blocks[d];
+    corner += block % count * problem.blocks[d] * uint(problem.strides[d]);
+    block /= count;
+  }
+  return corner;
+}
+$end
+
+ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team) {
+$if input_storage == texture3d
+  const uvec4 corner = corner_of(block);
+$else
+  const uint corner = corner_of(block);
+$end
+  ivec2 extremes = ivec2(0);
+  for (uint index = begin + lane; index < end; index += team) {
+    extremes = max(extremes, extremes_of(bits_in_block(corner, index), kSignMask));
+  }
+  return widened(extremes);
+}
+$end

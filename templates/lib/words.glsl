@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Four consecutive elements of a type and the 32-bit words that hold them, element 0 in the lowest bits. A vectorised
+// kernel loads and stores whole words, whatever the element type, and so needs no 8- or 16-bit access for its bulk.
+$include "lib/float16.glsl"
+
+vec4 unpack_f32(uvec4 words) { return uintBitsToFloat(words); }
+uvec4 pack_f32(vec4 x) { return floatBitsToUint(x); }
+
+vec4 unpack_f16(uvec2 words) {
+  return vec4(f16_to_f32(words.x & 0xffffu), f16_to_f32(words.x >> 16),
+              f16_to_f32(words.y & 0xffffu), f16_to_f32(words.y >> 16));
+}
+uvec2 pack_f16(vec4 x) {
+  return uvec2(f32_to_f16(x.x) | (f32_to_f16(x.y) << 16), f32_to_f16(x.z) | (f32_to_f16(x.w) << 16));
+}
+
+ivec4 unpack_i8(uint word) {
+  const int w = int(word);
+  return ivec4(bitfieldExtract(w, 0, 8), bitfieldExtract(w, 8, 8), bitfieldExtract(w, 16, 8), w >> 24);
+}
+ivec4 unpack_u8(uint word) {
+  return ivec4(word & 0xffu, (word >> 8) & 0xffu, (word >> 16) & 0xffu, word >> 24);
+}
+uint pack_i8(ivec4 q) {
+  return (uint(q.x) & 0xffu) | ((uint(q.y) & 0xffu) << 8) | ((uint(q.z) & 0xffu) << 16) | (uint(q.w) << 24);
+}
+uint pack_u8(ivec4 q) { return pack_i8(q); }
+
+ivec4 unpack_i16(uvec2 words) {
+  const ivec2 w = ivec2(words);
+  return ivec4(bitfieldExtract(w.x, 0, 16), w.x >> 16, bitfieldExtract(w.y, 0, 16), w.y >> 16);
+}
+uvec2 pack_i16(ivec4 q) {
+  return uvec2((uint(q.x) & 0xffffu) | (uint(q.y) << 16), (uint(q.z) & 0xffffu) | (uint(q.w) << 16));
+}
+
+ivec4 unpack_i32(uvec4 words) { return ivec4(words); }
+uvec4 pack_i32(ivec4 q) { return uvec4(q); }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The scale and zero point of each block, from its least and greatest element: lib/qparams.glsl has the formulas.
+//
+// A team of `team` neighbouring invocations owns a block: 1 for tiny blocks, the whole workgroup for long ones. Its
+// members stride over the block and then reduce.
+//
+//   vec     4: blocks are consecutive runs of a dense input, read in words; 1: any strides and blocks, and images
+//   reduce  shared: any team, every device; subgroup: the team is the workgroup, and subgroups do most of the work
+#version 450
+${extensions()}
+$if reduce == subgroup
+#extension GL_KHR_shader_subgroup_arithmetic : require
+$end
+${local_size(workgroup)}
+${declare(input)}
+${declare(scale)}
+${declare(zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/float32.glsl"
+$include "lib/extremes.glsl"
+$include "lib/scan_block.glsl"
+$include "lib/qparams.glsl"
+$if reduce == subgroup
+$include "lib/team_subgroup.glsl"
+$else
+$include "lib/team_shared.glsl"
+$end
+
+void main() {
+  const uint invocation = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uint block = invocation / ${team};
+  const uint lane = invocation % ${team};
+  const bool is_inside = block < problem.parameters;
+  const ivec2 mine = is_inside ? scan_block(block, 0u, problem.block_elements, lane, ${team}) : ivec2(0);
+  const ivec2 extremes = team_max(mine, ${team});
+  if (is_inside && lane == 0u) store_qparams(block, extremes);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Second of two passes: a workgroup joins the extremes of one block's slices and makes its scale and zero point.
+#version 450
+${local_size(workgroup)}
+${declare(partial)}
+${declare(scale)}
+${declare(zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/float32.glsl"
+$include "lib/qparams.glsl"
+$include "lib/team_shared.glsl"
+
+void main() {
+  const uint block = workgroup_index();
+  if (block >= problem.parameters) return;
+  ivec2 mine = ivec2(0);
+  for (uint slice = gl_LocalInvocationIndex; slice < problem.slices; slice += ${workgroup}) {
+    const uint pair = 2u * (block * problem.slices + slice);
+    mine = max(mine, ivec2(partial_data[pair], partial_data[pair + 1u]));
+  }
+  const ivec2 extremes = team_max(mine, ${workgroup});
+  if (gl_LocalInvocationIndex == 0u) store_qparams(block, extremes);
+}

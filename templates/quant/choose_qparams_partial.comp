@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// First of two passes over blocks too long for one workgroup: each block is cut into `slices`, a workgroup finds the
+// extremes of one slice, and choose_qparams_finish.comp joins them. partial[2 * (block * slices + slice)] is the pair.
+#version 450
+${extensions()}
+$if reduce == subgroup
+#extension GL_KHR_shader_subgroup_arithmetic : require
+$end
+${local_size(workgroup)}
+${declare(input)}
+${declare(partial)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/extremes.glsl"
+$include "lib/scan_block.glsl"
+$if reduce == subgroup
+$include "lib/team_subgroup.glsl"
+$else
+$include "lib/team_shared.glsl"
+$end
+
+void main() {
+  const uint index = workgroup_index();
+  if (index >= problem.parameters * problem.slices) return;
+  const uint slice = index % problem.slices;
+  const uint begin = min(slice * problem.slice_elements, problem.block_elements);
+  const uint end = min(begin + problem.slice_elements, problem.block_elements);
+  const ivec2 mine = begin < end ? scan_block(index / problem.slices, begin, end, gl_LocalInvocationIndex, ${workgroup})
+                                 : ivec2(0);
+  const ivec2 extremes = team_max(mine, ${workgroup});
+  if (gl_LocalInvocationIndex == 0u) {
+    partial_data[2u * index] = extremes.x;
+    partial_data[2u * index + 1u] = extremes.y;
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Integer -> real, one scale and zero point per block: lib/affine.glsl has the formula.
+//
+//   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; the last numel % 4 one by one
+//   buffer -> buffer, vec 1    the output has any strides, the input is dense
+//   an image on either side    a step is a texel of the output image, or an element of the output buffer
+//
+// An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
+#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(scale)}
+${declare(zero_point)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+float prepare(float scale) { return flush_subnormal(scale); }
+$include "lib/block_parameters.glsl"
+
+float dequantize_element(int q, uint element) {
+  select_parameter(parameter_of(element));
+  return dequantize(q, current_scale, current_zero_point);
+}
+
+$if output_storage == buffer
+void store_real(uint index, float x) {
+$if output_dtype == f16
+  output_data[index] = unpackFloat2x16(f32_to_f16(x)).x;
+$else
+  output_data[index] = x;
+$end
+}
+$end
+
+$if input_storage == buffer and output_storage == buffer and vec == 4
+// The same memory as `input` and `output`, seen as words.
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+
+void step(uint word) {
+  const uint element = 4u * word;
+  if (element >= problem.numel) return;
+  if (problem.numel - element < 4u) {
+    for (uint i = element; i < problem.numel; ++i) {
+      store_real(problem.first + i, dequantize_element(int(input_data[i]), i));
+    }
+    return;
+  }
+  const ivec4 q = unpack_${input_dtype}(input_words[word]);
+  vec4 x;
+  select_parameter(parameter_of(element));
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    if (problem.run % 4u != 0u) select_parameter(parameter_of(element + lane));
+    x[lane] = dequantize(q[lane], current_scale, current_zero_point);
+  }
+  output_words[problem.first / 4u + word] = pack_${output_dtype}(x);
+}
+$elif input_storage == buffer and output_storage == buffer
+void step(uint element) {
+  if (element >= problem.numel) return;
+  store_real(offset_of(element), dequantize_element(int(input_data[element]), element));
+}
+$else
+$include "lib/texel.glsl"
+
+int load_at(uvec4 coordinate) {
+$if input_storage == texture3d
+  return int(imageLoad(input_image, texel_at(coordinate, problem.quant_packed))[coordinate[problem.quant_packed] % 4u]);
+$else
+  return int(input_data[element_at(coordinate)]);
+$end
+}
+
+$if output_storage == texture3d
+void step(uint index) {
+  if (index >= problem.image_steps) return;
+  const ivec3 texel = texel_of(index, problem.real_packed);
+  const uvec4 coordinate = coordinate_at(texel, problem.real_packed);
+  vec4 x = vec4(0.0);  // lanes past the tensor's side hold 0
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    uvec4 at = coordinate;
+    at[problem.real_packed] += lane;
+    if (at[problem.real_packed] < problem.sizes[problem.real_packed]) {
+      x[lane] = dequantize_element(load_at(at), element_at(at));
+    }
+  }
+$if output_dtype == f16
+  // Rounded here, so that the store has nothing left to round.
+  x = unpack_f16(pack_f16(x));
+$end
+  imageStore(output_image, texel, x);
+}
+$else
+void step(uint element) {
+  if (element >= problem.image_steps) return;
+  store_real(offset_of(element), dequantize_element(load_at(coordinate_of(element)), element));
+}
+$end
+$end
+
+void main() {
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+  for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
+}

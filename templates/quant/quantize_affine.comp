@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Real -> integer, one scale and zero point per block: lib/affine.glsl has the formula.
+//
+//   buffer -> buffer, vec 4    the input is dense: four elements a step, in whole words; the last numel % 4 one by one
+//   buffer -> buffer, vec 1    the input has any strides, the output is dense
+//   an image on either side    a step is a texel of the output image, or an element of the output buffer
+//
+// An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
+#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(scale)}
+${declare(zero_point)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+float prepare(float scale) { return quantizer(scale); }
+$include "lib/block_parameters.glsl"
+$if input_storage == buffer
+$include "lib/load_real.glsl"
+$end
+
+int quantize_element(float x, uint element) {
+  select_parameter(parameter_of(element));
+  return quantize(x, current_scale, current_zero_point, problem.quant_min, problem.quant_max);
+}
+
+$if input_storage == buffer and output_storage == buffer and vec == 4
+// The same memory as `input` and `output`, seen as words.
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
+layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+
+void step(uint word) {
+  const uint element = 4u * word;
+  if (element >= problem.numel) return;
+  if (problem.numel - element < 4u) {
+    for (uint i = element; i < problem.numel; ++i) {
+      output_data[i] = ${glsl_type(output_dtype)}(quantize_element(load_real(problem.first + i), i));
+    }
+    return;
+  }
+  const vec4 x = unpack_${input_dtype}(input_words[problem.first / 4u + word]);
+  ivec4 q;
+  select_parameter(parameter_of(element));
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    if (problem.run % 4u != 0u) select_parameter(parameter_of(element + lane));
+    q[lane] = quantize(x[lane], current_scale, current_zero_point, problem.quant_min, problem.quant_max);
+  }
+  output_words[word] = pack_${output_dtype}(q);
+}
+$elif input_storage == buffer and output_storage == buffer
+void step(uint element) {
+  if (element >= problem.numel) return;
+  output_data[element] = ${glsl_type(output_dtype)}(quantize_element(load_real(offset_of(element)), element));
+}
+$else
+$include "lib/texel.glsl"
+
+float load_at(uvec4 coordinate) {
+$if input_storage == texture3d
+  return imageLoad(input_image, texel_at(coordinate, problem.real_packed))[coordinate[problem.real_packed] % 4u];
+$else
+  return load_real(offset_of(element_at(coordinate)));
+$end
+}
+
+$if output_storage == texture3d
+void step(uint index) {
+  if (index >= problem.image_steps) return;
+  const ivec3 texel = texel_of(index, problem.quant_packed);
+  const uvec4 coordinate = coordinate_at(texel, problem.quant_packed);
+  ivec4 q = ivec4(0);  // lanes past the tensor's side hold 0
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    uvec4 at = coordinate;
+    at[problem.quant_packed] += lane;
+    if (at[problem.quant_packed] < problem.sizes[problem.quant_packed]) {
+      q[lane] = quantize_element(load_at(at), element_at(at));
+    }
+  }
+$if is_signed(output_dtype)
+  imageStore(output_image, texel, q);
+$else
+  imageStore(output_image, texel, uvec4(q));
+$end
+}
+$else
+void step(uint element) {
+  if (element >= problem.image_steps) return;
+  output_data[element] = ${glsl_type(output_dtype)}(quantize_element(load_at(coordinate_of(element)), element));
+}
+$end
+$end
+
+void main() {
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+  for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
+}
