@@ -119,7 +119,9 @@ class InterfaceReader {
     refuse(resources.subpass_inputs, "a subpass input");
     add_specialization();
     if (!errors_.empty()) return errors_;
-    std::ranges::sort(interface_.bindings, {}, [](const Binding& b) { return std::pair(b.set, b.binding); });
+    std::ranges::stable_sort(interface_.bindings, {}, [](const Binding& b) { return std::pair(b.set, b.binding); });
+    join_views();
+    if (!errors_.empty()) return errors_;
     return std::move(interface_);
   }
 
@@ -153,6 +155,25 @@ class InterfaceReader {
     Binding binding = place_of(resource, BindingKind::storage_image);
     binding.access = access_of(compiler_.get_decoration_bitset(resource.id), uses_[resource.id]);
     interface_.bindings.push_back(std::move(binding));
+  }
+
+  // A kernel may see one buffer as two types, words and single elements: two variables, one binding. The access of both is
+  // the binding's.
+  void join_views() {
+    std::vector<Binding> joined;
+    for (Binding& view : interface_.bindings) {
+      if (joined.empty() || joined.back().set != view.set || joined.back().binding != view.binding) {
+        joined.push_back(std::move(view));
+        continue;
+      }
+      Binding& first = joined.back();
+      if (first.kind != view.kind) {
+        append(errors_, fault(fmt::format("'{}' and '{}' share binding {} and are of two kinds", first.name, view.name,
+                                          view.binding)));
+      }
+      if (first.access != view.access) first.access = Access::read_write;
+    }
+    interface_.bindings = std::move(joined);
   }
 
   void add_push_constants(const Resource& resource) {

@@ -82,6 +82,20 @@ shared 0 bytes
 cooperative_matrix 64x64x32 i8 * i8 + i32 -> i32 of a workgroup
 needs shader_int8, storage_buffer_8bit, vulkan_memory_model, buffer_device_address, cooperative_matrix, )"
      "cooperative_matrix2_per_element, cooperative_matrix2_tensor_addressing, cooperative_matrix2_block_loads\n"},
+    // Two variables at one binding are two views of one buffer.
+    {"views", R"(#version 450
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0, std430) readonly buffer Words { uvec4 words[]; };
+layout(set = 0, binding = 0, std430) readonly buffer Elements { uint elements[]; };
+layout(set = 0, binding = 1, std430) writeonly buffer OutputBuffer { uint output_data[]; };
+void main() { output_data[0] = words[0].x + elements[5]; }
+)",
+     R"(binding 0.0 storage_buffer read Words
+binding 0.1 storage_buffer write OutputBuffer
+workgroup 1x1x1
+shared 0 bytes
+needs nothing
+)"},
 };
 
 TEST(Reflect, whole_interfaces) {
