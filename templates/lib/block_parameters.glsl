@@ -12,5 +12,6 @@ void select_parameter(uint parameter) {
   if (parameter == current_parameter) return;
   current_parameter = parameter;
   current_scale = prepare(scale_data[parameter]);
-  current_zero_point = problem.has_zero_point != 0u ? zero_point_data[parameter] : 0;
+  current_zero_point =
+      problem.zero_points == 0u ? 0 : zero_point_data[min(parameter, problem.zero_points - 1u)];
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Affine quantization as docs/affine.md defines it, one element at a time. Kernels are judged against this.
+#pragma once
+
+#include <span>
+
+#include "runtime/tensor/tensor.h"
+
+namespace qgen::reference {
+
+enum class Mapping { asymmetric, symmetric, symmetric_no_clipping_err };
+
+struct IntegerBounds {
+  int32_t min, max;
+};
+
+struct ScaleAndZeroPoint {
+  float scale;
+  int32_t zero_point;
+};
+
+// One value.
+int32_t quantize(float x, float scale, int32_t zero_point, IntegerBounds bounds);
+float dequantize(int32_t q, float scale, int32_t zero_point);
+// One block.
+ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, IntegerBounds bounds, float eps);
+
+// Whole tensors. `zero_point` may be null or have one element.
+HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,
+                           const HostTensor* zero_point, DType output_dtype, IntegerBounds bounds);
+HostTensor dequantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,
+                             const HostTensor* zero_point, DType output_dtype);
+struct QparamsTensors {
+  HostTensor scale, zero_point;
+};
+QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, Mapping mapping, IntegerBounds bounds,
+                                     float eps);
+
+}  // namespace qgen::reference
