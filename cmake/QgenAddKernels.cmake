@@ -11,6 +11,8 @@
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
 #
+# Templates may also include what qgen installs: $include "lib/grid.glsl".
+#
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
 # default a folder named <target> in the current binary folder.
 #
@@ -30,14 +32,14 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
-  set(headers "${cpp}/registry.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")
     list(APPEND headers "${cpp}/${stem}.h")
   endforeach()
 
   set(flags "")
-  foreach(folder IN LISTS KERNELS_TEMPLATES)
+  foreach(folder IN LISTS KERNELS_TEMPLATES QGEN_TEMPLATES)
     list(APPEND flags --templates "${folder}")
   endforeach()
   if(KERNELS_NAMESPACE)

@@ -14,9 +14,10 @@ endif()
 
 add_library(qgen_options INTERFACE)
 target_include_directories(qgen_options INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}>)
+target_compile_features(qgen_options INTERFACE cxx_std_20)
 target_compile_options(qgen_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Wno-missing-field-initializers>
-  $<$<BOOL:${QGEN_WERROR}>:-Werror>)
+  $<BUILD_INTERFACE:$<$<BOOL:${QGEN_WERROR}>:-Werror>>)
 if(QGEN_SANITIZE)
   # glslang's packaged classes carry no RTTI, so the vptr check has nothing to look at.
   add_compile_options(-fsanitize=${QGEN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
