@@ -38,9 +38,9 @@ constexpr std::array<OpRow, 23> kOps = {{
     {Op::symbol, "", "", Binding::primary},
 }};
 
-void add_symbols(const Node& node, std::vector<size_t>& to) {
-  if (node.op == Op::symbol) to.push_back(node.symbol);
-  for (const auto& operand : node.operands) add_symbols(*operand, to);
+void add_uses(const Node& node, std::vector<SymbolUse>& to) {
+  if (node.op == Op::symbol) to.push_back({node.symbol, node.where});
+  for (const auto& operand : node.operands) add_uses(*operand, to);
 }
 
 // The shortest text that reads back as the same double, and as a real.
@@ -140,9 +140,15 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }
 
+std::vector<SymbolUse> uses_of(const Expression& expression) {
+  std::vector<SymbolUse> uses;
+  add_uses(expression.root(), uses);
+  return uses;
+}
+
 std::vector<size_t> symbols_of(const Expression& expression) {
   std::vector<size_t> symbols;
-  add_symbols(expression.root(), symbols);
+  for (const SymbolUse& use : uses_of(expression)) symbols.push_back(use.symbol);
   std::sort(symbols.begin(), symbols.end());
   symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
   return symbols;

@@ -105,6 +105,13 @@ Value evaluate(const Expression& expression, std::span<const Value> environment)
 // The scope indices of the symbols an expression names, ascending.
 std::vector<size_t> symbols_of(const Expression& expression);
 
+// The same with the place of each mention, in the order of the text.
+struct SymbolUse {
+  size_t symbol;
+  SourceLocation where;
+};
+std::vector<SymbolUse> uses_of(const Expression& expression);
+
 // With the fewest parentheses that keep its meaning.
 std::string to_text(const Expression& expression);
 
