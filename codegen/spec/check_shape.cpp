@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "codegen/spec/field_type.h"
+#include "codegen/spec/keys.h"
+#include "codegen/spec/make_error.h"
+#include "codegen/spec/words.h"
+
+namespace qgen::spec {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+std::string_view describe(Kind kind) {
+  switch (kind) {
+    case Kind::null:
+      return "empty";
+    case Kind::scalar:
+      return "a single value";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
+  }
+  return "?";
+}
+
+class ShapeChecker {
+ public:
+  // `what` names the object for messages: "the spec", "operand 'input'".
+  void check_object(const YamlNode& node, const SourceLocation& where, const std::string& what, KeyTable keys) {
+    for (const YamlEntry& entry : node.entries) {
+      const auto key = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == entry.key.text; });
+      if (key == keys.end()) report_unknown(entry.key, what, keys);
+      if (key != keys.end()) check_form(entry, *key);
+    }
+    for (const Key& key : keys) {
+      if (key.is_required && !node.find(key.name))
+        report(where, fmt::format("{} has no '{}'", what, key.name), std::string(key.help));
+    }
+  }
+
+  Diagnostics errors;
+
+ private:
+  void report(const SourceLocation& where, std::string message, std::string expected = "", std::string hint = "") {
+    errors.push_back(make_error(where, std::move(message), std::move(expected), std::move(hint)));
+  }
+
+  void report_unknown(const YamlNode& key, const std::string& what, KeyTable keys) {
+    std::vector<std::string> names;
+    for (const Key& known : keys) names.emplace_back(known.name);
+    report(key.where, fmt::format("unknown key '{}' in {}", key.text, what),
+           fmt::format("one of {}", join_sorted(names)), suggest(key.text, names));
+  }
+
+  // Reports a node of another kind, and says so.
+  bool is_kind(const YamlNode& node, Kind wanted, const std::string& what, std::string_view example) {
+    if (node.kind == wanted) return true;
+    report(node.where, fmt::format("{} is {}", what, describe(node.kind)),
+           fmt::format("{}, such as {}", describe(wanted), example));
+    return false;
+  }
+
+  void check_form(const YamlEntry& entry, const Key& key) {
+    switch (key.form) {
+      case Form::one:
+        return check_leaf(entry.value, entry.key.where, fmt::format("'{}'", key.name), key);
+      case Form::list:
+        return check_list(entry.value, key);
+      case Form::map:
+        return check_map(entry.value, key);
+    }
+  }
+
+  void check_list(const YamlNode& node, const Key& key) {
+    if (!is_kind(node, Kind::list, fmt::format("'{}'", key.name), "[a, b]")) return;
+    if (node.items.empty()) report(node.where, fmt::format("'{}' is an empty list", key.name), "", "leave the key out");
+    for (const YamlNode& item : node.items) check_leaf(item, item.where, fmt::format("an item of '{}'", key.name), key);
+  }
+
+  void check_map(const YamlNode& node, const Key& key) {
+    if (!is_kind(node, Kind::map, fmt::format("'{}'", key.name), fmt::format("{}: {{name: ...}}", key.name))) return;
+    for (const YamlEntry& entry : node.entries) {
+      check_name(entry.key);
+      check_leaf(entry.value, entry.key.where, fmt::format("'{}'", entry.key.text), key);
+    }
+  }
+
+  void check_name(const YamlNode& node) {
+    if (const auto fault = fault_of_name(node.text)) {
+      report(node.where, *fault, "letters, digits and single '_', beginning with a letter");
+    }
+  }
+
+  // `what` names the value; `where` is the place of its key, for what it lacks.
+  void check_leaf(const YamlNode& node, const SourceLocation& where, const std::string& what, const Key& key) {
+    if (key.leaf == Leaf::object) {
+      if (is_kind(node, Kind::map, what, "{key: value}")) check_object(node, where, what, key.object);
+    } else if (key.leaf == Leaf::axis) {
+      check_axis(node, what);
+    } else if (is_kind(node, Kind::scalar, what, fmt::format("'{}'", example(key.leaf)))) {
+      check_scalar(node, what, key);
+    }
+  }
+
+  static std::string_view example(Leaf leaf) {
+    switch (leaf) {
+      case Leaf::name:
+      case Leaf::reference:
+        return "quantize_affine";
+      case Leaf::text:
+        return "some text";
+      case Leaf::boolean:
+        return "true";
+      case Leaf::number:
+        return "0.5";
+      case Leaf::value:
+        return "f32";
+      case Leaf::word:
+        return "read";
+      case Leaf::choice:
+        return "f32";
+      case Leaf::field:
+        return "u32";
+      case Leaf::expression:
+        return "width % vec == 0";
+      case Leaf::axis:
+      case Leaf::object:
+        break;
+    }
+    return "?";
+  }
+
+  void check_scalar(const YamlNode& node, const std::string& what, const Key& key) {
+    switch (key.leaf) {
+      case Leaf::name:
+      case Leaf::reference:
+        return check_name(node);
+      case Leaf::boolean:
+        if (node.text != "true" && node.text != "false")
+          report(node.where, fmt::format("{} is '{}'", what, node.text), "true or false");
+        return;
+      case Leaf::number:
+        return check_number(node, what);
+      case Leaf::word:
+        return check_word(node, key);
+      case Leaf::choice:
+        if (!node.text.starts_with('$')) check_word(node, key);
+        return;
+      case Leaf::field:
+        if (!parse_field_type(node.text)) {
+          report(node.where, fmt::format("'{}' is no type of a problem field", node.text),
+                 "u32, i32 or f32, or an array of up to 256 of them: u32[8]");
+        }
+        return;
+      case Leaf::text:
+      case Leaf::value:
+      case Leaf::expression:
+      case Leaf::axis:
+      case Leaf::object:
+        return;
+    }
+  }
+
+  void check_number(const YamlNode& node, const std::string& what) {
+    double value = 0;
+    const char* end = node.text.data() + node.text.size();
+    const auto read = std::from_chars(node.text.data(), end, value);
+    const bool is_good = read.ec == std::errc() && read.ptr == end && value >= 0 && value < 1e300;
+    if (!is_good) report(node.where, fmt::format("{} is '{}'", what, node.text), "a number that is not negative");
+  }
+
+  void check_word(const YamlNode& node, const Key& key) {
+    if (std::find(key.words.begin(), key.words.end(), node.text) != key.words.end()) return;
+    const std::string_view parameter = key.leaf == Leaf::choice ? ", or $parameter" : "";
+    report(node.where, fmt::format("'{}' is no {}", node.text, key.name),
+           fmt::format("one of {}{}", join_sorted(key.words), parameter), suggest(node.text, key.words));
+  }
+
+  void check_axis(const YamlNode& node, const std::string& what) {
+    if (!is_kind(node, Kind::list, what, "[1, 4]")) return;
+    if (node.items.empty()) report(node.where, fmt::format("{} has no values", what), "at least one");
+    for (const YamlNode& item : node.items) is_kind(item, Kind::scalar, fmt::format("a value of {}", what), "4 or f32");
+  }
+};
+
+}  // namespace
+
+Diagnostics check_shape(const YamlNode& root) {
+  ShapeChecker checker;
+  checker.check_object(root, root.where, "the spec", spec_keys());
+  return std::move(checker.errors);
+}
+
+}  // namespace qgen::spec

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/spec/check_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "codegen/spec/make_error.h"
+#include "codegen/spec/words.h"
+
+namespace qgen::spec {
+namespace {
+
+using expression::Type;
+using expression::Value;
+
+constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
+
+std::string stem(std::string_view file) {
+  file = file.substr(file.find_last_of('/') + 1);
+  return std::string(file.substr(0, file.find('.')));
+}
+
+// ---- declarations
+// --------------------------------------------------------------------------------------------------------
+
+class DeclarationChecker {
+ public:
+  explicit DeclarationChecker(const Spec& spec) : spec_(spec) {}
+
+  Diagnostics run() {
+    check_head();
+    check_names();
+    for (const Axis& axis : spec_.parameters) check_axis(axis, false);
+    for (const Axis& axis : spec_.specialization) check_axis(axis, true);
+    for (const Operand& operand : spec_.operands) check_operand(operand);
+    return std::move(errors_);
+  }
+
+ private:
+  Diagnostic& report(const SourceLocation& where, std::string message, std::string expected = "",
+                     std::string hint = "") {
+    errors_.push_back(make_error(where, std::move(message), std::move(expected), std::move(hint)));
+    return errors_.back();
+  }
+
+  void check_head() {
+    if (stem(spec_.file) != spec_.name.value && !spec_.name.value.empty()) {
+      report(spec_.name.where, fmt::format("the file of '{}' is named '{}'", spec_.name.value, stem(spec_.file)),
+             fmt::format("'{}.yaml'", spec_.name.value), "one file is one operator, and both bear one name");
+    }
+    if (spec_.is_internal && !spec_.recipes.empty()) {
+      report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
+    }
+    if (spec_.operands.empty()) report(spec_.name.where, "the spec has no operands", "at least one");
+  }
+
+  void check_names() {
+    for (const Operand& operand : spec_.operands) declare(operand.name, "operand");
+    for (const ProblemField& field : spec_.problem) declare(field.name, kProblem);
+    for (const Axis& axis : spec_.parameters) declare(axis.name, kParameter);
+    for (const Axis& axis : spec_.specialization) declare(axis.name, kSpecialization);
+  }
+
+  struct Declared {
+    SourceLocation where;
+    std::string_view kind;
+  };
+
+  void declare(const Located<std::string>& name, std::string_view kind) {
+    const auto [first, is_new] = declared_.emplace(name.value, Declared{name.where, kind});
+    if (is_new) return;
+    report(name.where, fmt::format("'{}' is the name of a {} already", name.value, first->second.kind))
+        .notes.push_back({first->second.where, "declared here"});
+  }
+
+  void check_axis(const Axis& axis, bool is_specialization) {
+    std::map<std::string, SourceLocation> seen;
+    for (const auto& value : axis.values) {
+      check_value(axis, value, is_specialization);
+      const std::string text = expression::to_text(value.value);
+      const auto [first, is_new] = seen.emplace(text, value.where);
+      if (!is_new)
+        report(value.where, fmt::format("'{}' has the value {} twice", axis.name.value, text))
+            .notes.push_back({first->second, "first given here"});
+    }
+  }
+
+  void check_value(const Axis& axis, const Located<Value>& value, bool is_specialization) {
+    const Type type = expression::type_of(value.value);
+    if (is_specialization && type != Type::integer) {
+      report(value.where,
+             fmt::format("'{}' of specialization constant '{}' is no integer", expression::to_text(value.value),
+                         axis.name.value),
+             "integers", "words and booleans change the code: they are 'parameters'");
+    } else if (type != axis.type) {
+      report(value.where, fmt::format("'{}' mixes types: {} is {} {}, and {} is {} {}", axis.name.value,
+                                      expression::to_text(value.value), type == Type::integer ? "an" : "a", name(type),
+                                      expression::to_text(axis.values.front().value),
+                                      axis.type == Type::integer ? "an" : "a", name(axis.type)));
+    } else if (type == Type::integer) {
+      check_integer(axis, value);
+    } else if (type == Type::word) {
+      check_word(axis, value);
+    }
+  }
+
+  void check_integer(const Axis& axis, const Located<Value>& value) {
+    const int64_t integer = std::get<Integer>(value.value).value;
+    if (integer >= 0 && integer <= kLargestAxisValue) return;
+    report(value.where, fmt::format("'{}' has the value {}", axis.name.value, integer),
+           fmt::format("0 to {}", kLargestAxisValue));
+  }
+
+  // Words are part of ids and enums, and stand beside names in expressions.
+  void check_word(const Axis& axis, const Located<Value>& value) {
+    const std::string word = expression::to_text(value.value);
+    if (const auto fault = fault_of_name(word)) {
+      report(value.where, *fault,
+             fmt::format("integers, true and false, or words for values of '{}'", axis.name.value));
+      return;
+    }
+    const auto name = declared_.find(word);
+    if (name == declared_.end()) return;
+    report(value.where, fmt::format("the word '{}' is the name of a {} too", word, name->second.kind), "",
+           "expressions could mean either")
+        .notes.push_back({name->second.where, "declared here"});
+  }
+
+  void check_operand(const Operand& operand) {
+    check_choice(operand.dtype, "dtype", dtype_words());
+    check_choice(operand.storage, "storage", storage_words());
+    if (!operand.layout) return;
+    check_choice(*operand.layout, "layout", layout_words());
+    const Choice& layout = *operand.layout;
+    if (layout.is_parameter || operand.storage.is_parameter) return;
+    const std::string_view storage = name(storage_of(*find_layout(layout.word)));
+    if (storage == operand.storage.word) return;
+    report(layout.where, fmt::format("'{}' is no layout of a {}", layout.word, operand.storage.word), "",
+           fmt::format("a {} tensor has storage {}", layout.word, storage));
+  }
+
+  // `$x`: x is a parameter, and each of its values would do if it stood here itself.
+  void check_choice(const Choice& choice, std::string_view what, const std::vector<std::string>& words) {
+    if (!choice.is_parameter) return;
+    const Axis* axis = find_parameter(choice.word);
+    if (!axis) return report_parameter(choice);
+    for (const auto& value : axis->values) {
+      const std::string text = expression::to_text(value.value);
+      if (std::find(words.begin(), words.end(), text) != words.end()) continue;
+      report(choice.where, fmt::format("'{}' can be '{}', which is no {}", choice.word, text, what),
+             fmt::format("one of {}", join_sorted(words)))
+          .notes.push_back({value.where, "the value is given here"});
+    }
+  }
+
+  const Axis* find_parameter(std::string_view name) const {
+    const auto found = std::find_if(spec_.parameters.begin(), spec_.parameters.end(),
+                                    [&](const Axis& axis) { return axis.name.value == name; });
+    return found == spec_.parameters.end() ? nullptr : &*found;
+  }
+
+  void report_parameter(const Choice& choice) {
+    std::vector<std::string> names;
+    for (const Axis& axis : spec_.parameters) names.push_back(axis.name.value);
+    const auto other = declared_.find(choice.word);
+    const std::string message = other == declared_.end()
+                                    ? fmt::format("'${}' names no parameter", choice.word)
+                                    : fmt::format("'${}' names a {}, not a parameter", choice.word, other->second.kind);
+    report(choice.where, message, names.empty() ? "" : fmt::format("one of {}", join_sorted(names)),
+           suggest(choice.word, names));
+  }
+
+  const Spec& spec_;
+  std::map<std::string, Declared> declared_;
+  Diagnostics errors_;
+};
+
+// ---- uses
+// ------------------------------------------------------------------------------------------------------------------
+
+// What a kind of name is known to: for an expression that may not read it, where the condition belongs instead.
+std::string home_of(std::string_view kind) {
+  return fmt::format("a {} is known at selection: write the condition under '{}'", kind,
+                     kind == kDevice ? "require_device" : "applies_when");
+}
+
+Diagnostics check_reads(const expression::Expression& expression, const expression::Scope& scope,
+                        std::string_view reader, std::initializer_list<std::string_view> kinds,
+                        const std::function<std::string(std::string_view)>& hint) {
+  Diagnostics errors;
+  for (const expression::SymbolUse& use : expression::uses_of(expression)) {
+    const expression::Symbol& symbol = scope.symbols()[use.symbol];
+    if (std::find(kinds.begin(), kinds.end(), symbol.kind) != kinds.end()) continue;
+    Diagnostic error = make_error(use.where, fmt::format("{} cannot read {} '{}'", reader, symbol.kind, symbol.name),
+                                  "", hint(symbol.kind));
+    if (symbol.declared.line != 0)
+      error.notes.push_back({symbol.declared, fmt::format("'{}' is declared here", symbol.name)});
+    errors.push_back(std::move(error));
+  }
+  return errors;
+}
+
+Diagnostics check_conditions(const Spec& spec) {
+  Diagnostics errors;
+  for (const Condition& condition : spec.require) {
+    append(errors, check_reads(condition.expression, spec.scope, "'require'", {kParameter}, home_of));
+  }
+  for (const Condition& condition : spec.require_device) {
+    append(errors, check_reads(condition.expression, spec.scope, "'require_device'",
+                               {kParameter, kSpecialization, kDevice}, home_of));
+  }
+  return errors;
+}
+
+std::vector<std::string> operand_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const Operand& operand : spec.operands) names.push_back(operand.name.value);
+  return names;
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Diagnostics check_sources(const Recipe& recipe, const std::vector<std::string>& sources, std::set<std::string>& used) {
+  Diagnostics errors;
+  for (const Step& step : recipe.steps) {
+    for (const auto& [theirs, ours] : step.operands) {
+      used.insert(ours.value);
+      if (holds(sources, ours.value)) continue;
+      errors.push_back(make_error(ours.where,
+                                  fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
+                                  fmt::format("one of {}", join_sorted(sources)), suggest(ours.value, sources)));
+    }
+  }
+  return errors;
+}
+
+Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
+  Diagnostics errors;
+  for (const Condition& condition : recipe.applies_when)
+    append(errors, check_recipe_expression(condition.expression, spec.scope));
+  std::vector<std::string> sources = operand_names(spec);
+  for (const Scratch& scratch : recipe.scratch) {
+    append(errors, check_recipe_expression(scratch.elements, spec.scope));
+    if (holds(sources, scratch.name.value))
+      errors.push_back(make_error(scratch.name.where,
+                                  fmt::format("scratch '{}' is the name of an operand too", scratch.name.value)));
+    sources.push_back(scratch.name.value);
+  }
+  std::set<std::string> used;
+  append(errors, check_sources(recipe, sources, used));
+  for (const Scratch& scratch : recipe.scratch) {
+    if (!used.contains(scratch.name.value))
+      errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
+  }
+  return errors;
+}
+
+}  // namespace
+
+Diagnostics check_declarations(const Spec& spec) { return DeclarationChecker(spec).run(); }
+
+Diagnostics check_recipe_expression(const expression::Expression& expression, const expression::Scope& scope) {
+  return check_reads(expression, scope, "a recipe", {kProblem, kDevice}, [](std::string_view) {
+    return std::string("a recipe has no variant of its own: it reads problem fields and device numbers");
+  });
+}
+
+Diagnostics check_uses(const Spec& spec) {
+  Diagnostics errors = check_conditions(spec);
+  for (const Recipe& recipe : spec.recipes) append(errors, check_recipe(spec, recipe));
+  return errors;
+}
+
+}  // namespace qgen::spec

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The meaning of a spec whose shape is right. Private to this room; check_specs() in parse_spec.h is its public part.
+#pragma once
+
+#include <string_view>
+
+#include "codegen/spec/spec.h"
+
+namespace qgen::spec {
+
+// Who gives a symbol its value: Symbol::kind of every symbol in a spec's scope.
+constexpr std::string_view kParameter = "parameter";
+constexpr std::string_view kSpecialization = "specialization constant";
+constexpr std::string_view kProblem = "problem field";
+constexpr std::string_view kDevice = "device number";
+
+// Of what is declared: names are unique, and the operator's is the file's; the values of an axis are of one type, all
+// different, and can be part of an id; $parameter names a parameter whose values fit.
+Diagnostics check_declarations(const Spec& spec);
+
+// Of what uses it: each list of conditions reads only what is known when it is read; recipes name what there is.
+Diagnostics check_uses(const Spec& spec);
+
+// An expression of a recipe reads problem fields and device numbers only.
+Diagnostics check_recipe_expression(const expression::Expression& expression, const expression::Scope& scope);
+
+}  // namespace qgen::spec

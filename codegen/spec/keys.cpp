@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/spec/keys.h"
+
+#include <array>
+
+#include "codegen/spec/words.h"
+
+namespace qgen::spec {
+namespace {
+
+const std::array kOperandKeys = {
+    Key{"access", "what the kernel does with it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
+    Key{"dtype", "a dtype, or $parameter", Form::one, Leaf::choice, true, dtype_words()},
+    Key{"storage", "a storage, or $parameter; buffer if unsaid", Form::one, Leaf::choice, false, storage_words()},
+    Key{"layout", "a layout, or $parameter; any if unsaid", Form::one, Leaf::choice, false, layout_words()},
+    Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
+};
+
+const std::array kToleranceKeys = {
+    Key{"abs", "the largest absolute error", Form::one, Leaf::number},
+    Key{"rel", "the largest relative error", Form::one, Leaf::number},
+    Key{"why", "the reason for the number", Form::one, Leaf::text},
+};
+
+const std::array kVerifyKeys = {
+    Key{"reference", "the scalar reference that defines the operator", Form::one, Leaf::reference, true},
+    Key{"tolerance",
+        "the error that is allowed against it; none if unsaid",
+        Form::one,
+        Leaf::object,
+        false,
+        {},
+        kToleranceKeys},
+};
+
+const std::array kScratchKeys = {
+    Key{"dtype", "a dtype", Form::one, Leaf::word, true, dtype_words()},
+    Key{"elements", "how many, over the problem's fields", Form::one, Leaf::expression, true},
+};
+
+const std::array kStepKeys = {
+    Key{"kernel", "the operator or kernel family whose kernels may run this step", Form::one, Leaf::reference, true},
+    Key{"operands", "its operand: ours, or scratch", Form::map, Leaf::reference, true},
+    Key{"problem", "its field: an expression over ours; a field of the same name passes unsaid", Form::map,
+        Leaf::expression},
+    Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
+};
+
+const std::array kRecipeKeys = {
+    Key{"applies_when", "conditions on the problem and the device", Form::list, Leaf::expression},
+    Key{"scratch", "memory between the steps", Form::map, Leaf::object, false, {}, kScratchKeys},
+    Key{"steps", "kernels, in the order they run", Form::list, Leaf::object, true, {}, kStepKeys},
+};
+
+const std::array kSpecKeys = {
+    Key{"operator", "the operator's name, which is the file's", Form::one, Leaf::name},
+    Key{"kernel", "instead of operator: the name of a family that only recipes use", Form::one, Leaf::name},
+    Key{"summary", "what it computes, in a line", Form::one, Leaf::text},
+    Key{"template", "the GLSL template, relative to the template root", Form::one, Leaf::text},
+    Key{"operands", "tensors, in binding order", Form::map, Leaf::object, true, {}, kOperandKeys},
+    Key{"problem", "what the caller knows: names for the expressions", Form::map, Leaf::field},
+    Key{"parameters", "axes that change the code: a module per combination", Form::map, Leaf::axis},
+    Key{"specialization", "axes chosen when the pipeline is made", Form::map, Leaf::axis},
+    Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
+    Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
+    Key{"require_device", "conditions on the device, read at selection", Form::list, Leaf::expression},
+    Key{"grid", "workgroups in x, y and z", Form::list, Leaf::expression},
+    Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
+    Key{"verify", "what judges the result", Form::one, Leaf::object, false, {}, kVerifyKeys},
+    Key{"recipes", "other ways to compute it, of several kernels", Form::map, Leaf::object, false, {}, kRecipeKeys},
+};
+
+}  // namespace
+
+KeyTable spec_keys() { return kSpecKeys; }
+
+}  // namespace qgen::spec

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Every key of the spec language, once. The reader checks a file against these tables, and the JSON Schema for editors
+// is printed from them. Private to this room.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/spec/yaml_tree.h"
+
+namespace qgen::spec {
+
+// What one value is.
+enum class Leaf : uint8_t {
+  name,       // of something the spec declares: becomes a name in C++ and GLSL
+  reference,  // a name declared elsewhere
+  text,
+  boolean,
+  number,  // not negative
+  value,   // a parameter's: an integer, a boolean or a word
+  axis,    // a list of them
+  word,    // one of Key::words
+  choice,  // one of Key::words, or $parameter
+  field,   // u32, i32 or f32, or an array of them: u32[8]
+  expression,
+  object,  // of Key::object
+};
+
+// How many of them.
+enum class Form : uint8_t { one, list, map };
+
+struct Key;
+using KeyTable = std::span<const Key>;
+
+struct Key {
+  std::string_view name;
+  std::string_view help;
+  Form form = Form::one;
+  Leaf leaf = Leaf::text;
+  bool is_required = false;
+  std::vector<std::string> words = {};
+  KeyTable object = {};
+};
+
+KeyTable spec_keys();
+
+// Whether the tree has the keys and kinds of the tables: unknown keys, missing keys, wrong kinds, misspelt words.
+Diagnostics check_shape(const YamlNode& root);
+
+}  // namespace qgen::spec

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Three passes over the tree, each of which may lean on the one before: its shape (check_shape), then its declarations,
+// whose names make the scope, then its expressions.
+#include "codegen/spec/parse_spec.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "codegen/spec/check_spec.h"
+#include "codegen/spec/device_names.h"
+#include "codegen/spec/field_type.h"
+#include "codegen/spec/keys.h"
+#include "codegen/spec/make_error.h"
+#include "codegen/spec/words.h"
+
+namespace qgen::spec {
+namespace {
+
+using expression::Expression;
+using expression::Type;
+using expression::Value;
+
+Located<std::string> located(const YamlNode& node) { return {node.text, node.where}; }
+
+std::optional<Integer> parse_integer(std::string_view text) {
+  int64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return is_whole ? std::optional(Integer(value)) : std::nullopt;
+}
+
+double parse_number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// A quoted value is a word.
+Value parse_value(const YamlNode& node) {
+  if (node.is_plain && (node.text == "true" || node.text == "false")) return node.text == "true";
+  const auto integer = node.is_plain ? parse_integer(node.text) : std::nullopt;
+  return integer ? Value(*integer) : Value(expression::Word{node.text});
+}
+
+Access parse_access(std::string_view word) {
+  if (word == "read") return Access::read;
+  return word == "write" ? Access::write : Access::read_write;
+}
+
+class SpecParser {
+ public:
+  explicit SpecParser(const YamlNode& root, const std::string& file) : root_(root) { spec_.file = file; }
+
+  Result<Spec> run() {
+    read_head();
+    for (const YamlEntry& entry : entries(root_, "operands")) spec_.operands.push_back(operand(entry));
+    for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
+    for (const YamlEntry& entry : entries(root_, "parameters")) spec_.parameters.push_back(axis(entry));
+    for (const YamlEntry& entry : entries(root_, "specialization")) spec_.specialization.push_back(axis(entry));
+    append(errors_, check_declarations(spec_));
+    if (!errors_.empty()) return std::move(errors_);  // their names would be reported again by every expression
+
+    make_scope();
+    read_expressions();
+    for (const YamlEntry& entry : entries(root_, "recipes")) spec_.recipes.push_back(recipe(entry));
+    if (errors_.empty()) append(errors_, check_uses(spec_));
+    if (!errors_.empty()) return std::move(errors_);
+    return std::move(spec_);
+  }
+
+ private:
+  static const std::vector<YamlEntry>& entries(const YamlNode& node, std::string_view key) {
+    static const std::vector<YamlEntry> kNone;
+    const YamlEntry* entry = node.find(key);
+    return entry ? entry->value.entries : kNone;
+  }
+  static const std::vector<YamlNode>& items(const YamlNode& node, std::string_view key) {
+    static const std::vector<YamlNode> kNone;
+    const YamlEntry* entry = node.find(key);
+    return entry ? entry->value.items : kNone;
+  }
+  static const YamlNode* value(const YamlNode& node, std::string_view key) {
+    const YamlEntry* entry = node.find(key);
+    return entry ? &entry->value : nullptr;
+  }
+
+  void report(const SourceLocation& where, std::string message, std::string expected = "", std::string hint = "") {
+    errors_.push_back(make_error(where, std::move(message), std::move(expected), std::move(hint)));
+  }
+
+  // ---- declarations
+  // ------------------------------------------------------------------------------------------------------
+
+  void read_head() {
+    const YamlNode* as_operator = value(root_, "operator");
+    const YamlNode* as_kernel = value(root_, "kernel");
+    if (as_operator && as_kernel) report(as_kernel->where, "a spec is an operator or a kernel, not both");
+    if (!as_operator && !as_kernel)
+      report(root_.where, "the spec has no 'operator'", "the operator's name, which is the file's");
+    const YamlNode* name = as_operator ? as_operator : as_kernel;
+    if (name) spec_.name = located(*name);
+    spec_.is_internal = as_kernel != nullptr;
+    if (const YamlNode* summary = value(root_, "summary")) spec_.summary = summary->text;
+    if (const YamlNode* path = value(root_, "template")) spec_.template_path = located(*path);
+    read_template_rules();
+    if (const YamlEntry* verify = root_.find("verify")) spec_.verify = read_verify(verify->value);
+  }
+
+  // What belongs to the kernels of this spec needs the template that they are made from.
+  void read_template_rules() {
+    if (spec_.template_path) {
+      if (!root_.find("grid"))
+        report(root_.where, "the spec has no 'grid'", "three expressions: workgroups in x, y and z");
+      return;
+    }
+    if (!root_.find("recipes")) {
+      report(root_.where, "the spec has no 'template'", "the GLSL template, relative to the template root",
+             "an operator without one is made of recipes only");
+      return;
+    }
+    for (std::string_view key :
+         {"parameters", "specialization", "require", "applies_when", "require_device", "grid", "cost"}) {
+      const YamlEntry* entry = root_.find(key);
+      if (entry)
+        report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
+    }
+  }
+
+  static Verify read_verify(const YamlNode& node) {
+    Verify verify{located(*value(node, "reference")), {}};
+    const YamlNode* tolerance = value(node, "tolerance");
+    if (!tolerance) return verify;
+    if (const YamlNode* absolute = value(*tolerance, "abs")) verify.tolerance.absolute = parse_number(absolute->text);
+    if (const YamlNode* relative = value(*tolerance, "rel")) verify.tolerance.relative = parse_number(relative->text);
+    if (const YamlNode* why = value(*tolerance, "why")) verify.tolerance.why = why->text;
+    return verify;
+  }
+
+  static Choice choice(const YamlNode& node) {
+    const bool is_parameter = node.text.starts_with('$');
+    return {is_parameter ? node.text.substr(1) : node.text, is_parameter, node.where};
+  }
+
+  static Operand operand(const YamlEntry& entry) {
+    const YamlNode& node = entry.value;
+    const YamlNode* storage = value(node, "storage");
+    const YamlNode* layout = value(node, "layout");
+    const YamlNode* optional = value(node, "optional");
+    Operand operand;
+    operand.name = located(entry.key);
+    operand.access = parse_access(value(node, "access")->text);
+    operand.is_optional = optional && optional->text == "true";
+    operand.dtype = choice(*value(node, "dtype"));
+    operand.storage = storage ? choice(*storage) : Choice{std::string(name(Storage::buffer)), false, entry.key.where};
+    if (layout) operand.layout = choice(*layout);
+    return operand;
+  }
+
+  static ProblemField field(const YamlEntry& entry) {
+    const FieldType type = *parse_field_type(entry.value.text);
+    return {located(entry.key), type.kind, type.count};
+  }
+
+  static Axis axis(const YamlEntry& entry) {
+    Axis axis;
+    axis.name = located(entry.key);
+    for (const YamlNode& item : entry.value.items) axis.values.push_back({parse_value(item), item.where});
+    if (!axis.values.empty()) axis.type = expression::type_of(axis.values.front().value);
+    return axis;
+  }
+
+  // ---- the scope
+  // ---------------------------------------------------------------------------------------------------------
+
+  void make_scope() {
+    for (const Axis& axis : spec_.parameters) add_axis(axis, kParameter);
+    for (const Axis& axis : spec_.specialization) add_axis(axis, kSpecialization);
+    for (const ProblemField& field : spec_.problem) {
+      if (field.count != 1) continue;
+      const Type type = field.kind == FieldKind::f32 ? Type::real : Type::integer;
+      spec_.scope.add(expression::Symbol{field.name.value, type, {}, field.name.where, std::string(kProblem)});
+    }
+    for (const DeviceName& number : device_names()) {
+      spec_.scope.add(
+          expression::Symbol{fmt::format("device.{}", number.name), number.type, {}, {}, std::string(kDevice)});
+    }
+  }
+
+  void add_axis(const Axis& axis, std::string_view kind) {
+    expression::Symbol symbol{axis.name.value, axis.type, {}, axis.name.where, std::string(kind)};
+    for (const auto& value : axis.values) {
+      if (axis.type == Type::word) symbol.words.push_back(expression::to_text(value.value));
+    }
+    spec_.scope.add(std::move(symbol));
+  }
+
+  // ---- expressions
+  // -------------------------------------------------------------------------------------------------------
+
+  std::optional<Expression> parse(const YamlNode& node, std::optional<Type> wanted) {
+    auto parsed = expression::parse(node.text, node.text_where, spec_.scope, wanted);
+    if (parsed) return *std::move(parsed);
+    Diagnostics errors = parsed.error();
+    for (Diagnostic& error : errors) explain_arrays(error, node);
+    append(errors_, std::move(errors));
+    return std::nullopt;
+  }
+
+  // An array of the problem is the likeliest "unknown name" that is no slip.
+  void explain_arrays(Diagnostic& error, const YamlNode& node) const {
+    for (const ProblemField& field : spec_.problem) {
+      if (field.count == 1 || error.message != fmt::format("unknown name '{}'", field.name.value)) continue;
+      error.message = fmt::format("'{}' is an array, and expressions read single numbers", field.name.value);
+      error.expected.clear();
+      error.hint = "give the number that is meant a field of its own";
+      error.notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
+    }
+    if (error.where.line == 0) error.where = node.where;
+  }
+
+  std::vector<Condition> conditions(const YamlNode& node, std::string_view key) {
+    std::vector<Condition> conditions;
+    for (const YamlNode& item : items(node, key)) {
+      if (auto parsed = parse(item, Type::boolean)) conditions.push_back({expression::to_text(*parsed), *parsed});
+    }
+    return conditions;
+  }
+
+  void read_expressions() {
+    spec_.require = conditions(root_, "require");
+    spec_.applies_when = conditions(root_, "applies_when");
+    spec_.require_device = conditions(root_, "require_device");
+    read_grid();
+    if (const YamlNode* cost = value(root_, "cost")) spec_.cost = parse(*cost, Type::real);
+  }
+
+  void read_grid() {
+    const YamlEntry* grid = root_.find("grid");
+    if (!grid) return;
+    const auto& sides = grid->value.items;
+    if (sides.size() != spec_.grid.size()) {
+      report(grid->value.where, fmt::format("'grid' has {} expression{}", sides.size(), sides.size() == 1 ? "" : "s"),
+             "three: workgroups in x, y and z; 1 where there is no more");
+      return;
+    }
+    for (size_t i = 0; i < sides.size(); ++i) spec_.grid[i] = parse(sides[i], Type::integer);
+  }
+
+  // ---- recipes
+  // -----------------------------------------------------------------------------------------------------------
+
+  Recipe recipe(const YamlEntry& entry) {
+    Recipe recipe;
+    recipe.name = located(entry.key);
+    recipe.applies_when = conditions(entry.value, "applies_when");
+    for (const YamlEntry& scratch : entries(entry.value, "scratch")) {
+      auto elements = parse(*value(scratch.value, "elements"), Type::integer);
+      const DType dtype = *expression::find_dtype(value(scratch.value, "dtype")->text);
+      if (elements) recipe.scratch.push_back({located(scratch.key), dtype, *std::move(elements)});
+    }
+    for (const YamlNode& item : items(entry.value, "steps")) recipe.steps.push_back(step(item));
+    return recipe;
+  }
+
+  Step step(const YamlNode& node) {
+    Step step;
+    step.kernel = located(*value(node, "kernel"));
+    for (const YamlEntry& entry : entries(node, "operands"))
+      step.operands.emplace_back(located(entry.key), located(entry.value));
+    for (const YamlEntry& entry : entries(node, "problem")) {
+      if (const auto parsed = parse(entry.value, std::nullopt)) step.problem.push_back(passed(entry, *parsed));
+    }
+    for (const YamlEntry& entry : entries(node, "with")) {
+      step.with.emplace_back(located(entry.key), Located<Value>{parse_value(entry.value), entry.value.where});
+    }
+    return step;
+  }
+
+  std::pair<Located<std::string>, std::string> passed(const YamlEntry& entry, const Expression& parsed) {
+    append(errors_, check_recipe_expression(parsed, spec_.scope));
+    return {located(entry.key), expression::to_text(parsed)};
+  }
+
+  const YamlNode& root_;
+  Spec spec_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Result<Spec> parse_spec(std::string_view text, const std::string& file) {
+  const auto root = read_yaml(text, file);
+  if (!root) return root.error();
+  Diagnostics errors = check_shape(*root);
+  if (!errors.empty()) return errors;
+  return SpecParser(*root, file).run();
+}
+
+}  // namespace qgen::spec

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A spec as YAML in one form: keys in the order of the language, an expression a line, nothing that the defaults say.
+#include <fmt/format.h>
+
+#include "codegen/spec/field_type.h"
+#include "codegen/spec/parse_spec.h"
+
+namespace qgen::spec {
+namespace {
+
+// Double quotes, in which YAML lets every text stand.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n')
+      result += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f')
+      result += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+    else
+      result += c;
+  }
+  return result + '"';
+}
+
+std::string_view name(Access access) {
+  switch (access) {
+    case Access::read:
+      return "read";
+    case Access::write:
+      return "write";
+    case Access::read_write:
+      return "read_write";
+  }
+  return "?";
+}
+
+std::string to_text(const Choice& choice) { return (choice.is_parameter ? "$" : "") + choice.word; }
+
+// "- " begins with a sign that YAML keeps for itself where the expression begins with '-'.
+std::string plain(const expression::Expression& expression) {
+  const std::string text = expression::to_text(expression);
+  return text.starts_with('-') ? quoted(text) : text;
+}
+
+class Printer {
+ public:
+  std::string print(const Spec& spec) {
+    line("{}: {}", spec.is_internal ? "kernel" : "operator", spec.name.value);
+    if (!spec.summary.empty()) line("summary: {}", quoted(spec.summary));
+    if (spec.template_path) line("template: {}", quoted(spec.template_path->value));
+    print_declarations(spec);
+    print_conditions("", "require", spec.require);
+    print_conditions("", "applies_when", spec.applies_when);
+    print_conditions("", "require_device", spec.require_device);
+    if (spec.grid[0]) line("grid:");
+    for (const auto& side : spec.grid) {
+      if (side) line("  - {}", plain(*side));
+    }
+    if (spec.cost) line("cost: {}", plain(*spec.cost));
+    if (spec.verify) print_verify(*spec.verify);
+    if (!spec.recipes.empty()) line("recipes:");
+    for (const Recipe& recipe : spec.recipes) print_recipe(recipe);
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+    text_ += '\n';
+  }
+
+  void print_declarations(const Spec& spec) {
+    line("operands:");
+    for (const Operand& operand : spec.operands) {
+      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}}}", operand.name.value, name(operand.access),
+           to_text(operand.dtype), to_text(operand.storage),
+           operand.layout ? ", layout: " + to_text(*operand.layout) : "",
+           operand.is_optional ? ", optional: true" : "");
+    }
+    if (!spec.problem.empty()) line("problem:");
+    for (const ProblemField& field : spec.problem)
+      line("  {}: {}", field.name.value, qgen::spec::to_text(FieldType{field.kind, field.count}));
+    print_axes("parameters", spec.parameters);
+    print_axes("specialization", spec.specialization);
+  }
+
+  void print_axes(std::string_view key, const std::vector<Axis>& axes) {
+    if (!axes.empty()) line("{}:", key);
+    for (const Axis& axis : axes) {
+      std::vector<std::string> values;
+      for (const auto& value : axis.values) values.push_back(expression::to_text(value.value));
+      line("  {}: [{}]", axis.name.value, fmt::join(values, ", "));
+    }
+  }
+
+  void print_conditions(std::string_view indent, std::string_view key, const std::vector<Condition>& conditions) {
+    if (!conditions.empty()) line("{}{}:", indent, key);
+    for (const Condition& condition : conditions) line("{}  - {}", indent, plain(condition.expression));
+  }
+
+  void print_verify(const Verify& verify) {
+    line("verify:");
+    line("  reference: {}", verify.reference.value);
+    line("  tolerance: {{abs: {}, rel: {}{}}}", verify.tolerance.absolute, verify.tolerance.relative,
+         verify.tolerance.why.empty() ? "" : ", why: " + quoted(verify.tolerance.why));
+  }
+
+  void print_recipe(const Recipe& recipe) {
+    line("  {}:", recipe.name.value);
+    print_conditions("    ", "applies_when", recipe.applies_when);
+    if (!recipe.scratch.empty()) line("    scratch:");
+    for (const Scratch& scratch : recipe.scratch) {
+      line("      {}:", scratch.name.value);
+      line("        dtype: {}", qgen::name(scratch.dtype));
+      line("        elements: {}", plain(scratch.elements));
+    }
+    line("    steps:");
+    for (const Step& step : recipe.steps) print_step(step);
+  }
+
+  void print_step(const Step& step) {
+    line("      - kernel: {}", step.kernel.value);
+    line("        operands:");
+    for (const auto& [theirs, ours] : step.operands) line("          {}: {}", theirs.value, ours.value);
+    if (!step.problem.empty()) line("        problem:");
+    for (const auto& [theirs, expression] : step.problem)
+      line("          {}: {}", theirs.value, expression.starts_with('-') ? quoted(expression) : expression);
+    if (!step.with.empty()) line("        with:");
+    for (const auto& [parameter, value] : step.with)
+      line("          {}: {}", parameter.value, expression::to_text(value.value));
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::string to_text(const Spec& spec) { return Printer().print(spec); }
+
+}  // namespace qgen::spec

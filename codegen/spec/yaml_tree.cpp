@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Built from yaml-cpp's events rather than its nodes: events have no aliases to expand, come in the file's order, and
+// say whether a collection is written in flow or block style. yaml-cpp throws; nothing leaves read_yaml().
+#include "codegen/spec/yaml_tree.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#include "codegen/spec/make_error.h"
+
+namespace qgen::spec {
+namespace {
+
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr size_t kMaxNesting = 32;
+
+// Ends yaml-cpp's parse from inside one of its events.
+struct Refusal {
+  Diagnostic diagnostic;
+};
+
+[[noreturn]] void refuse(SourceLocation where, std::string message, std::string hint = "") {
+  throw Refusal{make_error(std::move(where), std::move(message), "", std::move(hint))};
+}
+
+// A comma was inside parentheses: "ceil_div(numel" is followed by the rest of its expression.
+bool has_open_parenthesis(const YamlNode& node) {
+  const auto count = [&](char c) { return std::count(node.text.begin(), node.text.end(), c); };
+  return node.is_plain && count('(') > count(')');
+}
+
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  std::optional<YamlNode> root;
+  Diagnostics errors;
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (root) refuse(place(mark), "a second document begins here", "one file is one spec: put it in a file of its own");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override {
+    YamlNode node;
+    node.where = place(mark);
+    add(std::move(node));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
+  void OnAnchor(const YAML::Mark& mark, const std::string&) override { refuse_anchor(mark); }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
+    YamlNode node;
+    node.kind = YamlNode::Kind::scalar;
+    node.where = place(mark);
+    node.text = value;
+    node.is_plain = tag == "?";
+    if (!node.is_plain && tag != "!") refuse_tag(mark);
+    place_text(node, offset(mark));
+    add(std::move(node));
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                       YAML::EmitterStyle::value style) override {
+    begin(YamlNode::Kind::list, mark, tag, style);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
+                  YAML::EmitterStyle::value style) override {
+    begin(YamlNode::Kind::map, mark, tag, style);
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapEnd() override { end(); }
+
+  SourceLocation place(const YAML::Mark& mark) const {
+    if (mark.line < 0) return {file_, 1, 1};
+    return {file_, static_cast<uint32_t>(mark.line) + 1, static_cast<uint32_t>(mark.column) + 1};
+  }
+
+ private:
+  // A collection that has begun and not ended.
+  struct Open {
+    YamlNode node;
+    std::optional<YamlNode> key;  // of a map: read, its value not yet
+    bool is_flow = false;
+    bool drops_null = false;  // of a map: its last key became part of an expression and has no value
+  };
+
+  static size_t offset(const YAML::Mark& mark) { return static_cast<size_t>(std::max(mark.pos, 0)); }
+
+  [[noreturn]] void refuse_anchor(const YAML::Mark& mark) const {
+    refuse(place(mark), "anchors and aliases are no part of the spec language", "write the value out");
+  }
+  [[noreturn]] void refuse_tag(const YAML::Mark& mark) const {
+    refuse(place(mark), "tags are no part of the spec language", "quote a text that begins with '!'");
+  }
+
+  void begin(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::EmitterStyle::value style) {
+    if (tag != "?" && !tag.empty()) refuse_tag(mark);
+    if (open_.size() == kMaxNesting) refuse(place(mark), fmt::format("the file is nested deeper than {}", kMaxNesting));
+    Open open;
+    open.node.kind = kind;
+    open.node.where = place(mark);
+    open.is_flow = style == YAML::EmitterStyle::Flow;
+    open_.push_back(std::move(open));
+  }
+
+  void end() {
+    YamlNode node = std::move(open_.back().node);
+    open_.pop_back();
+    add(std::move(node));
+  }
+
+  void add(YamlNode node) {
+    if (open_.empty()) {
+      root = std::move(node);
+    } else if (open_.back().node.kind == YamlNode::Kind::list) {
+      add_item(open_.back(), std::move(node));
+    } else {
+      add_to_map(open_.back(), std::move(node));
+    }
+  }
+
+  void add_item(Open& open, YamlNode node) {
+    auto& items = open.node.items;
+    if (open.is_flow && !items.empty() && continues(items.back(), node)) return extend(items.back(), node);
+    items.push_back(std::move(node));
+  }
+
+  void add_to_map(Open& open, YamlNode node) {
+    auto& entries = open.node.entries;
+    if (std::exchange(open.drops_null, false)) {
+      if (node.kind != YamlNode::Kind::null) refuse(node.where, "unexpected ':' inside parentheses");
+    } else if (open.key) {
+      if (node.kind == YamlNode::Kind::null) node.where = open.key->where;
+      entries.push_back({*std::exchange(open.key, std::nullopt), std::move(node)});
+    } else if (open.is_flow && !entries.empty() && continues(entries.back().value, node)) {
+      extend(entries.back().value, node);
+      open.drops_null = true;
+    } else {
+      check_key(entries, node);
+      open.key = std::move(node);
+    }
+  }
+
+  void check_key(const std::vector<YamlEntry>& entries, const YamlNode& key) {
+    if (key.kind != YamlNode::Kind::scalar) refuse(key.where, "a key must be a name");
+    const auto first =
+        std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key.text == key.text; });
+    if (first == entries.end()) return;
+    Diagnostic error = make_error(key.where, fmt::format("'{}' is given twice", key.text));
+    error.notes.push_back({first->key.where, "first given here"});
+    errors.push_back(std::move(error));
+  }
+
+  static bool continues(const YamlNode& previous, const YamlNode& node) {
+    return previous.kind == YamlNode::Kind::scalar && node.kind == YamlNode::Kind::scalar && node.is_plain &&
+           has_open_parenthesis(previous);
+  }
+
+  // `previous` and `node` are two parts of one expression that a comma split.
+  void extend(YamlNode& previous, const YamlNode& node) const {
+    const bool is_one_line =
+        previous.text_where.column != 0 && node.text_where.column != 0 && previous.where.line == node.where.line;
+    if (!is_one_line) {
+      previous.text += ", " + node.text;
+      previous.text_where.column = 0;
+      return;
+    }
+    const std::string_view line = line_at(node.where.line);
+    const size_t begin = previous.text_where.column - 1;
+    previous.text = line.substr(begin, node.text_where.column - 1 + node.text.size() - begin);
+    previous.where.length = previous.text_where.length = static_cast<uint32_t>(previous.text.size());
+  }
+
+  std::string_view line_at(uint32_t wanted) const {
+    std::string_view rest = text_;
+    for (uint32_t line = 1; line < wanted; ++line) rest.remove_prefix(rest.find('\n') + 1);
+    return rest.substr(0, rest.find('\n'));
+  }
+
+  // Columns inside the text are those of the file if it stands there letter by letter, on one line, quoted or not.
+  void place_text(YamlNode& node, size_t at) {
+    const std::string_view rest = text_.substr(std::min(at, text_.size()));
+    const bool is_quoted = !node.is_plain && !rest.empty() && (rest[0] == '\'' || rest[0] == '"');
+    if (is_quoted) check_quote(node.where, rest);
+    const bool is_literal =
+        rest.substr(is_quoted ? 1 : 0).starts_with(node.text) && node.text.find('\n') == std::string::npos;
+    node.text_where = node.where;
+    node.text_where.column = is_literal && (is_quoted || node.is_plain) ? node.where.column + (is_quoted ? 1 : 0) : 0;
+    if (!is_literal) return;
+    node.text_where.length = static_cast<uint32_t>(node.text.size());
+    node.where.length = node.text_where.length + (is_quoted ? 2 : 0);
+  }
+
+  // yaml-cpp takes the end of the file for a closing quote.
+  void check_quote(const SourceLocation& where, std::string_view quoted) const {
+    const char quote = quoted[0];
+    for (size_t i = 1; i < quoted.size(); ++i) {
+      if (quote == '"' && quoted[i] == '\\') {
+        ++i;
+      } else if (quoted[i] == quote) {
+        if (quote == '"' || quoted.substr(i + 1, 1) != "'") return;
+        ++i;
+      }
+    }
+    refuse(where, "this quote is never closed");
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  std::vector<Open> open_;
+};
+
+// The length of the UTF-8 sequence that `text` begins with; 0: none. Overlong forms and surrogates are none.
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto is_tail = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  if (byte(0) < 0x80) return 1;
+  if (byte(0) >= 0xc2 && byte(0) <= 0xdf && is_tail(1)) return 2;
+  const bool is_overlong3 = byte(0) == 0xe0 && byte(1) < 0xa0;
+  const bool is_surrogate = byte(0) == 0xed && byte(1) > 0x9f;
+  if ((byte(0) & 0xf0U) == 0xe0 && is_tail(1) && is_tail(2) && !is_overlong3 && !is_surrogate) return 3;
+  const bool is_out_of_range =
+      (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f) || byte(0) > 0xf4;
+  if ((byte(0) & 0xf8U) == 0xf0 && is_tail(1) && is_tail(2) && is_tail(3) && !is_out_of_range) return 4;
+  return 0;
+}
+
+// The first byte that a spec cannot hold. `where` ends at its place.
+std::optional<std::string> check_bytes(std::string_view text, SourceLocation& where) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text.substr(i));
+    if (text[i] == '\0') return "the file holds a NUL byte";
+    if (length == 0) return fmt::format("the byte \\x{:02x} is not UTF-8", static_cast<unsigned char>(text[i]));
+    where.line += text[i] == '\n' ? 1 : 0;
+    where.column = text[i] == '\n' ? 1 : where.column + static_cast<uint32_t>(length);
+    i += length;
+  }
+  return std::nullopt;
+}
+
+// What yaml-cpp could not read, with the commonest cause named.
+Diagnostic broken(std::string_view text, SourceLocation where, const std::string& message) {
+  std::string_view rest = text;
+  for (uint32_t line = 1; line < where.line && rest.find('\n') != std::string_view::npos; ++line)
+    rest.remove_prefix(rest.find('\n') + 1);
+  const size_t indent = rest.find_first_not_of(' ');
+  const bool is_tab = indent != std::string_view::npos && rest[indent] == '\t';
+  if (is_tab) return make_error(std::move(where), "a tab indents this line", "", "YAML is indented with spaces");
+  return make_error(std::move(where), fmt::format("this is not YAML: {}", message));
+}
+
+}  // namespace
+
+const YamlEntry* YamlNode::find(std::string_view key) const {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const YamlEntry& entry) { return entry.key.text == key; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+Result<YamlNode> read_yaml(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte-order mark
+  SourceLocation where{file, 1, 1};
+  if (text.size() > kMaxBytes) {
+    return Diagnostics{
+        make_error(where, fmt::format("the file has {} bytes", text.size()), fmt::format("at most {}", kMaxBytes))};
+  }
+  if (const auto fault = check_bytes(text, where)) return Diagnostics{make_error(where, *fault, "text in UTF-8")};
+  TreeBuilder builder(text, file);
+  std::istringstream stream{std::string(text)};
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const Refusal& refusal) {
+    builder.errors.push_back(refusal.diagnostic);
+  } catch (const YAML::Exception& exception) {
+    builder.errors.push_back(broken(text, builder.place(exception.mark), exception.msg));
+  }
+  if (!builder.errors.empty()) return std::move(builder.errors);
+  if (!builder.root || builder.root->kind == YamlNode::Kind::null) {
+    return Diagnostics{make_error({file, 1, 1}, "the file is empty", "a spec, which begins with 'operator: <name>'")};
+  }
+  if (builder.root->kind != YamlNode::Kind::map) {
+    return Diagnostics{
+        make_error(builder.root->where, "a spec is a map of keys", "'operator: <name>', 'template: <path>', ...")};
+  }
+  return *std::move(builder.root);
+}
+
+}  // namespace qgen::spec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// YAML as a tree of values in which every node knows its place. Private to this room.
+//
+// The part of YAML that specs are written in: one document of maps, lists and scalars. Anchors, aliases and tags are
+// refused, so a small file is a small tree; duplicate keys are refused, so no value is lost in silence.
+//
+// One thing is read as people mean it: between [ ] or { } a comma inside parentheses belongs to the expression.
+//
+//   grid: [ceil_div(numel, vec * workgroup), 1, 1]     three items
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/support/diagnostic.h"
+
+namespace qgen::spec {
+
+struct YamlEntry;
+
+struct YamlNode {
+  enum class Kind : uint8_t { null, scalar, list, map } kind = Kind::null;
+  SourceLocation where;
+  std::string text;                // of a scalar
+  bool is_plain = false;           // of a scalar: neither quoted nor a block
+  SourceLocation text_where;       // where `text` begins; without a column if it does not stand in the file as it is
+  std::vector<YamlNode> items;     // of a list
+  std::vector<YamlEntry> entries;  // of a map, in the file's order
+
+  const YamlEntry* find(std::string_view key) const;
+};
+
+struct YamlEntry {
+  YamlNode key;
+  YamlNode value;
+};
+
+// The root is a map. Errors: what yaml-cpp refuses, a quote that is never closed, more than one document, an empty
+// file, bytes that are not UTF-8, NUL, more than 1 MiB, nesting deeper than 32, keys that are not names or are given
+// twice.
+Result<YamlNode> read_yaml(std::string_view text, const std::string& file);
+
+}  // namespace qgen::spec
