@@ -23,20 +23,8 @@ constexpr uint32_t kGuardWord = 0x5ac3a53c;
 
 constexpr uint64_t kBufferGranule = 16;  // a vec4 of 32-bit words
 
-Done check_shape(const Shape& shape) {
-  const bool is_negative = std::any_of(shape.begin(), shape.end(), [](int64_t side) { return side < 0; });
-  if (!is_negative && shape.size() <= kMaxRank) return std::monostate{};
-  return Error{Error::Kind::invalid_argument, fmt::format("shape {} is none", to_text(shape)),
-               fmt::format("ranks go up to {}, and no side is negative", kMaxRank)};
-}
-
-// Saturates: what is past 2^63 is past every limit too.
 uint64_t dense_bytes_of(DType dtype, const Shape& shape) {
-  // Zero first: a saturated product does not come back.
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  Integer total = bytes(dtype);
-  for (const int64_t side : shape) total = total * side;
-  return static_cast<uint64_t>(total.value);
+  return static_cast<uint64_t>(element_count(shape) * bytes(dtype));  // check_shape() keeps this below 2^63
 }
 
 Done check_host_tensor(const HostTensor& tensor) {

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -28,6 +27,9 @@ struct FileHeader {
   uint64_t checksum = 0;
 };
 static_assert(sizeof(FileHeader) == 32, "no padding: the struct is the file's bytes");
+
+// Caches of thousands of pipelines take some ten megabytes.
+constexpr uintmax_t kMaxFileBytes = uintmax_t{1} << 30;
 
 std::string hexadecimal(const std::array<uint8_t, 16>& bytes) {
   std::string text;
@@ -105,12 +107,14 @@ std::optional<std::vector<std::byte>> unwrap_cache(std::span<const std::byte> fi
 }
 
 std::optional<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);  // an error of folders too
+  if (error || size > kMaxFileBytes) return std::nullopt;
+  std::vector<std::byte> bytes(size);
   std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (!file) return std::nullopt;
-  const std::vector<char> chars{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return std::nullopt;
-  const auto bytes = std::as_bytes(std::span(chars));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
+  return bytes;
 }
 
 Done replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {

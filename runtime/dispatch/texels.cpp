@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace qgen::dispatch {
 namespace {
@@ -91,17 +92,15 @@ Expected<Extent> texture_extent(DType dtype, const Shape& shape, Layout layout) 
                  fmt::format("shape {} has rank {}, and textures hold ranks up to 4", to_text(shape), shape.size()),
                  "keep it in a buffer, or join some of its sides"};
   }
-  const auto extent = [](int64_t x, int64_t y, int64_t z) {
-    const auto side = [](int64_t count) { return static_cast<uint64_t>(std::max<int64_t>(1, count)); };
-    return Extent{side(x), side(y), side(z)};
+  const auto extent = [&](int64_t x, int64_t y, int64_t z) {
+    if (element_count(shape) == 0) return Extent{1, 1, 1};
+    return Extent{static_cast<uint64_t>(x), static_cast<uint64_t>(y), static_cast<uint64_t>(z)};
   };
   const Sides s = sides_of(shape);
-  // Saturating, so that absurd shapes are refused by the extent's limits and not by luck.
-  const auto z = [&](int64_t channels) { return (Integer(s.n) * channels).value; };
   switch (layout) {
-    case Layout::width_packed: return extent(ceil_div(s.w, kLanes), s.h, z(s.c));
-    case Layout::height_packed: return extent(s.w, ceil_div(s.h, kLanes), z(s.c));
-    case Layout::channels_packed: return extent(s.w, s.h, z(ceil_div(s.c, kLanes)));
+    case Layout::width_packed: return extent(ceil_div(s.w, kLanes), s.h, s.n * s.c);
+    case Layout::height_packed: return extent(s.w, ceil_div(s.h, kLanes), s.n * s.c);
+    case Layout::channels_packed: return extent(s.w, s.h, s.n * ceil_div(s.c, kLanes));
     case Layout::strided: break;
   }
   return Error{Error::Kind::invalid_argument, "a texture cannot have the layout strided",
