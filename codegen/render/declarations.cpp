@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "codegen/render/glsl.h"
 
@@ -259,17 +258,13 @@ class Printer {
   const Names& names_;
 };
 
-void add_operand(const spec::Operand& operand, const spec::Spec& spec, const Names& names, std::vector<size_t>& used) {
+void add_operand(const spec::Operand& operand, const spec::Spec& spec, const Names& names, std::set<size_t>& used) {
   const auto add = [&](const spec::Choice& choice) {
-    if (choice.is_parameter) used.push_back(index_of_parameter(names, spec, choice.word));
+    if (choice.is_parameter) used.insert(index_of_parameter(names, spec, choice.word));
   };
   add(operand.dtype);
   add(operand.storage);
   if (operand.layout) add(*operand.layout);
-}
-
-void add_symbols(const Expression& expression, std::vector<size_t>& used) {
-  for (const size_t index : expression::symbols_of(expression)) used.push_back(index);
 }
 
 size_t place_of_constant(const Names& names, size_t constant) {
@@ -294,21 +289,31 @@ std::optional<Result<Declaration>> parse_declaration(std::string_view text, cons
   return DeclarationParser(name, split(arguments, text, start), place(start, text, call), spec, names).parse();
 }
 
-std::vector<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names) {
-  std::vector<size_t> used;
+std::vector<Expression> arguments_of(const Declaration& declaration) {
+  std::vector<Expression> arguments;
+  if (const auto* declare = std::get_if<DeclareOperand>(&declaration); declare && declare->elements) {
+    arguments.push_back(*declare->elements);
+  }
+  if (const auto* size = std::get_if<LocalSize>(&declaration)) {
+    for (const auto& side : size->sides) {
+      if (const auto* expression = std::get_if<Expression>(&side)) arguments.push_back(*expression);
+    }
+  }
+  return arguments;
+}
+
+std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names) {
+  std::set<size_t> used;
   if (std::holds_alternative<Extensions>(declaration)) {
     for (const spec::Operand& operand : spec.operands) add_operand(operand, spec, names, used);
   }
   if (const auto* declare = std::get_if<DeclareOperand>(&declaration)) {
     add_operand(spec.operands[declare->operand], spec, names, used);
-    if (declare->elements) add_symbols(*declare->elements, used);
   }
   if (const auto* size = std::get_if<LocalSize>(&declaration)) {
     for (const auto& side : size->sides) {
-      if (const auto* expression = std::get_if<Expression>(&side)) add_symbols(*expression, used);
-      if (const auto* constant = std::get_if<LocalSize::Constant>(&side)) {
-        used.push_back(place_of_constant(names, constant->index));
-      }
+      const auto* constant = std::get_if<LocalSize::Constant>(&side);
+      if (constant) used.insert(place_of_constant(names, constant->index));
     }
   }
   return used;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,8 +45,11 @@ std::span<const std::string_view> declaration_names();
 std::optional<Result<Declaration>> parse_declaration(std::string_view text, const SourceLocation& start,
                                                      const spec::Spec& spec, const Names& names);
 
-// The names (indices of Names) that a declaration reads: of its arguments, and parameters by way of operands.
-std::vector<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names);
+// The numbers among a declaration's arguments.
+std::vector<expression::Expression> arguments_of(const Declaration& declaration);
+
+// The names (indices of Names) that a declaration reads beside those: constants, and parameters by way of operands.
+std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names);
 
 // Without a newline at the end; empty if there is nothing to declare. May be a failure() of glsl.h.
 std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const expression::Value> environment,

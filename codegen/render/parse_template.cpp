@@ -64,15 +64,6 @@ std::optional<Directive> directive_of(std::string_view line) {
   return Directive{keyword, trim(rest)};
 }
 
-bool names_word(std::string_view text, std::string_view word, size_t& at) {
-  for (at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const bool starts = at == 0 || (!is_name_part(text[at - 1]) && text[at - 1] != '.');
-    const bool ends = at + word.size() == text.size() || !is_name_part(text[at + word.size()]);
-    if (starts && ends) return true;
-  }
-  return false;
-}
-
 // ---- one template and all that it includes ---------------------------------------------------------------------------
 
 class TemplateParser {
@@ -327,7 +318,7 @@ class FileParser {
       add_errors(parsed.error());
       return std::nullopt;
     }
-    for (const size_t index : expression::symbols_of(*parsed)) check_known(index, names, text, false);
+    check_known(*parsed, names);
     return *parsed;
   }
 
@@ -338,26 +329,30 @@ class FileParser {
     append(whole_.errors_, std::move(errors));
   }
 
-  void check_known(size_t index, const Names& names, std::string_view text, bool is_text) {
-    whole_.used_.insert(index);
-    const Symbol& symbol = names.in_directive.symbols()[index];
-    size_t at = 0;
-    const SourceLocation where = names_word(text, symbol.name, at) ? place(text.substr(at, symbol.name.size())) : place(text);
-    switch (names.roles[index]) {
+  enum class InText : bool { no, yes };
+
+  void check_known(const Expression& expression, const Names& names, InText in_text = InText::no) {
+    for (const auto& use : expression::uses_of(expression)) {
+      whole_.used_.insert(use.symbol);
+      check_known(use, names.in_directive.symbols()[use.symbol].name, names.roles[use.symbol], in_text);
+    }
+  }
+
+  void check_known(const expression::SymbolUse& use, const std::string& name, Role role, InText in_text) {
+    switch (role) {
       case Role::parameter:
       case Role::operand:
       case Role::loop_variable: return;
       case Role::specialization:
-        if (is_text) return;
-        return report(where,
-                      fmt::format("'{}' is a specialization constant: it has no value before the pipeline is made",
-                                  symbol.name),
+        if (in_text == InText::yes) return;
+        return report(use.where,
+                      fmt::format("'{}' is a specialization constant: it has no value before the pipeline is made", name),
                       "a parameter", "branch on it in GLSL, or move it from 'specialization' to 'parameters'");
       case Role::problem_field:
-        return report(where, fmt::format("'{}' is a problem field: it has no value before the kernel runs", symbol.name),
-                      "a parameter", fmt::format("GLSL reads it as problem.{}", symbol.name));
+        return report(use.where, fmt::format("'{}' is a problem field: it has no value before the kernel runs", name),
+                      "a parameter", fmt::format("GLSL reads it as problem.{}", name));
       case Role::device_number:
-        return report(where, fmt::format("'{}' has no value before the kernel is chosen", symbol.name), "a parameter",
+        return report(use.where, fmt::format("'{}' has no value before the kernel is chosen", name), "a parameter",
                       "conditions on the device stand in the spec, under require_device");
     }
   }
@@ -501,13 +496,14 @@ class FileParser {
     SourceLocation start = place(inside);
     if (auto declaration = parse_declaration(inside, start, whole_.spec_, names)) {
       if (!*declaration) return add_errors(declaration->error()), std::nullopt;
-      for (const size_t index : names_used(**declaration, whole_.spec_, names)) check_known(index, names, inside, true);
+      whole_.used_.merge(names_used(**declaration, whole_.spec_, names));
+      for (const Expression& argument : arguments_of(**declaration)) check_known(argument, names, InText::yes);
       return Substitution{std::move(**declaration), start};
     }
     if (report_unknown_function(inside, names)) return std::nullopt;
     auto parsed = expression::parse(inside, start, names.in_text);
     if (!parsed) return add_errors(with_constant_hint(parsed.error(), inside, names)), std::nullopt;
-    for (const size_t index : expression::symbols_of(*parsed)) check_known(index, names, inside, true);
+    check_known(*parsed, names, InText::yes);
     return Substitution{std::move(*parsed), start};
   }
 
@@ -533,14 +529,12 @@ class FileParser {
 
   // `${2 * workgroup}` fails, since a constant is a text here; the way out is not plain from that alone.
   static Diagnostics with_constant_hint(Diagnostics errors, std::string_view inside, const Names& names) {
-    for (size_t i = 0; i < names.roles.size(); ++i) {
-      const std::string& name = names.in_text.symbols()[i].name;
-      size_t at = 0;
-      if (names.roles[i] != Role::specialization || !names_word(inside, name, at)) continue;
-      for (Diagnostic& error : errors) {
-        if (!error.hint.empty()) continue;
-        error.hint = fmt::format("'{0}' is a specialization constant, and GLSL computes with it: write ${{{0}}} alone", name);
-      }
+    const auto as_number = expression::parse(inside, {}, names.in_directive);
+    if (!as_number) return errors;
+    for (const size_t index : expression::symbols_of(*as_number)) {
+      if (names.roles[index] != Role::specialization) continue;
+      errors.front().hint = fmt::format("'{0}' is a specialization constant, and GLSL computes with it: write ${{{0}}} alone",
+                                        names.in_text.symbols()[index].name);
     }
     return errors;
   }
