@@ -182,9 +182,8 @@ class Product {
     return error;
   }
 
-  // Ids become C++ identifiers with '_' for '.', and then "x.y_z" and "x_y.z" are one.
+  // Ids become C++ identifiers with '_' for '.', and then "x.y_z" and "x_y.z" are one. The first such pair is enough.
   Diagnostics check_identifiers() const {
-    Diagnostics errors;
     std::unordered_map<std::string, const Variant*> seen;
     seen.reserve(variants_.size());
     for (const Variant& variant : variants_) {
@@ -192,11 +191,12 @@ class Product {
       std::replace(identifier.begin(), identifier.end(), '.', '_');
       const auto [first, is_new] = seen.emplace(std::move(identifier), &variant);
       if (is_new) continue;
-      errors.push_back(error_at(parameters_place(),
-                                fmt::format("'{}' and '{}' are one identifier in C++", first->second->id, variant.id)));
-      errors.back().hint = "rename a word";
+      Diagnostic error = error_at(
+          parameters_place(), fmt::format("'{}' and '{}' are one identifier in C++", first->second->id, variant.id));
+      error.hint = "rename a word";
+      return {error};
     }
-    return errors;
+    return {};
   }
 
   const spec::Spec& spec_;
