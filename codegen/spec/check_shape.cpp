@@ -92,7 +92,9 @@ class ShapeChecker {
   }
 
   void check_name(const YamlNode& node) {
-    if (const auto fault = fault_of_name(node.text)) report(node.where, *fault);
+    if (const auto fault = fault_of_name(node.text)) {
+      report(node.where, *fault, "letters, digits and single '_', beginning with a letter");
+    }
   }
 
   // `what` names the value; `where` is the place of its key, for what it lacks.

@@ -7,6 +7,14 @@
 //   if (selection.ranked.empty()) return Error{..., explain(selection)};
 //   dispatch(selection.ranked.front());
 //
+// The explanation names a reason for every kernel:
+//
+//   no kernel fits row_softmax of x f16 buffer -> y f16 buffer (rows = 4096, columns = 1023) on "Example GPU 1"
+//     row_softmax.f16.vec4: columns 1023 is not a multiple of vec 4
+//     row_softmax.f16.vec1: needs storage_buffer_16bit, which the device lacks
+//     row_softmax.f32.vec1 and 1 more: takes x as f32 buffer, given f16 buffer
+//     hint: row_softmax.f32.vec1 fits with x as f32 buffer, y as f32 buffer
+//
 // A kernel is kept if the device has what its module needs, its limits hold, it takes the operands as they are, and the
 // spec's conditions hold; what is kept is ranked by the spec's cost, ties by id. A recipe is kept if its own conditions
 // hold and each of its steps has a kernel; its cost is the sum of its parts.
@@ -64,31 +72,45 @@ struct Choice {
   double cost_us = 0;
 };
 
+// How far a refused kernel came: the checks in their order.
+enum class Hurdle : uint8_t {
+  request,   // what was asked for does not exist or is malformed
+  operands,  // it takes operands of other forms
+  device,    // the device lacks a feature, or a limit is too low
+  problem,   // applies_when does not hold, or the grid is too large
+};
+
 struct Rejection {
-  std::string id;      // of the variant or recipe
+  std::string id;      // of the variant or recipe; with its specialization where only that is refused
   std::string reason;  // "needs subgroup_arithmetic, which the device lacks"
+  Hurdle hurdle = Hurdle::request;
 };
 
 struct Selection {
-  std::string question;  // "quantize_affine of f32 buffer -> i8 buffer (numel=12, ...) on \"llvmpipe\""
-  std::vector<Choice> ranked;
-  std::vector<Rejection> rejected;
+  std::string question;  // "quantize_affine of input f32 buffer -> output i8 buffer (numel = 12) on \"llvmpipe\""
+  std::vector<Choice> ranked;       // cheapest first; a problem without work has choices of zero workgroups
+  std::vector<Rejection> rejected;  // kernels by id, then recipes
+  std::string hint;                 // of an empty ranking: what would help, or empty
 };
 
 struct SelectOptions {
-  // Only this: a variant id, a kernel id with its specialization, or a recipe id. An id that does not exist, or does
-  // not fit, leaves `ranked` empty and the reason in `rejected`.
+  // Only this: a variant id, a kernel id with its specialization, a recipe id, or a Choice's id. An id that does not
+  // exist, or does not fit, leaves `ranked` empty and the reason in `rejected`.
   std::string force;
   // All specializations of a variant as choices of their own (for tuning and for --all-kernels); else the cheapest.
   bool all_specializations = false;
   // For recipes: every admissible kernel of each step in turn, the others at their best.
   bool all_step_kernels = false;
+  // What a dispatch at a new shape needs: `ranked` holds the best choice alone, and `rejected` is empty unless nothing
+  // fits. Of 500 kernels the sentences and the other choices take nine tenths of the time.
+  bool best_only = false;
 };
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
 
-// The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered.
+// The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered, what
+// came furthest first. No list of the two is longer than max_lines.
 std::string explain(const Selection& selection, size_t max_lines = 20);
 
 }  // namespace qgen

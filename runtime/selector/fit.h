@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which kernels of one family can run one problem on one device. select() asks this for the operator itself and for the
+// families of each recipe's steps.
+//
+//   const Fitting fitting = fit({&op, fields, operands, &device}, {});
+//   fitting.candidates    // cheapest first
+//   fitting.rejections    // a sentence each, by id
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/selector/select.h"
+
+namespace qgen::selector {
+
+struct Request {
+  const OperatorInfo* op = nullptr;
+  const void* problem = nullptr;
+  std::span<const OperandDesc> operands;
+  const DeviceProfile* device = nullptr;
+};
+
+struct Filter {
+  bool (*takes)(const void* parameters) = nullptr;  // null: every variant
+  const KernelInfo* kernel = nullptr;               // only this; null: every one
+  std::optional<size_t> row;                        // only this specialization
+  bool reasons = true;                              // false: no rejections are written
+  bool all_rows = false;                            // each specialization that fits; else the cheapest of a variant
+};
+
+struct Candidate {
+  const KernelInfo* kernel = nullptr;
+  size_t row = 0;
+  double cost_us = 0;
+  std::array<uint64_t, 3> groups{};
+};
+
+struct Fitting {
+  std::vector<Candidate> candidates;  // by cost, then id, then row
+  std::vector<Rejection> rejections;  // by id
+};
+
+Fitting fit(const Request& request, const Filter& filter);
+
+// "op.f32.vec4/workgroup128"
+std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row);
+// "workgroup128", the part after the slash; empty without specialization constants.
+std::string specialization_id(const OperatorInfo& op, size_t row);
+
+// "width 1023 is not a multiple of vec 4"; generally "applies_when `width >= 64` does not hold: width = 12".
+std::string failed_condition(std::string_view keyword, const ConditionInfo& condition, const OperatorInfo& op,
+                             const SelectionScope& scope);
+
+// "f32 buffer", "f16 texture3d width_packed"
+std::string to_text(const OperandDesc& desc);
+
+// Of a request that no kernel fits: the kernel that would fit with the fewest operands in another form, the cheapest of
+// equals; or what forms there are of an operand that no kernel takes. Empty where forms are not the trouble.
+std::string hint_of_forms(const Request& request, const Filter& filter);
+
+}  // namespace qgen::selector
