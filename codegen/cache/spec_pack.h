@@ -41,7 +41,8 @@ class SpecPack {
   const CachedModule* find(const Digest& key) const;
   // The words of a module; null only if the file is damaged.
   const emit::Module* spirv(const Digest& digest) const;
-  // The packed family, if it was made of exactly these modules in this order.
+  // The packed family: the last one, or null unless it was made of exactly these modules in this order.
+  const emit::PackedFamily* family() const { return family_ ? &*family_ : nullptr; }
   const emit::PackedFamily* family(std::span<const Digest> modules) const;
 
   void add(const Digest& key, CachedModule module, emit::Module spirv);

@@ -63,7 +63,7 @@ bool has_negative_value(const spec::Axis& axis) {
 std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return "n" + text;
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return fmt::format("n{}", text);
   return is_in(kReserved, text) ? text + "_" : text;
 }
 
@@ -154,12 +154,12 @@ std::string cpp_name(BindingKind kind) {
 }
 
 std::string quoted(std::string_view text) {
-  std::string literal = "\"";
+  std::string escaped;
   for (const char c : text) {
-    if (c == '"' || c == '\\') literal += '\\';
-    literal += c == '\n' ? ' ' : c;
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c == '\n' ? ' ' : c;
   }
-  return literal + '"';
+  return fmt::format("\"{}\"", escaped);
 }
 
 const spec::Axis* find_axis(const std::vector<spec::Axis>& axes, std::string_view name) {

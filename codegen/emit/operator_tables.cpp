@@ -542,10 +542,9 @@ class RecipePrinter {
       const auto fields = out_.indent();
       const auto more = out_.indent();
       out_.line(".id = {},", quoted(fmt::format("{}.{}", spec_.name.value, recipe.name.value)));
-      if (!recipe.applies_when.empty()) {
-        out_.line(".conditions = {}::kConditions,", space);
-        out_.line(".first_failing = {}::first_failing,", space);
-      }
+      const bool has_conditions = !recipe.applies_when.empty();
+      if (has_conditions) out_.line(".conditions = {}::kConditions,", space);
+      out_.line(".first_failing = {},", has_conditions ? space + "::first_failing" : "table::all_hold");
       if (!recipe.scratch.empty()) out_.line(".scratch = {}::kScratch,", space);
       out_.line(".steps = {}::kSteps,", space);
     }

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What generated tables are built with, so that the generated text holds facts only. Generated .cpp files include
+// this; nothing else needs to.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
+
+#include "runtime/library/kernel_info.h"
+
+namespace qgen::table {
+
+// ---- kernels: one row each, in the order of the modules in the blob ----------------------------------------------------
+
+template <typename Parameters>
+struct Row {
+  std::string_view id;
+  Parameters parameters;
+  uint16_t interface;
+};
+
+template <typename Parameters, size_t N>
+constexpr std::array<KernelInfo, N> kernels(const Row<Parameters> (&rows)[N], uint32_t first_module) {
+  std::array<KernelInfo, N> result{};
+  for (size_t i = 0; i < N; ++i) {
+    const auto module = static_cast<uint32_t>(first_module + i);
+    result[i] = {rows[i].id, &rows[i].parameters, rows[i].interface, module};
+  }
+  return result;
+}
+
+// ---- names: what the expressions of a spec may speak of ----------------------------------------------------------------
+
+// The words of qgen's own enumerations, by value.
+inline constexpr std::string_view kDTypes[] = {"f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32"};
+inline constexpr std::string_view kStorages[] = {"buffer", "texture3d"};
+inline constexpr std::string_view kLayouts[] = {"strided", "width_packed", "height_packed", "channels_packed"};
+
+// The members of DeviceNumbers, in its order: the last names of every operator.
+enum class DeviceNumber : uint16_t {
+  subgroup_size,
+  max_workgroup_invocations,
+  max_workgroup_size_x,
+  shared_memory_bytes,
+  max_storage_buffer_bytes,
+  max_image_extent,
+  compute_units,
+  is_cpu,
+  is_integrated,
+  bytes_per_us,
+  f32_ops_per_us,
+  int8_ops_per_us,
+  launch_us,
+  count_,
+};
+inline constexpr size_t kDeviceNumbers = static_cast<size_t>(DeviceNumber::count_);
+
+inline constexpr NameInfo kDeviceNames[kDeviceNumbers] = {
+    {"device.subgroup_size", {}},
+    {"device.max_workgroup_invocations", {}},
+    {"device.max_workgroup_size_x", {}},
+    {"device.shared_memory_bytes", {}},
+    {"device.max_storage_buffer_bytes", {}},
+    {"device.max_image_extent", {}},
+    {"device.compute_units", {}},
+    {"device.is_cpu", {}},
+    {"device.is_integrated", {}},
+    {"device.bytes_per_us", {}},
+    {"device.f32_ops_per_us", {}},
+    {"device.int8_ops_per_us", {}},
+    {"device.launch_us", {}},
+};
+
+// A real number as an integer, for showing: rounded toward zero, the nearest that fits.
+constexpr Integer truncated(double number) {
+  if (!(number > -9.2e18)) return INT64_MIN;
+  return number < 9.2e18 ? static_cast<int64_t>(number) : INT64_MAX;
+}
+
+constexpr Integer device_value(size_t number, const DeviceNumbers& device) {
+  switch (static_cast<DeviceNumber>(number)) {
+    case DeviceNumber::subgroup_size: return device.subgroup_size;
+    case DeviceNumber::max_workgroup_invocations: return device.max_workgroup_invocations;
+    case DeviceNumber::max_workgroup_size_x: return device.max_workgroup_size_x;
+    case DeviceNumber::shared_memory_bytes: return device.shared_memory_bytes;
+    case DeviceNumber::max_storage_buffer_bytes: return device.max_storage_buffer_bytes;
+    case DeviceNumber::max_image_extent: return device.max_image_extent;
+    case DeviceNumber::compute_units: return device.compute_units;
+    case DeviceNumber::is_cpu: return device.is_cpu ? 1 : 0;
+    case DeviceNumber::is_integrated: return device.is_integrated ? 1 : 0;
+    case DeviceNumber::bytes_per_us: return truncated(device.bytes_per_us);
+    case DeviceNumber::f32_ops_per_us: return truncated(device.f32_ops_per_us);
+    case DeviceNumber::int8_ops_per_us: return truncated(device.int8_ops_per_us);
+    case DeviceNumber::launch_us: return truncated(device.launch_us);
+    case DeviceNumber::count_: break;
+  }
+  return 0;
+}
+
+// An operator's own names, then those of the device.
+template <size_t N>
+constexpr std::array<NameInfo, N + kDeviceNumbers> names(const NameInfo (&own)[N]) {
+  std::array<NameInfo, N + kDeviceNumbers> result{};
+  for (size_t i = 0; i < N; ++i) result[i] = own[i];
+  for (size_t i = 0; i < kDeviceNumbers; ++i) result[N + i] = kDeviceNames[i];
+  return result;
+}
+
+// The place of a device number behind `own` names.
+template <typename Name>
+constexpr Name after(Name own, DeviceNumber number) {
+  return static_cast<Name>(static_cast<uint16_t>(own) + static_cast<uint16_t>(number));
+}
+
+// The names that a condition speaks of: kNamesOf<Name::width, Name::vec>.
+template <auto... Names>
+inline constexpr uint16_t kNamesOf[] = {static_cast<uint16_t>(Names)...};
+
+// ---- reading a SelectionScope ------------------------------------------------------------------------------------------
+
+template <typename Problem>
+const Problem& problem(const SelectionScope& scope) { return *static_cast<const Problem*>(scope.problem); }
+template <typename Parameters>
+const Parameters& parameters(const SelectionScope& scope) { return *static_cast<const Parameters*>(scope.parameters); }
+
+// ---- expressions -------------------------------------------------------------------------------------------------------
+
+// A word as its place in NameInfo::words.
+template <typename Enumerator>
+constexpr Integer word(Enumerator enumerator) { return static_cast<int64_t>(enumerator); }
+
+constexpr int first_false(std::initializer_list<bool> conditions) {
+  int index = 0;
+  for (const bool holds : conditions) {
+    if (!holds) return index;
+    ++index;
+  }
+  return kAllHold;
+}
+
+inline int all_hold(const SelectionScope&) { return kAllHold; }
+
+constexpr uint32_t only(Layout layout) { return 1u << static_cast<unsigned>(layout); }
+
+template <typename Enumerator>
+constexpr uint8_t place(Enumerator enumerator) { return static_cast<uint8_t>(enumerator); }
+
+// ---- problems of a recipe's steps --------------------------------------------------------------------------------------
+
+// Values past the field's range become its nearest.
+template <typename Field>
+void set(Field& field, Integer value) {
+  constexpr int64_t least = static_cast<int64_t>(static_cast<Field>(-1) < Field{0} ? INT32_MIN : 0);
+  constexpr int64_t most = static_cast<Field>(-1) < Field{0} ? int64_t{INT32_MAX} : int64_t{UINT32_MAX};
+  field = static_cast<Field>(value.value < least ? least : value.value > most ? most : value.value);
+}
+inline void set(float& field, Real value) { field = static_cast<float>(value.value); }
+template <typename Field, size_t N>
+void set(Field (&field)[N], const Field (&values)[N]) {
+  for (size_t i = 0; i < N; ++i) field[i] = values[i];
+}
+
+}  // namespace qgen::table

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The whole text of every generated file, for three specs that use everything: an operator with kernels, a kernel family
+// that only recipes use, an operator that is made of a recipe. The expected files are golden/cpp; they are compiled into
+// this test, so they are known to compile and what their functions say is checked below.
+//
+// After a change that is meant: QGEN_UPDATE_GOLDEN=1 test_emit, then read the diff.
+#include "codegen/emit/emit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "codegen/emit/cpp_names.h"
+#include "codegen/spec/parse_spec.h"
+#include "codegen/support/files.h"
+#include "runtime/library/features.h"
+#include "tests/codegen/emit/golden/cpp/registry.h"
+#include "tests/codegen/emit/golden/cpp/row_sum.h"
+#include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
+#include "tests/codegen/emit/golden/cpp/scale.h"
+
+namespace qgen::emit {
+namespace {
+
+using expression::Word;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kScale = R"yaml(
+operator: scale
+summary: multiplies by "alpha"
+template: elementwise/scale.comp
+operands:
+  input:  {access: read, dtype: $dtype, storage: $storage}
+  bias:   {access: read, dtype: f32, optional: true}
+  output: {access: write, dtype: $dtype, storage: $storage, layout: strided}
+problem:
+  numel: u32
+  alpha: f32
+  sizes: i32[4]
+parameters:
+  dtype: [f32, f16]
+  storage: [buffer]
+  mode: [exact, fast]
+  vec: [1, 4]
+  fused: [false, true]
+specialization:
+  workgroup: [64, 128]
+  unroll: [1, 2]
+require: [vec == 4 or not fused]
+applies_when:
+  - numel % vec == 0
+  - mode == exact or device.is_cpu
+require_device: [workgroup <= device.max_workgroup_invocations]
+grid: ["ceil_div(numel, vec * workgroup * unroll)", 1, 1]
+cost: device.launch_us + numel * (bytes(dtype) + bytes(dtype)) / device.bytes_per_us
+)yaml";
+
+constexpr std::string_view kRowSumPartial = R"yaml(
+kernel: row_sum_partial
+summary: sums of parts of rows
+template: reduction/row_sum_partial.comp
+operands:
+  input: {access: read, dtype: f32}
+  sums:  {access: write, dtype: f32}
+problem:
+  rows: u32
+  length: u32
+  stride: u32[2]
+parameters:
+  stage: [first, last]
+grid: [rows, 1, 1]
+cost: rows
+)yaml";
+
+constexpr std::string_view kRowSum = R"yaml(
+operator: row_sum
+summary: the sum of each row
+operands:
+  input:  {access: read, dtype: f32}
+  output: {access: write, dtype: f32}
+problem:
+  rows: u32
+  columns: u32
+  stride: u32[2]
+recipes:
+  two_pass:
+    applies_when: [columns >= 64]
+    scratch:
+      partial: {dtype: f32, elements: rows * 64}
+    steps:
+      - kernel: row_sum_partial
+        operands: {input: input, sums: partial}
+        problem: {length: "ceil_div(columns, 64)"}
+        with: {stage: first}
+      - kernel: row_sum_partial
+        operands: {input: partial, sums: output}
+        problem: {length: "64"}
+        with: {stage: last}
+)yaml";
+
+spec::Spec parsed(std::string_view yaml, const std::string& file) {
+  auto spec = spec::parse_spec(yaml, file);
+  if (!spec) ADD_FAILURE() << to_text(spec.error(), {});
+  return *std::move(spec);
+}
+
+reflect::Member member(std::string name, uint32_t offset, reflect::Member::Kind kind, uint32_t count = 1) {
+  return {std::move(name), offset, 4 * count, count, kind};
+}
+
+reflect::Binding buffer(uint32_t binding, std::string name, Access access) {
+  return {0, binding, BindingKind::storage_buffer, access, std::move(name), {}};
+}
+
+Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, std::string mode, int vec, bool fused) {
+  using Kind = reflect::Member::Kind;
+  Kernel kernel;
+  kernel.variant = {std::move(id), {Word{dtype}, Word{"buffer"}, Word{mode}, Integer(vec), fused}};
+  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(2, "OutputBuffer", Access::write)};
+  kernel.interface.push_constants = {member("numel", 0, Kind::u32), member("alpha", 4, Kind::f32),
+                                     member("sizes", 16, Kind::i32, 4)};
+  kernel.interface.push_constants_bytes = 32;
+  kernel.interface.specialization = {{"workgroup", 0, 64}, {"unroll", 1, 1}};
+  if (dtype == "f16") kernel.interface.needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit);
+  for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[0], 1, 1}, 0});
+  return kernel;
+}
+
+Kernel partial_kernel(std::string stage, uint32_t shared_bytes) {
+  Kernel kernel;
+  kernel.variant = {"row_sum_partial." + stage, {Word{stage}}};
+  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(1, "SumsBuffer", Access::write),
+                               buffer(2, "ProblemBuffer", Access::read)};
+  using Kind = reflect::Member::Kind;
+  kernel.interface.bindings[2].members = {member("rows", 0, Kind::u32), member("length", 4, Kind::u32),
+                                          member("stride", 8, Kind::u32, 2)};
+  kernel.interface.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+  kernel.resources = {{{64, 1, 1}, shared_bytes}};
+  return kernel;
+}
+
+class Emit : public testing::Test {
+ protected:
+  Emit()
+      : scale_(parsed(kScale, "specs/scale.yaml")),
+        partial_(parsed(kRowSumPartial, "specs/row_sum_partial.yaml")),
+        row_sum_(parsed(kRowSum, "specs/row_sum.yaml")) {
+    Family scale{&scale_, "specs/scale.yaml", {}};
+    scale.kernels = {scale_kernel(scale_, "scale.f16.buffer.fast.vec4.fused", "f16", "fast", 4, true),
+                     scale_kernel(scale_, "scale.f32.buffer.exact.vec1.not_fused", "f32", "exact", 1, false),
+                     scale_kernel(scale_, "scale.f32.buffer.exact.vec4.fused", "f32", "exact", 4, true)};
+    Family partial{&partial_, "specs/row_sum_partial.yaml", {partial_kernel("first", 0), partial_kernel("last", 256)}};
+    families_ = {{&row_sum_, "specs/row_sum.yaml", {}}, partial, scale};
+  }
+
+  spec::Spec scale_, partial_, row_sum_;
+  std::vector<Family> families_;
+};
+
+const std::string kGolden = QGEN_SOURCE_DIR "/tests/codegen/emit/golden/";
+
+TEST_F(Emit, EveryFileIsAsExpected) {
+  const auto files = emit(families_, {});
+  ASSERT_TRUE(files) << to_text(files.error(), {});
+  std::vector<std::string> made;
+  for (const File& file : *files) {
+    made.push_back(file.path);
+    if (::getenv("QGEN_UPDATE_GOLDEN")) {
+      ASSERT_TRUE(write_if_changed(kGolden + file.path, file.text));
+    }
+    const auto expected = read_file(kGolden + file.path);
+    ASSERT_TRUE(expected) << file.path;
+    EXPECT_EQ(file.text, *expected) << file.path;
+  }
+  EXPECT_EQ(made, *list_files(kGolden));
+}
+
+TEST_F(Emit, ANewVariantOnlyAddsLines) {
+  const auto full = emit(families_, {});
+  auto& kernels = families_[2].kernels;
+  kernels.erase(kernels.begin() + 1);
+  const auto less = emit(families_, {});
+  ASSERT_TRUE(full && less);
+  for (size_t i = 0; i < full->size(); ++i) {
+    // Every line that is there without the variant is there with it, in the same order.
+    std::string_view rest = (*full)[i].text;
+    std::string_view lines = (*less)[i].text;
+    while (!lines.empty()) {
+      const std::string line = "\n" + std::string(lines.substr(0, lines.find('\n') + 1));
+      const size_t at = rest.find(std::string_view(line).substr(rest.data() == (*full)[i].text.data() ? 1 : 0));
+      ASSERT_NE(at, rest.npos) << (*full)[i].path << ": " << line;
+      rest.remove_prefix(at + line.size() - 2);
+      lines.remove_prefix(line.size() - 1);
+    }
+  }
+}
+
+TEST_F(Emit, AnotherNamespaceMakesQgenKnown) {
+  const auto files = emit(families_, {.name_space = "acme::kernels"});
+  ASSERT_TRUE(files);
+  for (const File& file : *files) {
+    if (!file.path.starts_with("cpp/")) continue;
+    EXPECT_EQ(file.text.find("qgen::generated"), file.text.npos) << file.path;
+    const bool is_assembly = file.path == "cpp/blob.S";
+    EXPECT_THAT(file.text, HasSubstr(is_assembly ? "acme_kernels_blob:\n" : "\nusing namespace ::qgen;\n")) << file.path;
+  }
+}
+
+// ---- modules that do not fit their spec ------------------------------------------------------------------------------------
+
+struct BadKernel {
+  std::string_view name;
+  void (*spoil)(Kernel&);
+  std::string_view expected;
+};
+
+const BadKernel kBadKernels[] = {
+    {"a push constant of its own", [](Kernel& k) { k.interface.push_constants[0].name = "count"; },
+     "specs/scale.yaml: error: push constant 'count' is no problem field\n"
+     "  expected: one of alpha, numel, sizes\n"
+     "  hint: use declare_problem(), or name the block's members as the problem's fields\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"a push constant of another type", [](Kernel& k) { k.interface.push_constants[2].kind = reflect::Member::Kind::f32; },
+     "specs/scale.yaml: error: push constant 'sizes' has another type than the problem field\n"
+     "  expected: i32[4], tightly packed\n"
+     "  hint: use declare_problem()\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"a binding that is no operand", [](Kernel& k) { k.interface.bindings[1].binding = 7; },
+     "specs/scale.yaml: error: 'OutputBuffer' has binding 7, which is no operand\n"
+     "  expected: 0 to 3: the operands in their order, then the problem buffer\n"
+     "  hint: use declare()\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"another set", [](Kernel& k) { k.interface.bindings[1].set = 1; },
+     "specs/scale.yaml: error: 'OutputBuffer' is bound in descriptor set 1\n"
+     "  expected: set 0\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"a uniform buffer", [](Kernel& k) { k.interface.bindings[0].kind = BindingKind::uniform_buffer; },
+     "specs/scale.yaml: error: operand 'input' is bound as a uniform buffer\n"
+     "  expected: a storage buffer or a storage image\n"
+     "  hint: use declare()\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 2, 1}; },
+     "specs/scale.yaml: error: specialization constant 'tiles' has constant_id 2, which the spec does not declare\n"
+     "  expected: less than 2, the spec's specialization constants\n"
+     "  hint: add it to `specialization`, whose order gives the ids\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+};
+
+TEST_F(Emit, ModulesThatDoNotFitAreRefused) {
+  for (const BadKernel& bad : kBadKernels) {
+    std::vector<Family> families = families_;
+    for (Kernel& kernel : families[2].kernels) bad.spoil(kernel);  // one report, although all share the fault
+    const auto files = emit(families, {});
+    ASSERT_FALSE(files) << bad.name;
+    EXPECT_EQ(to_text(files.error(), {}), bad.expected) << bad.name;
+  }
+}
+
+TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
+  families_.erase(families_.begin() + 1);
+  const auto files = emit(families_, {});
+  ASSERT_FALSE(files);
+  EXPECT_THAT(to_text(files.error(), {}), HasSubstr("error: no spec of this run is named 'row_sum_partial'\n"));
+}
+
+TEST(CppNames, WordsThatCppKeepsGetATail) {
+  EXPECT_EQ(identifier("vec4"), "vec4");
+  EXPECT_EQ(identifier("default"), "default_");
+  EXPECT_EQ(identifier("f32.not_fused"), "f32_not_fused");
+  EXPECT_EQ(identifier("2x4"), "n2x4");
+  EXPECT_EQ(quoted("a \"b\"\n\\"), "\"a \\\"b\\\" \\\\\"");
+}
+
+TEST(Depfile, EscapesWhatMakeWouldRead) {
+  const std::vector<std::string> inputs = {"specs/a.yaml", "odd name#$.comp"};
+  EXPECT_EQ(depfile("out/MANIFEST.tsv", inputs), "out/MANIFEST.tsv: \\\n  specs/a.yaml \\\n  odd\\ name\\#$$.comp\n");
+}
+
+// ---- what the generated code says ------------------------------------------------------------------------------------------
+
+namespace generated = qgen::generated;
+
+struct ScaleScope {
+  generated::scale::Problem problem{.numel = 1024, .alpha = 2.5f, .sizes = {}};
+  generated::scale::Parameters parameters{DType::f16, Storage::buffer, generated::scale::Mode::fast, 4, true};
+  uint32_t specialization[2] = {128, 2};
+  DeviceNumbers device;
+  SelectionScope scope() const { return {&problem, &parameters, specialization, &device}; }
+};
+
+TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
+  const OperatorInfo& op = generated::scale::op;
+  ScaleScope s;
+  s.device.bytes_per_us = 100;
+  s.device.launch_us = 3;
+  Integer groups[3];
+  op.grid(s.scope(), groups);
+  EXPECT_EQ(groups[0], Integer(1));
+  EXPECT_EQ(groups[2], Integer(1));
+  EXPECT_DOUBLE_EQ(op.cost(s.scope()).value, 3 + 1024 * 4 / 100.0);
+  EXPECT_EQ(op.first_failing(s.scope()), 1);  // fast needs a CPU
+  s.device.is_cpu = true;
+  EXPECT_EQ(op.first_failing(s.scope()), kAllHold);
+  s.problem.numel = 1023;
+  EXPECT_EQ(op.first_failing(s.scope()), 0);
+  EXPECT_EQ(op.first_failing_device(s.scope()), kAllHold);
+  s.device.max_workgroup_invocations = 64;
+  EXPECT_EQ(op.first_failing_device(s.scope()), 0);
+}
+
+TEST(GeneratedCode, NamesHaveValues) {
+  const OperatorInfo& op = generated::scale::op;
+  ScaleScope s;
+  s.device.launch_us = 7.9;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < op.names.size(); ++i) {
+    const int64_t value = op.value(i, s.scope()).value;
+    const auto& words = op.names[i].words;
+    shown.push_back(std::string(op.names[i].name) + "=" + (words.empty() ? std::to_string(value) : std::string(words[value])));
+  }
+  EXPECT_THAT(shown, ElementsAre("dtype=f16", "storage=buffer", "mode=fast", "vec=4", "fused=1", "workgroup=128",
+                                 "unroll=2", "numel=1024", "alpha=2", "device.subgroup_size=32",
+                                 "device.max_workgroup_invocations=128", "device.max_workgroup_size_x=128",
+                                 "device.shared_memory_bytes=16384", "device.max_storage_buffer_bytes=134217728",
+                                 "device.max_image_extent=256", "device.compute_units=1", "device.is_cpu=0",
+                                 "device.is_integrated=0", "device.bytes_per_us=10000", "device.f32_ops_per_us=100000",
+                                 "device.int8_ops_per_us=100000", "device.launch_us=7"));
+  EXPECT_THAT(op.conditions[0].names, ElementsAre(3, 7));
+  EXPECT_THAT(op.device_conditions[0].names, ElementsAre(5, 10));
+}
+
+TEST(GeneratedCode, TablesDescribeTheKernels) {
+  const OperatorInfo& op = generated::scale::op;
+  using generated::scale::Variant;
+  const KernelInfo& kernel = generated::scale::kernel(Variant::f32_buffer_exact_vec4_fused);
+  EXPECT_EQ(kernel.id, "scale.f32.buffer.exact.vec4.fused");
+  EXPECT_EQ(generated::scale::parameters(kernel).vec, 4u);
+  EXPECT_EQ(kernel.module, 4u) << "two modules of row_sum_partial stand before those of scale";
+  EXPECT_EQ(op.interfaces[op.kernels[0].interface].needs,
+            bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit));
+  EXPECT_EQ(op.interfaces[kernel.interface].needs, 0u);
+  EXPECT_EQ(op.specialization_count(), 4u);
+  EXPECT_EQ(op.specialization(1)[1], 2u);
+  EXPECT_EQ(op.interfaces[kernel.interface].workgroup[2][0], 128u);
+  const OperandForm output = op.form(kernel.parameters, 2);
+  EXPECT_EQ(output.dtype, DType::f32);
+  EXPECT_EQ(output.layouts, 1u);
+  const auto& fields = op.interfaces[kernel.interface].push_constants;
+  ASSERT_EQ(fields.size(), 3u);
+  EXPECT_EQ(fields[2].offset, 16);
+  EXPECT_EQ(fields[2].problem_offset, 8);
+  EXPECT_EQ(fields[2].size_bytes, 16);
+}
+
+TEST(GeneratedCode, OperandsAreNamedByCallers) {
+  const generated::scale::Operands<int> operands{.input = 1, .output = 3};
+  EXPECT_THAT(generated::scale::in_order(operands), ElementsAre(1, 0, 3));
+}
+
+TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
+  const RecipeInfo& recipe = generated::row_sum::op.recipes[0];
+  EXPECT_EQ(recipe.id, "row_sum.two_pass");
+  const generated::row_sum::Problem problem{.rows = 3, .columns = 1000, .stride = {7, 9}};
+  const DeviceNumbers device;
+  const SelectionScope scope{&problem, nullptr, nullptr, &device};
+  EXPECT_EQ(recipe.first_failing(scope), kAllHold);
+  EXPECT_EQ(recipe.scratch[0].elements(scope), Integer(192));
+  ASSERT_EQ(recipe.steps.size(), 2u);
+  EXPECT_EQ(recipe.steps[0].family, &generated::row_sum_partial::op);
+  EXPECT_TRUE(recipe.steps[0].operands[1].is_scratch);
+  EXPECT_EQ(recipe.steps[1].operands[1].index, 1);
+
+  generated::row_sum_partial::Problem step;
+  recipe.steps[0].make_problem(scope, &step);
+  EXPECT_EQ(step.rows, 3u);
+  EXPECT_EQ(step.length, 16u);
+  EXPECT_EQ(step.stride[1], 9u);
+  const auto& first = generated::row_sum_partial::op.kernels[0];
+  EXPECT_TRUE(recipe.steps[0].takes(first.parameters));
+  EXPECT_FALSE(recipe.steps[1].takes(first.parameters));
+}
+
+TEST(GeneratedCode, TheLibraryHasAllOperators) {
+  const LibraryInfo& library = generated::library();
+  ASSERT_EQ(library.operators.size(), 3u);
+  EXPECT_EQ(library.operators[0]->name, "row_sum");
+  EXPECT_EQ(library.operators[1]->is_internal, true);
+  EXPECT_EQ(library.blob.size(), 8u);  // tests/CMakeLists.txt stands a stub in for it
+}
+
+}  // namespace
+}  // namespace qgen::emit
