@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a run reads, read: from here on no room touches a file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/render/render.h"
+#include "codegen/support/diagnostic.h"
+#include "codegen/support/digest.h"
+#include "runtime/library/error.h"
+
+namespace qgen {
+
+struct SpecFile {
+  std::string path;    // as the user named it; diagnostics say this
+  std::string source;  // as generated files name it: the folder given and what is below, "specs/quant/scale.yaml"
+  std::string text;
+};
+
+struct Inputs {
+  std::vector<SpecFile> specs;  // by source, so that the order of arguments and folders says nothing
+  render::TemplateSet templates;
+  bool is_whole_tree = false;  // a folder of specs was given: a template that none of them names is a mistake
+};
+
+// `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest folder
+// named `templates` beside a spec's folder or above it. Hidden files and *.md are no templates.
+Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
+
+// The texts that diagnostics quote.
+SourceTexts texts_of(const Inputs& inputs);
+
+Digest digest_of(const Inputs& inputs);
+
+}  // namespace qgen

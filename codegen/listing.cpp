@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/listing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <spirv-tools/libspirv.hpp>
+
+#include "codegen/spec/parse_spec.h"
+#include "runtime/library/features.h"
+
+namespace qgen {
+namespace {
+
+using spec::Axis;
+using spec::Spec;
+
+constexpr size_t kMostCombinationsShown = 20;
+
+Diagnostics complaint(std::string message, std::string expected = "", std::string hint = "") {
+  Diagnostic error;
+  error.message = std::move(message);
+  error.expected = std::move(expected);
+  error.hint = std::move(hint);
+  return {error};
+}
+
+const SpecJob* find_job(const Product& product, std::string_view name) {
+  const auto job = std::find_if(product.jobs.begin(), product.jobs.end(),
+                                [&](const SpecJob& j) { return j.spec.name.value == name; });
+  return job == product.jobs.end() ? nullptr : &*job;
+}
+
+std::string disassembled(const emit::Module& words) {
+  std::string text;
+  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
+  tools.Disassemble(words, &text, SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
+  return text;
+}
+
+std::string heading(std::string_view id) { return fmt::format("==== {}\n", id); }
+
+const emit::Module& words_of(const SpecJob& job, size_t variant) {
+  return *job.pack.spirv(job.modules[variant]->spirv);
+}
+
+std::string variant_text(const SpecJob& job, size_t v, Room room) {
+  const std::string head = heading(job.variants[v].id);
+  if (room == Room::render) return head + job.rendered[v].text;
+  if (room == Room::compile) return head + disassembled(words_of(job, v));
+  return head + reflect::to_text(job.modules[v]->interface);
+}
+
+// ---- --explain -----------------------------------------------------------------------------------------------------------
+
+std::string bindings_text(const Spec& spec, const reflect::Interface& interface) {
+  std::string text;
+  for (const auto& binding : interface.bindings) {
+    const bool is_operand = binding.binding < spec.operands.size();
+    text += fmt::format("  binding {}: {} ({})\n", binding.binding,
+                        is_operand ? spec.operands[binding.binding].name.value : "problem fields",
+                        binding.kind == BindingKind::storage_image ? "storage image" : "storage buffer");
+  }
+  return text;
+}
+
+std::string members_text(const std::vector<reflect::Member>& members) {
+  std::string text;
+  for (const auto& member : members) {
+    const std::string count = member.count == 1 ? "" : fmt::format("[{}]", member.count);
+    text += fmt::format("  offset {:>3}: {}{}\n", member.offset, member.name, count);
+  }
+  return text;
+}
+
+std::string specializations_text(const Spec& spec, const std::vector<reflect::Resources>& resources) {
+  std::string text;
+  const auto rows = emit::specialization_rows(spec);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::string values;
+    for (size_t i = 0; i < rows[r].size(); ++i) {
+      values += fmt::format("{}{}={}", i == 0 ? "" : " ", spec.specialization[i].name.value, rows[r][i]);
+    }
+    text += fmt::format("  {}{}workgroup {}, {} bytes of shared memory\n", values, values.empty() ? "" : ": ",
+                        fmt::join(resources[r].workgroup, " x "), resources[r].shared_bytes);
+  }
+  return text;
+}
+
+std::string section(std::string_view title, const std::string& body) {
+  return body.empty() ? "" : fmt::format("{}:\n{}", title, body);
+}
+
+std::string conditions_text(const std::vector<spec::Condition>& conditions) {
+  std::string text;
+  for (const auto& condition : conditions) text += fmt::format("  {}\n", condition.text);
+  return text;
+}
+
+std::string explain_variant(const SpecJob& job, size_t v) {
+  const Spec& spec = job.spec;
+  const cache::CachedModule& module = *job.modules[v];
+  const auto needs = names(module.interface.needs);
+  std::string text = job.variants[v].id + "\n";
+  text += fmt::format("  spec:       {}\n", job.file->path);
+  text += fmt::format("  template:   {}\n", spec.template_path->value);
+  text += fmt::format("  parameters: {}\n", expand::describe(spec, job.variants[v]));
+  text += fmt::format("  needs:      {}\n", needs.empty() ? "nothing beyond Vulkan 1.3" : fmt::format("{}", fmt::join(needs, " ")));
+  text += fmt::format("  module:     {} bytes of SPIR-V\n", words_of(job, v).size() * sizeof(uint32_t));
+  text += section("bindings", bindings_text(spec, module.interface));
+  text += section("push constants", members_text(module.interface.push_constants));
+  text += section("kernels", specializations_text(spec, module.resources));
+  text += section("applies when", conditions_text(spec.applies_when));
+  text += section("requires of the device", conditions_text(spec.require_device));
+  return text;
+}
+
+// ---- --why-not -------------------------------------------------------------------------------------------------------------
+
+struct Question {
+  std::string op;
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
+Result<Question> parse_question(std::string_view text) {
+  const auto malformed = [&] {
+    return complaint(fmt::format("cannot read '{}'", text), "operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'");
+  };
+  const size_t open = text.find('(');
+  if (open == text.npos || !trimmed(text).ends_with(')')) return malformed();
+  Question question;
+  question.op = trimmed(text.substr(0, open));
+  std::string_view rest = text.substr(open + 1, text.rfind(')') - open - 1);
+  while (!trimmed(rest).empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view pair = rest.substr(0, comma);
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos) return malformed();
+    question.values.emplace_back(trimmed(pair.substr(0, equals)), trimmed(pair.substr(equals + 1)));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return question;
+}
+
+std::vector<std::string> value_texts(const Axis& axis) {
+  std::vector<std::string> texts;
+  for (const auto& value : axis.values) texts.push_back(expression::to_text(value.value));
+  return texts;
+}
+
+// For each parameter, the values that the question leaves open.
+Result<std::vector<std::vector<expression::Value>>> admitted_values(const Spec& spec, const Question& question) {
+  std::vector<std::vector<expression::Value>> admitted;
+  std::vector<std::string> names;
+  for (const Axis& axis : spec.parameters) {
+    names.push_back(axis.name.value);
+    auto& values = admitted.emplace_back();
+    for (const auto& value : axis.values) values.push_back(value.value);
+  }
+  for (const auto& [name, text] : question.values) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) {
+      return complaint(fmt::format("'{}' has no parameter '{}'", question.op, name), "one of " + join_sorted(names),
+                       suggest(name, names));
+    }
+    const auto index = static_cast<size_t>(at - names.begin());
+    std::erase_if(admitted[index], [&](const auto& value) { return expression::to_text(value) != text; });
+    if (admitted[index].empty()) {
+      const auto texts = value_texts(spec.parameters[index]);
+      return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
+                       suggest(text, texts));
+    }
+  }
+  return admitted;
+}
+
+// What became of one combination.
+std::string verdict(const SpecJob& job, const std::vector<expression::Value>& values) {
+  const expand::Variant combination{"", values};
+  std::string text = fmt::format("{}\n", expand::describe(job.spec, combination));
+  bool is_removed = false;
+  for (const auto& condition : job.spec.require) {
+    if (std::get<bool>(expression::evaluate(condition.expression, values))) continue;
+    text += fmt::format("  removed by {}: require {}\n", to_text(condition.expression.where()), condition.text);
+    is_removed = true;
+  }
+  if (is_removed) return text;
+  const auto variant = std::find_if(job.variants.begin(), job.variants.end(),
+                                    [&](const expand::Variant& v) { return v.values == values; });
+  return text + (variant == job.variants.end() ? "  exists\n" : fmt::format("  exists as {}\n", variant->id));
+}
+
+// Steps `places` to the next combination, the last parameter fastest; false after the last.
+bool advance(std::vector<size_t>& places, const std::vector<std::vector<expression::Value>>& admitted) {
+  for (size_t i = places.size(); i-- > 0;) {
+    if (++places[i] < admitted[i].size()) return true;
+    places[i] = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string text_of(const Product& product, Room room) {
+  std::string text;
+  for (const SpecJob& job : product.jobs) {
+    if (room == Room::spec) text += spec::to_text(job.spec);
+    if (room == Room::expand) text += expand::to_text(job.spec, job.variants);
+    if (room == Room::spec || room == Room::expand) continue;
+    for (size_t v = 0; v < job.variants.size(); ++v) text += variant_text(job, v, room);
+  }
+  return text;
+}
+
+std::string list_variants(const Product& product) {
+  std::string text;
+  for (const SpecJob& job : product.jobs) text += expand::to_text(job.spec, job.variants);
+  return text;
+}
+
+Result<std::string> explain(const Product& product, std::string_view id) {
+  for (const SpecJob& job : product.jobs) {
+    for (size_t v = 0; v < job.variants.size(); ++v) {
+      if (job.variants[v].id == id) return explain_variant(job, v);
+    }
+  }
+  return complaint(fmt::format("no variant is named '{}'", id), "", "--list names them all, --why-not says what removed one");
+}
+
+Result<std::string> why_not(const Product& product, std::string_view text) {
+  const auto question = parse_question(text);
+  if (!question) return question.error();
+  const SpecJob* job = find_job(product, question->op);
+  if (job == nullptr) {
+    std::vector<std::string> names;
+    for (const SpecJob& one : product.jobs) names.push_back(one.spec.name.value);
+    return complaint(fmt::format("no operator is named '{}'", question->op), "one of " + join_sorted(names),
+                     suggest(question->op, names));
+  }
+  const auto admitted = admitted_values(job->spec, *question);
+  if (!admitted) return admitted.error();
+
+  std::string answer;
+  size_t count = 0;
+  std::vector<size_t> places(admitted->size(), 0);
+  do {
+    std::vector<expression::Value> values;
+    for (size_t i = 0; i < places.size(); ++i) values.push_back((*admitted)[i][places[i]]);
+    if (++count <= kMostCombinationsShown) answer += verdict(*job, values);
+  } while (advance(places, *admitted));
+  if (count > kMostCombinationsShown) answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
+  return answer;
+}
+
+Translated translate_all(const Product& product, reflect::Language language) {
+  const bool is_msl = language == reflect::Language::msl;
+  Translated translated;
+  for (const SpecJob& job : product.jobs) {
+    for (size_t v = 0; v < job.variants.size(); ++v) {
+      const std::string& id = job.variants[v].id;
+      auto source = reflect::translate(words_of(job, v), language);
+      if (source) {
+        translated.files.push_back({fmt::format("{}/{}/{}.{}", is_msl ? "msl" : "hlsl", job.spec.name.value, id,
+                                                is_msl ? "metal" : "hlsl"),
+                                    *std::move(source)});
+      } else {
+        translated.refused.push_back(fmt::format("{}: {}", id, source.error().reason));
+      }
+    }
+  }
+  return translated;
+}
+
+}  // namespace qgen

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The cache sits between render and compile: a variant whose rendered text, without comments, was compiled before takes
+// its module, interface and resources from the spec's pack, and meets the others again in emit.
+#include "codegen/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <map>
+#include <set>
+
+#include "codegen/render/blame.h"
+#include "codegen/spec/parse_spec.h"
+
+namespace qgen {
+namespace {
+
+// Part of every cache key: to be raised when the same text no longer gives the same cached value.
+constexpr uint64_t kCacheFormat = 1;
+
+// The variants of all specs as one sequence, for the thread pool.
+struct VariantPlace {
+  SpecJob* job;
+  size_t variant;
+};
+
+class Run {
+ public:
+  Run(const Inputs& inputs, const Settings& settings, const Machine& machine)
+      : inputs_(inputs), settings_(settings), machine_(machine) {}
+
+  // The rooms; each takes the work of the one before and returns what is wrong with it.
+  Diagnostics spec();
+  Diagnostics expand();
+  Diagnostics render();
+  Diagnostics compile();
+  Diagnostics reflect();
+  Diagnostics emit();
+
+  Product take_product() { return std::move(product_); }
+
+ private:
+  struct Compiled {
+    VariantPlace place;
+    compile::Spirv spirv;
+  };
+
+  void for_each(Room room, size_t count, const std::function<void(size_t)>& step);
+  Diagnostics gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantPlace>& places) const;
+  Diagnostics check_templates() const;
+  Digest key_of(const SpecJob& job, size_t variant, const std::string& versions) const;
+  std::vector<VariantPlace> all_variants();
+  Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module) const;
+  void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
+
+  const Inputs& inputs_;
+  const Settings& settings_;
+  const Machine& machine_;
+  Product product_;
+  std::vector<Compiled> compiled_;  // the variants that the cache did not know
+};
+
+// ---- helpers -------------------------------------------------------------------------------------------------------------
+
+void Run::for_each(Room room, size_t count, const std::function<void(size_t)>& step) {
+  std::atomic<size_t> done = 0;
+  machine_.threads.for_each_index(count, [&](size_t i) {
+    step(i);
+    if (machine_.progress) machine_.progress(room, ++done, count);
+  });
+}
+
+std::vector<VariantPlace> Run::all_variants() {
+  std::vector<VariantPlace> places;
+  for (SpecJob& job : product_.jobs) {
+    for (size_t v = 0; v < job.variants.size(); ++v) places.push_back({&job, v});
+  }
+  return places;
+}
+
+// Errors of single variants; one fault that many share becomes one report.
+Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantPlace>& places) const {
+  std::vector<render::VariantErrors> by_variant;
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (errors[i].empty()) continue;
+    const auto& [job, v] = places[i];
+    by_variant.push_back({job->variants[v].id, expand::describe(job->spec, job->variants[v]), std::move(errors[i])});
+  }
+  return render::gather(by_variant);
+}
+
+// ---- spec ------------------------------------------------------------------------------------------------------------------
+
+Diagnostics Run::spec() {
+  Diagnostics errors;
+  std::vector<spec::Spec> specs;
+  std::vector<const SpecFile*> files;
+  for (const SpecFile& file : inputs_.specs) {
+    auto parsed = spec::parse_spec(file.text, file.path);
+    product_.files_read.push_back(file.path);
+    if (!parsed) {
+      append(errors, parsed.error());
+      continue;
+    }
+    specs.push_back(*std::move(parsed));
+    files.push_back(&file);
+  }
+  if (errors.empty()) errors = spec::check_specs(specs);
+  if (!errors.empty()) return errors;
+
+  for (size_t i = 0; i < specs.size(); ++i) {
+    SpecJob& job = product_.jobs.emplace_back();
+    job.file = files[i];
+    job.spec = std::move(specs[i]);
+  }
+  std::sort(product_.jobs.begin(), product_.jobs.end(),
+            [](const SpecJob& a, const SpecJob& b) { return a.spec.name.value < b.spec.name.value; });
+  product_.figures.specs = product_.jobs.size();
+  return {};
+}
+
+// ---- expand ----------------------------------------------------------------------------------------------------------------
+
+Diagnostics Run::expand() {
+  Diagnostics errors;
+  size_t count = 0;
+  for (SpecJob& job : product_.jobs) {
+    if (!job.spec.template_path) continue;
+    auto variants = expand::expand(job.spec, settings_.max_variants);
+    if (!variants) {
+      append(errors, variants.error());
+      continue;
+    }
+    count += variants->size();
+    job.variants = *std::move(variants);
+    if (settings_.filter.empty()) continue;
+    std::erase_if(job.variants, [&](const auto& variant) { return !matches(settings_.filter, variant.id); });
+  }
+  if (errors.empty() && count > settings_.max_variants) {
+    Diagnostic& error = errors.emplace_back();
+    error.message = fmt::format("the specs expand to {} variants", count);
+    error.expected = fmt::format("at most {}", settings_.max_variants);
+    error.hint = "raise --max-variants if that is meant";
+  }
+  for (const SpecJob& job : product_.jobs) product_.figures.variants += job.variants.size();
+  return errors;
+}
+
+// ---- render ----------------------------------------------------------------------------------------------------------------
+
+// A template that no spec names is never compiled, so nothing would tell that it is wrong.
+Diagnostics Run::check_templates() const {
+  if (!inputs_.is_whole_tree) return {};
+  std::set<std::string> named;
+  for (const SpecJob& job : product_.jobs) {
+    if (job.spec.template_path) named.insert(job.spec.template_path->value);
+  }
+  Diagnostics errors;
+  for (const auto& [path, file] : inputs_.templates) {
+    if (path.starts_with("lib/") || named.count(path) != 0) continue;
+    Diagnostic& error = errors.emplace_back();
+    error.where.file = file.display;
+    error.message = "no spec names this template";
+    error.hint = "name it as `template: " + path + "`, move it below lib/, or delete it";
+  }
+  return errors;
+}
+
+Diagnostics Run::render() {
+  Diagnostics errors = check_templates();
+  std::set<std::string> files_read;
+  for (SpecJob& job : product_.jobs) {
+    if (!job.spec.template_path) continue;
+    auto parsed = render::parse_template(job.spec, inputs_.templates);
+    if (!parsed) {
+      append(errors, parsed.error());
+      continue;
+    }
+    files_read.insert(parsed->files().begin(), parsed->files().end());
+    job.parsed_template.push_back(*std::move(parsed));
+    job.rendered.resize(job.variants.size());
+  }
+  if (!errors.empty()) return errors;
+  product_.files_read.insert(product_.files_read.end(), files_read.begin(), files_read.end());
+
+  const std::vector<VariantPlace> places = all_variants();
+  std::vector<Diagnostics> failures(places.size());
+  for_each(Room::render, places.size(), [&](size_t i) {
+    const auto& [job, v] = places[i];
+    auto rendered = render::render(job->parsed_template.front(), job->spec, job->variants[v]);
+    if (rendered) job->rendered[v] = *std::move(rendered);
+    else failures[i] = rendered.error();
+  });
+  return gather_errors(std::move(failures), places);
+}
+
+// ---- compile ---------------------------------------------------------------------------------------------------------------
+
+Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
+  DigestBuilder key;
+  key.add(kCacheFormat).add(versions).add(static_cast<uint64_t>(settings_.optimization));
+  key.add(render::without_comments(job.rendered[variant].text));
+  for (const auto& row : emit::specialization_rows(job.spec)) {  // resources are remembered for each of them
+    for (const uint32_t value : row) key.add(value);
+  }
+  return key.finish();
+}
+
+Diagnostics Run::compile() {
+  const std::string versions = compile::versions();
+  for (SpecJob& job : product_.jobs) {
+    if (machine_.load_pack) job.pack = machine_.load_pack(job.spec.name.value);
+    job.keys.resize(job.variants.size());
+  }
+  const std::vector<VariantPlace> all = all_variants();
+  machine_.threads.for_each_index(all.size(), [&](size_t i) {
+    all[i].job->keys[all[i].variant] = key_of(*all[i].job, all[i].variant, versions);
+  });
+
+  std::vector<VariantPlace> places;  // of texts that are compiled now, each once
+  std::set<std::pair<const SpecJob*, Digest>> seen;
+  for (const VariantPlace& place : all) {
+    const Digest& key = place.job->keys[place.variant];
+    if (place.job->pack.find(key) || !seen.emplace(place.job, key).second) continue;
+    places.push_back(place);
+  }
+  product_.figures.compiled = places.size();
+  product_.figures.from_cache = all.size() - places.size();
+
+  compiled_.resize(places.size());
+  std::vector<Diagnostics> failures(places.size());
+  for_each(Room::compile, places.size(), [&](size_t i) {
+    const render::Rendered& rendered = places[i].job->rendered[places[i].variant];
+    auto spirv = compile::compile(rendered.text, settings_.optimization);
+    compiled_[i].place = places[i];
+    if (spirv) {
+      compiled_[i].spirv = *std::move(spirv);
+      return;
+    }
+    for (const compile::Message& message : spirv.error()) {
+      failures[i].push_back(render::blame(rendered, message.line, message.text));
+    }
+  });
+  return gather_errors(std::move(failures), places);
+}
+
+// ---- reflect ---------------------------------------------------------------------------------------------------------------
+
+Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) const {
+  const SpecJob& job = *compiled.place.job;
+  const auto blamed = [&](const Diagnostics& errors) {
+    Diagnostics placed;
+    for (const Diagnostic& error : errors) {
+      Diagnostic at = render::blame(job.rendered[compiled.place.variant], 0, error.message);
+      at.expected = error.expected;
+      at.hint = error.hint;
+      placed.push_back(std::move(at));
+    }
+    return placed;
+  };
+  auto interface = reflect::reflect(compiled.spirv);
+  if (!interface) return blamed(interface.error());
+  std::vector<uint32_t> ids(job.spec.specialization.size());
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<uint32_t>(i);
+  for (const auto& row : emit::specialization_rows(job.spec)) {
+    auto resources = reflect::resources_with(compiled.spirv, ids, row);
+    if (!resources) return blamed(resources.error());
+    module.resources.push_back(*resources);
+  }
+  module.interface = *std::move(interface);
+  compiled.spirv = compile::strip(compiled.spirv);
+  module.spirv = digest_of(std::string_view(reinterpret_cast<const char*>(compiled.spirv.data()),
+                                            compiled.spirv.size() * sizeof(uint32_t)));
+  return {};
+}
+
+Diagnostics Run::reflect() {
+  std::vector<cache::CachedModule> modules(compiled_.size());
+  std::vector<Diagnostics> failures(compiled_.size());
+  std::vector<VariantPlace> places;
+  for (const Compiled& compiled : compiled_) places.push_back(compiled.place);
+  for_each(Room::reflect, compiled_.size(),
+           [&](size_t i) { failures[i] = reflect_one(compiled_[i], modules[i]); });
+  if (Diagnostics errors = gather_errors(std::move(failures), places); !errors.empty()) return errors;
+
+  for (size_t i = 0; i < compiled_.size(); ++i) {
+    SpecJob& job = *places[i].job;
+    job.pack.add(job.keys[places[i].variant], std::move(modules[i]), std::move(compiled_[i].spirv));
+    job.pack_changed = true;
+  }
+  for (SpecJob& job : product_.jobs) {
+    for (const Digest& key : job.keys) job.modules.push_back(job.pack.find(key));
+  }
+  return {};
+}
+
+// ---- emit ------------------------------------------------------------------------------------------------------------------
+
+// Sees to it that the pack holds the family as the blob will; `rows` says which of its modules each variant is.
+void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {
+  std::map<Digest, uint32_t> places;
+  std::vector<Digest> different;
+  for (const cache::CachedModule* module : job.modules) {
+    const auto [place, is_new] = places.try_emplace(module->spirv, static_cast<uint32_t>(different.size()));
+    if (is_new) different.push_back(module->spirv);
+    rows.push_back(place->second);
+  }
+  if (job.pack.family(different)) return;
+  std::vector<emit::Module> modules;
+  for (const Digest& digest : different) {
+    const emit::Module* words = job.pack.spirv(digest);
+    assert(words && "a pack that passed its checksum holds the module of each of its keys");
+    modules.push_back(*words);
+  }
+  job.pack.set_family(different, emit::pack(modules));
+  job.pack_changed = true;
+}
+
+Diagnostics Run::emit() {
+  std::vector<SpecJob>& jobs = product_.jobs;
+  std::vector<std::vector<uint32_t>> rows(jobs.size());
+  for_each(Room::emit, jobs.size(), [&](size_t i) { pack_family(jobs[i], rows[i]); });
+
+  std::vector<emit::Family> families;
+  std::vector<emit::BlobFamily> blob_families;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    emit::Family& family = families.emplace_back();
+    family.spec = &jobs[i].spec;
+    family.source = jobs[i].file->source;
+    for (size_t v = 0; v < jobs[i].variants.size(); ++v) {
+      const cache::CachedModule& module = *jobs[i].modules[v];
+      family.kernels.push_back({jobs[i].variants[v], module.interface, module.resources});
+    }
+    const emit::PackedFamily& packed = *jobs[i].pack.family();
+    for (const uint32_t row : rows[i]) product_.figures.raw_bytes += packed.modules[row].raw_bytes;
+    product_.figures.modules += packed.modules.size();
+    blob_families.push_back({&packed, rows[i]});
+  }
+  auto files = emit::emit(families, settings_.emit);
+  if (!files) return files.error();
+  product_.files = *std::move(files);
+  for (const emit::File& file : product_.files) {
+    if (file.path.starts_with("cpp/")) product_.figures.cpp_bytes += file.text.size();
+  }
+  product_.files.push_back({"kernels.blob", emit::write_blob(blob_families)});
+  product_.figures.blob_bytes = product_.files.back().text.size();
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(Room room) {
+  switch (room) {
+    case Room::spec: return "spec";
+    case Room::expand: return "expand";
+    case Room::render: return "render";
+    case Room::compile: return "compile";
+    case Room::reflect: return "reflect";
+    case Room::emit: return "emit";
+  }
+  return "";
+}
+
+Result<Product> generate(const Inputs& inputs, const Settings& settings, const Machine& machine) {
+  struct Step {
+    Room room;
+    Diagnostics (Run::*take)();
+  };
+  constexpr Step kRooms[] = {
+      {Room::spec, &Run::spec},       {Room::expand, &Run::expand},   {Room::render, &Run::render},
+      {Room::compile, &Run::compile}, {Room::reflect, &Run::reflect}, {Room::emit, &Run::emit},
+  };
+  Run run(inputs, settings, machine);
+  for (const Step& step : kRooms) {
+    if (Diagnostics errors = (run.*step.take)(); !errors.empty()) return errors;
+    if (step.room == settings.last_room) break;
+  }
+  return run.take_product();
+}
+
+bool matches(std::string_view glob, std::string_view text) {
+  size_t g = 0, t = 0;
+  size_t star = glob.npos, retry = 0;  // the last '*', and where its text ends so far
+  while (t < text.size()) {
+    if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t]) && glob[g] != '*') {
+      ++g, ++t;
+    } else if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      retry = t;
+    } else if (star != glob.npos) {
+      g = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  return glob.substr(g).find_first_not_of('*') == glob.npos;
+}
+
+}  // namespace qgen

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "codegen/run.h"
+#include "codegen/spec/parse_spec.h"
+
+namespace {
+
+using namespace qgen;
+
+constexpr const char* kExamples = R"(
+Examples:
+  qgen specs/ -o generated/                        make everything that changed
+  qgen specs/ -o generated/ --check                is generated/ current? (exit code 1: no)
+  qgen specs/ --list --filter '*.f16.*'            the ids of all f16 variants
+  qgen specs/ --explain quantize_affine.f32.i8.buffer.buffer.vec4
+  qgen specs/ --why-not 'quantize_affine(storage=texture3d, vec=4)'
+  qgen specs/ --stop-after render --filter 'copy.*'  the GLSL of a family
+  qgen specs/ --emit msl -o out/                   Metal sources, where SPIRV-Cross can say them
+
+Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is (disk full, no permission).)";
+
+const std::map<std::string, compile::Optimization> kOptimizations = {
+    {"perf", compile::Optimization::performance},
+    {"size", compile::Optimization::size},
+    {"none", compile::Optimization::none},
+};
+const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},
+                                                 {"expand", Room::expand},
+                                                 {"render", Room::render},
+                                                 {"compile", Room::compile},
+                                                 {"reflect", Room::reflect}};
+const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::Language::msl},
+                                                             {"hlsl", reflect::Language::hlsl}};
+
+// The flags, as far as they are not RunOptions themselves.
+struct Flags {
+  RunOptions run;
+  bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false;
+  std::string explain, why_not, opt = "perf", stop_after, language, cache;
+};
+
+template <typename T>
+std::vector<std::string> words(const std::map<std::string, T>& table) {
+  std::vector<std::string> all;
+  for (const auto& [word, value] : table) all.push_back(word);
+  return all;
+}
+
+void declare(CLI::App& app, Flags& flags) {
+  app.footer(kExamples);
+  app.set_version_flag("--version", "qgen " QGEN_VERSION);
+  app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml");
+  app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with --check")->type_name("DIR");
+  app.add_option("--templates", flags.run.template_roots,
+                 "a folder of templates; may be given again, the first that has a file wins. Default: the nearest folder "
+                 "named templates beside the specs or above them")
+      ->type_name("DIR")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("-j,--jobs", flags.run.threads, "threads; 0 is one a core")->type_name("N");
+  app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
+      ->check(CLI::IsMember(words(kOptimizations)))->type_name("WHAT");
+  app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
+      ->type_name("GLOB");
+  app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
+      ->type_name("N");
+  app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
+      ->type_name("NAME");
+  app.add_option("--cache", flags.cache, "where modules are remembered (default ~/.cache/qgen)")->type_name("DIR");
+  app.add_flag("--no-cache", flags.no_cache, "remember nothing, trust nothing remembered");
+  app.add_option("--depfile", flags.run.depfile, "write what was read, for ninja and make")->type_name("FILE");
+  app.add_option("--stats-json", flags.run.stats_file, "write the figures of the run")->type_name("FILE");
+
+  auto* questions = app.add_option_group("Instead of writing");
+  questions->add_flag("--check", flags.check, "compare with what is in -o and name what differs");
+  questions->add_flag("--list", flags.list, "print the id of every variant");
+  questions->add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
+  questions->add_option("--why-not", flags.why_not, "print what removed these combinations")->type_name("OP(NAME=VALUE,...)");
+  questions->add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile, reflect")
+      ->check(CLI::IsMember(words(kShownRooms)))->type_name("ROOM");
+  questions->add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
+      ->check(CLI::IsMember(words(kLanguages)))->type_name("LANGUAGE");
+  questions->add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
+  questions->require_option(0, 1);
+  app.add_flag("-q,--quiet", flags.quiet, "print errors only");
+  app.add_flag("-v,--verbose", flags.verbose, "print every file");
+}
+
+Task task_of(const Flags& flags) {
+  if (flags.check) return Task::check;
+  if (flags.list) return Task::list;
+  if (!flags.explain.empty()) return Task::explain;
+  if (!flags.why_not.empty()) return Task::why_not;
+  if (!flags.stop_after.empty()) return Task::show_room;
+  if (!flags.language.empty()) return Task::translate;
+  return Task::store;
+}
+
+RunOptions options_of(const Flags& flags) {
+  RunOptions options = flags.run;
+  options.task = task_of(flags);
+  options.settings.optimization = kOptimizations.at(flags.opt);
+  if (!flags.stop_after.empty()) options.shown_room = kShownRooms.at(flags.stop_after);
+  if (!flags.language.empty()) options.language = kLanguages.at(flags.language);
+  if (options.task == Task::explain) options.settings.filter = flags.explain;
+  options.question = flags.explain.empty() ? flags.why_not : flags.explain;
+  if (!flags.no_cache) options.cache = flags.cache.empty() ? default_cache_folder() : flags.cache;
+  if (flags.verbose) options.verbosity = RunOptions::Verbosity::verbose;
+  if (flags.quiet) options.verbosity = RunOptions::Verbosity::quiet;
+  return options;
+}
+
+// What is wrong with the flags as a whole; empty: nothing.
+std::string misuse(const RunOptions& options) {
+  if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
+  const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
+  if (writes && options.output.empty()) return "no output folder: add -o DIR";
+  return "";
+}
+
+int code(ExitCode exit_code) { return static_cast<int>(exit_code); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.");
+  Flags flags;
+  declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? code(ExitCode::done) : code(ExitCode::bad_input);
+  }
+  if (flags.schema) {
+    std::fputs(spec::json_schema().c_str(), stdout);
+    return code(ExitCode::done);
+  }
+  const RunOptions options = options_of(flags);
+  if (const std::string text = misuse(options); !text.empty()) {
+    std::fprintf(stderr, "qgen: %s\n  hint: qgen --help shows examples\n", text.c_str());
+    return code(ExitCode::bad_input);
+  }
+  const RunResult result = run(options);
+  std::fputs(result.out.c_str(), stdout);
+  std::fputs(result.err.c_str(), stderr);
+  const bool is_printed = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  return code(is_printed ? result.code : ExitCode::bad_machine);
+}

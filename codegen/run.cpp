@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Order matters for a run that is killed: outputs first, then the packs of modules, the memo last. Whatever is missing is
+// made again by the next run, and what a memo vouches for is there.
+#include "codegen/run.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "codegen/cache/run_memo.h"
+#include "codegen/listing.h"
+#include "codegen/support/files.h"
+#include "codegen/support/progress.h"
+
+namespace qgen {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Verbosity = RunOptions::Verbosity;
+
+constexpr uint64_t kMemoFormat = 1;
+constexpr std::string_view kBlobFile = "kernels.blob";
+
+// ---- answers ---------------------------------------------------------------------------------------------------------------
+
+RunResult failed(ExitCode code, std::string text) { return {code, "", std::move(text)}; }
+
+// What the machine could not do; a path that the user mistyped is the input's fault.
+RunResult failed(const Error& error) {
+  const bool is_input = error.kind == Error::Kind::not_found || error.kind == Error::Kind::invalid_argument;
+  return failed(is_input ? ExitCode::bad_input : ExitCode::bad_machine, fmt::format("qgen: error: {}\n", to_text(error)));
+}
+
+RunResult failed(const Diagnostics& errors, const SourceTexts& texts) {
+  return failed(ExitCode::bad_input, fmt::format("{}{} error{}\n", to_text(errors, texts), errors.size(),
+                                                 errors.size() == 1 ? "" : "s"));
+}
+
+// ---- the session -------------------------------------------------------------------------------------------------------------
+
+class Session {
+ public:
+  explicit Session(const RunOptions& options)
+      : options_(options), progress_(::isatty(STDERR_FILENO) != 0), threads_(options.threads) {}
+
+  RunResult run();
+
+ private:
+  RunResult store();
+  RunResult check();
+  RunResult answer();
+  RunResult translate();
+
+  Result<Product> generate(Room last_room);
+  Digest inputs_digest() const;
+  std::string memo_path() const;
+  std::string pack_path(const std::string& spec) const { return fmt::format("{}/specs/{}.pack", *options_.cache, spec); }
+  std::string output_path(const std::string& file) const { return options_.output + "/" + file; }
+  std::optional<RunResult> nothing_to_do();
+  Done write_files(const Product& product, size_t& written) const;
+  Expected<std::vector<std::string>> orphans(const std::vector<emit::File>& files) const;
+  Done write_depfile(const std::vector<std::string>& files_read) const;
+  Done write_stats(const Figures& figures, size_t written) const;
+  void remember(const Product& product, const std::string& summary);
+  std::string summary(const Figures& figures) const;
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool is_quiet() const { return options_.verbosity == Verbosity::quiet; }
+
+  const RunOptions& options_;
+  const Clock::time_point start_ = Clock::now();
+  Progress progress_;
+  ThreadPool threads_;
+  Inputs inputs_;
+  std::string warnings_;
+};
+
+RunResult Session::run() {
+  auto inputs = read_inputs(options_.specs, options_.template_roots);
+  if (!inputs) return failed(inputs.error());
+  inputs_ = *std::move(inputs);
+  RunResult result;
+  switch (options_.task) {
+    case Task::store: result = store(); break;
+    case Task::check: result = check(); break;
+    case Task::translate: result = translate(); break;
+    case Task::list: case Task::explain: case Task::why_not: case Task::show_room: result = answer(); break;
+  }
+  result.err = warnings_ + result.err;
+  return result;
+}
+
+Result<Product> Session::generate(Room last_room) {
+  Settings settings = options_.settings;
+  settings.last_room = last_room;
+  Machine machine{threads_, {}, {}};
+  if (options_.cache) {
+    machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
+  }
+  if (!is_quiet()) {
+    machine.progress = [this](Room room, size_t done, size_t total) { progress_.show(name(room), done, total); };
+  }
+  auto product = qgen::generate(inputs_, settings, machine);
+  progress_.clear();
+  return product;
+}
+
+// ---- nothing changed -----------------------------------------------------------------------------------------------------------
+
+Digest Session::inputs_digest() const {
+  const Settings& settings = options_.settings;
+  const Digest inputs = digest_of(inputs_);
+  DigestBuilder builder;
+  builder.add(kMemoFormat).add(QGEN_VERSION).add(compile::versions());
+  builder.add(static_cast<uint64_t>(settings.optimization)).add(settings.filter).add(settings.max_variants);
+  return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
+}
+
+// One memo for each output folder.
+std::string Session::memo_path() const {
+  std::error_code code;
+  const std::string folder = fs::weakly_canonical(options_.output, code).generic_string();
+  return fmt::format("{}/runs/{}.memo", *options_.cache, to_text(qgen::digest_of(folder)));
+}
+
+std::optional<RunResult> Session::nothing_to_do() {
+  if (!options_.cache) return std::nullopt;
+  const auto memo = cache::load_memo(memo_path());
+  if (!memo || memo->inputs != inputs_digest() || !cache::has_all_outputs(*memo, options_.output)) return std::nullopt;
+  if (auto done = write_depfile(memo->files_read); !done) return failed(done.error());
+  RunResult result;
+  if (!is_quiet()) result.out = fmt::format("{}; nothing changed, {:.2f} s\n", memo->summary, seconds());
+  return result;
+}
+
+void Session::remember(const Product& product, const std::string& summary) {
+  if (!options_.cache) return;
+  const auto warn = [&](const Done& done) {
+    if (!done) warnings_ += fmt::format("qgen: warning: the cache was not written: {}\n", to_text(done.error()));
+    return static_cast<bool>(done);
+  };
+  remove_abandoned_files(*options_.cache + "/specs");
+  remove_abandoned_files(*options_.cache + "/runs");
+  for (const SpecJob& job : product.jobs) {
+    // A filtered run knows too little of what else is worth keeping.
+    if (!job.pack_changed || !options_.settings.filter.empty()) continue;
+    if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
+  }
+  cache::RunMemo memo;
+  memo.inputs = inputs_digest();
+  for (const emit::File& file : product.files) memo.outputs.push_back({file.path, qgen::digest_of(file.text)});
+  memo.files_read = product.files_read;
+  memo.summary = summary;
+  warn(cache::store_memo(memo_path(), memo));
+}
+
+// ---- storing ---------------------------------------------------------------------------------------------------------------------
+
+bool is_written_by_qgen(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return false;
+  const std::string_view first_line = std::string_view(*text).substr(0, text->find('\n'));
+  return first_line.find(emit::kGeneratedMark) != first_line.npos;
+}
+
+// Files under cpp/ that qgen made once and makes no more.
+Expected<std::vector<std::string>> Session::orphans(const std::vector<emit::File>& files) const {
+  std::error_code code;
+  if (!fs::is_directory(output_path("cpp"), code)) return std::vector<std::string>{};
+  const auto present = list_files(output_path("cpp"));
+  if (!present) return present.error();
+  std::set<std::string> made;
+  for (const emit::File& file : files) made.insert(file.path);
+  std::vector<std::string> orphaned;
+  for (const std::string& name : *present) {
+    const std::string path = "cpp/" + name;
+    if (made.count(path) == 0 && is_written_by_qgen(output_path(path))) orphaned.push_back(path);
+  }
+  return orphaned;
+}
+
+Done Session::write_files(const Product& product, size_t& written) const {
+  remove_abandoned_files(options_.output);
+  remove_abandoned_files(output_path("cpp"));
+  for (const emit::File& file : product.files) {
+    const auto done = write_if_changed(output_path(file.path), file.text);
+    if (!done) return done.error();
+    written += *done ? 1 : 0;
+  }
+  return Done(std::monostate{});
+}
+
+// Absolute, since ninja and make read it from a folder of their own.
+Done Session::write_depfile(const std::vector<std::string>& files_read) const {
+  if (options_.depfile.empty()) return Done(std::monostate{});
+  const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().generic_string(); };
+  std::vector<std::string> inputs;
+  for (const std::string& file : files_read) inputs.push_back(absolute(file));
+  std::sort(inputs.begin(), inputs.end());
+  const auto done = write_if_changed(options_.depfile, emit::depfile(absolute(output_path("MANIFEST.tsv")), inputs));
+  if (!done) return done.error();
+  return Done(std::monostate{});
+}
+
+std::string bytes_text(uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string Session::summary(const Figures& figures) const {
+  const double part = figures.raw_bytes == 0 ? 0 : 100.0 * static_cast<double>(figures.blob_bytes) /
+                                                       static_cast<double>(figures.raw_bytes);
+  return fmt::format("{} specs, {} variants, {} modules, SPIR-V {} in a blob of {} ({:.0f} %), C++ {}", figures.specs,
+                     figures.variants, figures.modules, bytes_text(figures.raw_bytes), bytes_text(figures.blob_bytes),
+                     part, bytes_text(figures.cpp_bytes));
+}
+
+Done Session::write_stats(const Figures& f, size_t written) const {
+  if (options_.stats_file.empty()) return Done(std::monostate{});
+  return write_file(options_.stats_file,
+                    fmt::format("{{\"specs\": {}, \"variants\": {}, \"modules\": {}, \"compiled\": {}, \"from_cache\": {}, "
+                                "\"raw_bytes\": {}, \"blob_bytes\": {}, \"cpp_bytes\": {}, \"files_written\": {}, "
+                                "\"seconds\": {:.3f}}}\n",
+                                f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes,
+                                f.cpp_bytes, written, seconds()));
+}
+
+RunResult Session::store() {
+  if (auto result = nothing_to_do()) return *std::move(result);
+  const auto product = generate(Room::emit);
+  if (!product) return failed(product.error(), texts_of(inputs_));
+
+  size_t written = 0;
+  if (auto done = write_files(*product, written); !done) return failed(done.error());
+  const auto orphaned = orphans(product->files);
+  if (!orphaned) return failed(orphaned.error());
+  RunResult result;
+  for (const std::string& orphan : *orphaned) {
+    std::error_code code;
+    fs::remove(output_path(orphan), code);
+    result.out += fmt::format("removed {}: no spec makes it any more\n", output_path(orphan));
+  }
+  if (auto done = write_depfile(product->files_read); !done) return failed(done.error());
+  const Figures& figures = product->figures;
+  remember(*product, summary(figures));
+  if (auto done = write_stats(figures, written); !done) return failed(done.error());
+  result.out += fmt::format("{}\n{} compiled, {} from the cache, {} files written, {:.2f} s\n", summary(figures),
+                            figures.compiled, figures.from_cache, written, seconds());
+  if (is_quiet()) result.out.clear();
+  if (options_.verbosity == Verbosity::verbose) {
+    for (const emit::File& file : product->files) {
+      result.out += fmt::format("  {:>9} {}\n", file.text.size(), output_path(file.path));
+    }
+  }
+  return result;
+}
+
+RunResult Session::check() {
+  const auto product = generate(Room::emit);
+  if (!product) return failed(product.error(), texts_of(inputs_));
+  RunResult result;
+  for (const emit::File& file : product->files) {
+    const std::string path = output_path(file.path);
+    std::error_code code;
+    const bool is_there = fs::exists(path, code);
+    if (!is_there && file.path == kBlobFile) continue;  // not in git
+    const auto present = read_file(path);
+    if (is_there && !present) return failed(present.error());
+    if (!is_there) result.out += fmt::format("missing: {}\n", path);
+    else if (*present != file.text) result.out += fmt::format("differs: {}\n", path);
+  }
+  const auto orphaned = orphans(product->files);
+  if (!orphaned) return failed(orphaned.error());
+  for (const std::string& orphan : *orphaned) result.out += fmt::format("orphan:  {}\n", output_path(orphan));
+  if (result.out.empty()) {
+    if (!is_quiet()) result.out = fmt::format("{} is current\n", options_.output);
+    return result;
+  }
+  result.code = ExitCode::differs;
+  result.err = "hint: run qgen without --check to bring the folder up to date\n";
+  return result;
+}
+
+// ---- questions ---------------------------------------------------------------------------------------------------------------------
+
+Room room_needed(const RunOptions& options) {
+  switch (options.task) {
+    case Task::list: case Task::why_not: return Room::expand;
+    case Task::show_room: return options.shown_room == Room::compile ? Room::reflect : options.shown_room;
+    case Task::explain: case Task::translate: return Room::reflect;
+    case Task::store: case Task::check: break;
+  }
+  return Room::emit;
+}
+
+RunResult Session::answer() {
+  const auto product = generate(room_needed(options_));
+  if (!product) return failed(product.error(), texts_of(inputs_));
+  Result<std::string> text = options_.task == Task::explain   ? explain(*product, options_.question)
+                             : options_.task == Task::why_not ? why_not(*product, options_.question)
+                             : options_.task == Task::list    ? list_variants(*product)
+                                                              : text_of(*product, options_.shown_room);
+  if (!text) return failed(text.error(), {});
+  return {ExitCode::done, *std::move(text), ""};
+}
+
+RunResult Session::translate() {
+  const auto product = generate(room_needed(options_));
+  if (!product) return failed(product.error(), texts_of(inputs_));
+  const Translated translated = translate_all(*product, options_.language);
+  RunResult result;
+  for (const emit::File& file : translated.files) {
+    if (const auto done = write_if_changed(output_path(file.path), file.text); !done) return failed(done.error());
+  }
+  for (const std::string& line : translated.refused) result.out += fmt::format("not translated: {}\n", line);
+  result.out += fmt::format("{} variants translated, {} not\n", translated.files.size(), translated.refused.size());
+  return result;
+}
+
+}  // namespace
+
+RunResult run(const RunOptions& options) { return Session(options).run(); }
+
+std::optional<std::string> default_cache_folder() {
+  if (const char* cache = ::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/qgen";
+  if (const char* home = ::getenv("HOME"); home && *home) return std::string(home) + "/.cache/qgen";
+  return std::nullopt;
+}
+
+}  // namespace qgen

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One run of the program: reads inputs, remembers, generates, then stores, compares or answers. Everything that touches
+// files is here and in inputs.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/pipeline.h"
+
+namespace qgen {
+
+// What a run is asked for.
+enum class Task : uint8_t { store, check, list, explain, why_not, show_room, translate };
+
+struct RunOptions {
+  Task task = Task::store;
+  std::vector<std::string> specs;
+  std::vector<std::string> template_roots;
+  std::string output;  // folder
+  Settings settings;
+  std::string question;  // of explain and why_not
+  Room shown_room = Room::emit;
+  reflect::Language language = reflect::Language::msl;
+  size_t threads = 0;               // 0: one a core
+  std::optional<std::string> cache;  // folder; nullopt: none
+  std::string depfile;
+  std::string stats_file;  // JSON
+  enum class Verbosity : uint8_t { quiet, normal, verbose } verbosity = Verbosity::normal;
+};
+
+enum class ExitCode : int { done = 0, differs = 1, bad_input = 2, bad_machine = 3 };
+
+struct RunResult {
+  ExitCode code = ExitCode::done;
+  std::string out;  // for stdout
+  std::string err;  // for stderr
+};
+
+RunResult run(const RunOptions& options);
+
+// $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt where neither is known.
+std::optional<std::string> default_cache_folder();
+
+}  // namespace qgen
