@@ -28,15 +28,15 @@ void Progress::show(std::string_view what, size_t done, size_t total) {
   const std::lock_guard lock(mutex_);
   if (what_ != what) {
     what_ = what;
-    tenths_ = 0;
+    quarters_ = 0;
   }
   if (is_terminal_) {
     if (now - last_drawn_ < kRedrawTime) return;
     last_drawn_ = now;
     is_drawn_ = true;
     fmt::print(stderr, "\r{}", progress_bar(what, done, total));
-  } else if (10 * done / total > tenths_) {
-    tenths_ = 10 * done / total;
+  } else if (4 * done / total > quarters_) {
+    quarters_ = 4 * done / total;
     fmt::print(stderr, "{} {} of {}\n", what, done, total);
   }
   std::fflush(stderr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How far a long run is: one bar that redraws itself on a terminal, a line at each tenth elsewhere. Runs of under half a
+// How far a long run is: one bar that redraws itself on a terminal, a line at each quarter elsewhere. Runs of under half a
 // second say nothing.
 #pragma once
 
@@ -33,7 +33,7 @@ class Progress {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_drawn_{};
   std::string what_;
-  size_t tenths_ = 0;
+  size_t quarters_ = 0;
   bool is_drawn_ = false;
 };
 
