@@ -16,8 +16,8 @@ struct Variant {
   std::vector<expression::Value> values;  // one a parameter, in Spec::parameters' order
 };
 
-// Sorted by id. Errors: two combinations with one id, no combination left, more than max_variants
-// (with the count), a parameter value that every combination drops.
+// Sorted by the bytes of the id; empty if the spec has no template. Errors: two ids that are one C++ identifier, no
+// combination left, more than max_variants (with the count), a parameter value that every combination drops.
 Result<std::vector<Variant>> expand(const spec::Spec& spec, size_t max_variants);
 
 // "input_dtype=f32 vec=4"

@@ -19,6 +19,9 @@ namespace qgen::render {
 // the includes that led there are noted.
 Diagnostic blame(const Rendered& rendered, uint32_t line, std::string message);
 
+// Notes where `file` (of rendered.files) was included from, outermost last.
+void add_include_notes(const Rendered& rendered, uint32_t file, Diagnostic& diagnostic);
+
 struct VariantErrors {
   std::string id;           // "row_softmax.f32.vec4"
   std::string description;  // "dtype=f32 vec=4"

@@ -92,9 +92,7 @@ class ShapeChecker {
   }
 
   void check_name(const YamlNode& node) {
-    if (const auto fault = fault_of_name(node.text)) {
-      report(node.where, *fault, "letters, digits and single '_', beginning with a letter");
-    }
+    if (const auto fault = fault_of_name(node.text)) report(node.where, *fault);
   }
 
   // `what` names the value; `where` is the place of its key, for what it lacks.

@@ -20,6 +20,8 @@ using expression::Value;
 
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
 
+std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
+
 std::string stem(std::string_view file) {
   file = file.substr(file.find_last_of('/') + 1);
   return std::string(file.substr(0, file.find('.')));
@@ -97,16 +99,20 @@ class DeclarationChecker {
              fmt::format("'{}' of specialization constant '{}' is no integer", expression::to_text(value.value),
                          axis.name.value),
              "integers", "words and booleans change the code: they are 'parameters'");
-    } else if (type != axis.type) {
-      report(value.where, fmt::format("'{}' mixes types: {} is {} {}, and {} is {} {}", axis.name.value,
-                                      expression::to_text(value.value), type == Type::integer ? "an" : "a", name(type),
-                                      expression::to_text(axis.values.front().value),
-                                      axis.type == Type::integer ? "an" : "a", name(axis.type)));
+    } else if (type == Type::word) {
+      check_word(value);
     } else if (type == Type::integer) {
       check_integer(axis, value);
-    } else if (type == Type::word) {
-      check_word(axis, value);
     }
+    if (type != axis.type && !is_specialization) report_mixture(axis, value);
+  }
+
+  void report_mixture(const Axis& axis, const Located<Value>& value) {
+    const std::string first = expression::to_text(axis.values.front().value);
+    const std::string text = expression::to_text(value.value);
+    if (axis.type == Type::word && fault_of_name(first)) return;  // no word either, and reported as such
+    report(value.where, fmt::format("'{}' mixes types: '{}' is {}, and '{}' is {}", axis.name.value, first,
+                                    with_article(axis.type), text, with_article(expression::type_of(value.value))));
   }
 
   void check_integer(const Axis& axis, const Located<Value>& value) {
@@ -117,11 +123,10 @@ class DeclarationChecker {
   }
 
   // Words are part of ids and enums, and stand beside names in expressions.
-  void check_word(const Axis& axis, const Located<Value>& value) {
+  void check_word(const Located<Value>& value) {
     const std::string word = expression::to_text(value.value);
     if (const auto fault = fault_of_name(word)) {
-      report(value.where, *fault,
-             fmt::format("integers, true and false, or words for values of '{}'", axis.name.value));
+      report(value.where, *fault, "integers, true and false, or words");
       return;
     }
     const auto name = declared_.find(word);
@@ -132,10 +137,10 @@ class DeclarationChecker {
   }
 
   void check_operand(const Operand& operand) {
-    check_choice(operand.dtype, "dtype", dtype_words());
-    check_choice(operand.storage, "storage", storage_words());
+    check_choice(operand, operand.dtype, "dtype", dtype_words());
+    check_choice(operand, operand.storage, "storage", storage_words());
     if (!operand.layout) return;
-    check_choice(*operand.layout, "layout", layout_words());
+    check_choice(operand, *operand.layout, "layout", layout_words());
     const Choice& layout = *operand.layout;
     if (layout.is_parameter || operand.storage.is_parameter) return;
     const std::string_view storage = name(storage_of(*find_layout(layout.word)));
@@ -145,16 +150,19 @@ class DeclarationChecker {
   }
 
   // `$x`: x is a parameter, and each of its values would do if it stood here itself.
-  void check_choice(const Choice& choice, std::string_view what, const std::vector<std::string>& words) {
+  void check_choice(const Operand& operand, const Choice& choice, std::string_view what,
+                    const std::vector<std::string>& words) {
     if (!choice.is_parameter) return;
     const Axis* axis = find_parameter(choice.word);
     if (!axis) return report_parameter(choice);
+    if (!checked_.emplace(choice.word, what).second) return;  // operands share parameters: one fault, one report
     for (const auto& value : axis->values) {
       const std::string text = expression::to_text(value.value);
       if (std::find(words.begin(), words.end(), text) != words.end()) continue;
-      report(choice.where, fmt::format("'{}' can be '{}', which is no {}", choice.word, text, what),
-             fmt::format("one of {}", join_sorted(words)))
-          .notes.push_back({value.where, "the value is given here"});
+      report(value.where,
+             fmt::format("'{}' is no {}, and '{}' takes its {} from here", text, what, operand.name.value, what),
+             fmt::format("one of {}", join_sorted(words)), suggest(text, words))
+          .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
     }
   }
 
@@ -177,6 +185,7 @@ class DeclarationChecker {
 
   const Spec& spec_;
   std::map<std::string, Declared> declared_;
+  std::set<std::pair<std::string, std::string_view>> checked_;  // parameter, and what it was checked as
   Diagnostics errors_;
 };
 

@@ -36,6 +36,12 @@ bool gives(const Pairs& pairs, const std::string& key) {
   return std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first.value == key; });
 }
 
+// Whether every key of `pairs` is the name of an item.
+template <typename Pairs, typename Items>
+bool names_all(const Pairs& pairs, const Items& items) {
+  return std::all_of(pairs.begin(), pairs.end(), [&](const auto& pair) { return find_named(items, pair.first.value); });
+}
+
 // One step, against the family it names.
 class StepChecker {
  public:
@@ -49,9 +55,14 @@ class StepChecker {
       return;
     }
     for (const auto& [theirs, ours] : step_.operands) check_operand(theirs, ours);
-    for (const Operand& operand : family_.operands) check_is_given(operand);
     for (const auto& [theirs, text] : step_.problem) check_field(theirs, text);
-    for (const ProblemField& field : family_.problem) check_is_passed(field);
+    // A misspelt name is one fault, not also a name that is missing.
+    if (names_all(step_.operands, family_.operands)) {
+      for (const Operand& operand : family_.operands) check_is_given(operand);
+    }
+    if (names_all(step_.problem, family_.problem)) {
+      for (const ProblemField& field : family_.problem) check_is_passed(field);
+    }
     for (const auto& [parameter, value] : step_.with) check_with(parameter, value);
   }
 

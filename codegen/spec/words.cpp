@@ -64,7 +64,8 @@ std::optional<std::string> fault_of_name(std::string_view name) {
   const bool is_spelled =
       !name.empty() && is_letter(name[0]) && name.back() != '_' && name.find("__") == std::string_view::npos &&
       std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
-  if (!is_spelled) return fmt::format("'{}' is not a name", name);
+  if (!is_spelled)
+    return fmt::format("'{}' is not a name: letters, digits and single '_', beginning with a letter", name);
   if (holds(kOurs, name)) return fmt::format("'{}' has a meaning of its own in qgen", name);
   if (holds(kCpp, name)) return fmt::format("'{}' is a keyword of C++, and names are printed as C++", name);
   return std::nullopt;

@@ -12,6 +12,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxNesting = 32;
+constexpr size_t kMaxJoinedBytes = 4096;
 
 // Ends yaml-cpp's parse from inside one of its events.
 struct Refusal {
@@ -32,10 +34,12 @@ struct Refusal {
   throw Refusal{make_error(std::move(where), std::move(message), "", std::move(hint))};
 }
 
-// A comma was inside parentheses: "ceil_div(numel" is followed by the rest of its expression.
+// A comma was inside parentheses: "ceil_div(numel" is followed by the rest of its expression. No expression is as long
+// as the limit, which keeps the counting linear.
 bool has_open_parenthesis(const YamlNode& node) {
+  if (!node.is_plain || node.text.size() > kMaxJoinedBytes) return false;
   const auto count = [&](char c) { return std::count(node.text.begin(), node.text.end(), c); };
-  return node.is_plain && count('(') > count(')');
+  return count('(') > count(')');
 }
 
 class TreeBuilder : public YAML::EventHandler {
@@ -81,6 +85,9 @@ class TreeBuilder : public YAML::EventHandler {
   void OnSequenceEnd() override { end(); }
   void OnMapEnd() override { end(); }
 
+  // The innermost bracket that is open.
+  const YamlNode* open_bracket() const { return !open_.empty() && open_.back().is_flow ? &open_.back().node : nullptr; }
+
   SourceLocation place(const YAML::Mark& mark) const {
     if (mark.line < 0) return {file_, 1, 1};
     return {file_, static_cast<uint32_t>(mark.line) + 1, static_cast<uint32_t>(mark.column) + 1};
@@ -90,7 +97,8 @@ class TreeBuilder : public YAML::EventHandler {
   // A collection that has begun and not ended.
   struct Open {
     YamlNode node;
-    std::optional<YamlNode> key;  // of a map: read, its value not yet
+    std::optional<YamlNode> key;                 // of a map: read, its value not yet
+    std::map<std::string, SourceLocation> keys;  // of a map: all so far
     bool is_flow = false;
     bool drops_null = false;  // of a map: its last key became part of an expression and has no value
   };
@@ -147,18 +155,17 @@ class TreeBuilder : public YAML::EventHandler {
       extend(entries.back().value, node);
       open.drops_null = true;
     } else {
-      check_key(entries, node);
+      check_key(open, node);
       open.key = std::move(node);
     }
   }
 
-  void check_key(const std::vector<YamlEntry>& entries, const YamlNode& key) {
+  void check_key(Open& open, const YamlNode& key) {
     if (key.kind != YamlNode::Kind::scalar) refuse(key.where, "a key must be a name");
-    const auto first =
-        std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key.text == key.text; });
-    if (first == entries.end()) return;
+    const auto [first, is_new] = open.keys.emplace(key.text, key.where);
+    if (is_new) return;
     Diagnostic error = make_error(key.where, fmt::format("'{}' is given twice", key.text));
-    error.notes.push_back({first->key.where, "first given here"});
+    error.notes.push_back({first->second, "first given here"});
     errors.push_back(std::move(error));
   }
 
@@ -176,16 +183,8 @@ class TreeBuilder : public YAML::EventHandler {
       previous.text_where.column = 0;
       return;
     }
-    const std::string_view line = line_at(node.where.line);
-    const size_t begin = previous.text_where.column - 1;
-    previous.text = line.substr(begin, node.text_where.column - 1 + node.text.size() - begin);
+    previous.text = text_.substr(previous.text_offset, node.text_offset + node.text.size() - previous.text_offset);
     previous.where.length = previous.text_where.length = static_cast<uint32_t>(previous.text.size());
-  }
-
-  std::string_view line_at(uint32_t wanted) const {
-    std::string_view rest = text_;
-    for (uint32_t line = 1; line < wanted; ++line) rest.remove_prefix(rest.find('\n') + 1);
-    return rest.substr(0, rest.find('\n'));
   }
 
   // Columns inside the text are those of the file if it stands there letter by letter, on one line, quoted or not.
@@ -198,6 +197,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.text_where = node.where;
     node.text_where.column = is_literal && (is_quoted || node.is_plain) ? node.where.column + (is_quoted ? 1 : 0) : 0;
     if (!is_literal) return;
+    node.text_offset = at + (is_quoted ? 1 : 0);
     node.text_where.length = static_cast<uint32_t>(node.text.size());
     node.where.length = node.text_where.length + (is_quoted ? 2 : 0);
   }
@@ -257,7 +257,9 @@ Diagnostic broken(std::string_view text, SourceLocation where, const std::string
   const size_t indent = rest.find_first_not_of(' ');
   const bool is_tab = indent != std::string_view::npos && rest[indent] == '\t';
   if (is_tab) return make_error(std::move(where), "a tab indents this line", "", "YAML is indented with spaces");
-  return make_error(std::move(where), fmt::format("this is not YAML: {}", message));
+  const std::string_view hint =
+      message == "illegal map value" ? "a text that holds ': ' is quoted; a key above may lack its ':'" : "";
+  return make_error(std::move(where), fmt::format("this is not YAML: {}", message), "", std::string(hint));
 }
 
 }  // namespace
@@ -285,7 +287,9 @@ Result<YamlNode> read_yaml(std::string_view text, const std::string& file) {
   } catch (const Refusal& refusal) {
     builder.errors.push_back(refusal.diagnostic);
   } catch (const YAML::Exception& exception) {
-    builder.errors.push_back(broken(text, builder.place(exception.mark), exception.msg));
+    const YamlNode* bracket = exception.msg.starts_with("end of") ? builder.open_bracket() : nullptr;
+    builder.errors.push_back(bracket ? make_error(bracket->where, "this bracket is never closed")
+                                     : broken(text, builder.place(exception.mark), exception.msg));
   }
   if (!builder.errors.empty()) return std::move(builder.errors);
   if (!builder.root || builder.root->kind == YamlNode::Kind::null) {

@@ -9,6 +9,12 @@
 //   Recording recording = *executor.record({{&choice, {&x, &scale, &zero_point, &q}}});
 //   executor.run(recording);                    // again and again
 //   HostTensor result = *executor.download(q);
+//
+// Lifetimes: a Device outlives its Executors; an Executor its tensors and recordings; the operands of a recording, the
+// recording. Moving any of them is safe. An Executor, with all that came from it, belongs to one thread at a time;
+// Executors of one Device may work in different threads.
+//
+// A buffer holds the dense tensor, rounded up to 16 bytes, so that kernels may read and write whole vec4s at its end.
 #pragma once
 
 #include <filesystem>
@@ -54,7 +60,7 @@ struct Work {
 
 struct Timing {
   double device_us = 0;             // first kernel's start to last kernel's end, by GPU timestamps
-  std::vector<double> launches_us;  // one a launch
+  std::vector<double> launches_us;  // one a launch, from the end of the one before; together they are device_us
 };
 
 class Recording {
@@ -74,8 +80,11 @@ struct ExecutorOptions {
   // Where pipelines are kept between runs; empty: nowhere. The file's name holds device and driver UUID; a damaged or
   // foreign file is ignored; it is written to a temporary name and renamed.
   std::filesystem::path pipeline_cache_folder;
-  // Bytes of a known pattern after every tensor, checked by guards_are_intact(). For tests.
+  // Bytes of a known pattern after every tensor in a buffer (beyond its rounding to 16 bytes), checked by
+  // guards_are_intact(). They are bound with the tensor, since drivers drop writes outside what is bound. For tests.
   uint32_t guard_bytes = 0;
+  // A submission that takes longer is an error, and the Executor accepts nothing more.
+  uint64_t timeout_ms = 600'000;
 };
 
 class Executor {
@@ -89,14 +98,15 @@ class Executor {
   Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
   Done write(const DeviceTensor& to, const HostTensor& from);
   Expected<HostTensor> download(const DeviceTensor& tensor);
-  Done fill(const DeviceTensor& tensor, uint8_t byte);  // poisons outputs
-  Expected<bool> guards_are_intact(const DeviceTensor& tensor);
+  Done fill(const DeviceTensor& tensor, uint8_t byte);  // every byte, padding too: poisons outputs
+  Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 
   // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past the
   // device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
+  // Other errors: operands that are not what the kernel takes, a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
-  Expected<Timing> time(Recording& recording);
+  Expected<Timing> time(Recording& recording);  // runs it once; an error where the queue has no timestamps
 
   // Writes the pipeline cache now; the destructor does too, and drops errors.
   Done save_pipeline_cache();

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The product is walked depth first, one parameter a level, and each condition of `require` is checked at the level of
+// the last parameter it reads: a condition on the first two of six parameters cuts whole subtrees.
+//
+// The values of a level are taken in the order of their text in ids. '.' sorts before every letter and digit, so the
+// walk meets ids in byte order and nothing is sorted afterwards.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_map>
+
+#include "codegen/expand/variant.h"
+
+namespace qgen::expand {
+namespace {
+
+using expression::Type;
+using expression::Value;
+using spec::Axis;
+using spec::Condition;
+using spec::Located;
+
+// Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile.
+constexpr size_t kMaxSteps = 4'000'000;
+
+// One value of a parameter in an id: words stand alone, numbers carry the parameter's name, booleans are the name or
+// its opposite.
+std::string id_part(const Axis& axis, const Value& value) {
+  switch (expression::type_of(value)) {
+    case Type::integer:
+      return fmt::format("{}{}", axis.name.value, expression::to_text(value));
+    case Type::boolean:
+      return std::get<bool>(value) ? axis.name.value : fmt::format("not_{}", axis.name.value);
+    case Type::word:
+    case Type::real:
+    case Type::text:
+      return expression::to_text(value);
+  }
+  return "";
+}
+
+struct LevelValue {
+  const Located<Value>* value = nullptr;
+  std::string id_part;
+  bool survives = false;  // in at least one variant
+};
+
+struct Level {
+  std::vector<LevelValue> values;            // by id_part
+  std::vector<const Condition*> conditions;  // whose last parameter is this one
+};
+
+class Product {
+ public:
+  Product(const spec::Spec& spec, size_t max_variants) : spec_(spec), max_variants_(max_variants) {
+    levels_.resize(spec.parameters.size());
+    environment_.resize(spec.parameters.size());
+    for (size_t i = 0; i < levels_.size(); ++i) add_values(spec.parameters[i], levels_[i]);
+    for (const Condition& condition : spec.require) add_condition(condition);
+  }
+
+  Result<std::vector<Variant>> run() {
+    if (std::all_of(constants_.begin(), constants_.end(), [&](const Condition* c) { return holds(*c); })) {
+      walk(0, spec_.name.value);
+    }
+    if (count_ > max_variants_ || steps_ > kMaxSteps) return Diagnostics{too_many()};
+    if (count_ == 0) return Diagnostics{none_left()};
+    Diagnostics errors = unused_values();
+    append(errors, check_identifiers());
+    if (!errors.empty()) return errors;
+    assert(std::is_sorted(variants_.begin(), variants_.end(),
+                          [](const Variant& a, const Variant& b) { return a.id < b.id; }) &&
+           "the walk meets ids in byte order");
+    return std::move(variants_);
+  }
+
+ private:
+  static void add_values(const Axis& axis, Level& level) {
+    for (const auto& value : axis.values) level.values.push_back({&value, id_part(axis, value.value)});
+    std::sort(level.values.begin(), level.values.end(),
+              [](const LevelValue& a, const LevelValue& b) { return a.id_part < b.id_part; });
+  }
+
+  // check_spec guarantees that `require` reads parameters only, and they are the first symbols of the scope.
+  void add_condition(const Condition& condition) {
+    const auto symbols = expression::symbols_of(condition.expression);
+    if (symbols.empty()) {
+      constants_.push_back(&condition);
+      return;
+    }
+    assert(symbols.back() < levels_.size() && "require reads parameters only");
+    levels_[symbols.back()].conditions.push_back(&condition);
+  }
+
+  bool holds(const Condition& condition) const {
+    return std::get<bool>(expression::evaluate(condition.expression, environment_));
+  }
+
+  // All variants below the values chosen so far; whether there is one.
+  bool walk(size_t depth, const std::string& id) {
+    if (depth == levels_.size()) return add(id);
+    bool has_variant = false;
+    const auto& conditions = levels_[depth].conditions;
+    for (LevelValue& value : levels_[depth].values) {
+      if (++steps_ > kMaxSteps) return has_variant;
+      environment_[depth] = value.value->value;
+      if (!std::all_of(conditions.begin(), conditions.end(), [&](const Condition* c) { return holds(*c); })) continue;
+      const bool survives = walk(depth + 1, count_ < max_variants_ ? id + '.' + value.id_part : id);
+      value.survives |= survives;
+      has_variant |= survives;
+    }
+    return has_variant;
+  }
+
+  // Past the limit variants are counted and no longer kept.
+  bool add(const std::string& id) {
+    if (++count_ <= max_variants_) variants_.push_back({id, environment_});
+    return true;
+  }
+
+  // ---- refusals ----------------------------------------------------------------------------------------------------
+
+  static Diagnostic error_at(const SourceLocation& where, std::string message) {
+    Diagnostic error;
+    error.where = where;
+    error.message = std::move(message);
+    return error;
+  }
+
+  const SourceLocation& parameters_place() const {
+    return spec_.parameters.empty() ? spec_.name.where : spec_.parameters.front().name.where;
+  }
+
+  Diagnostic too_many() const {
+    const bool is_cut_short = steps_ > kMaxSteps;
+    if (is_cut_short && count_ <= max_variants_) {
+      return error_at(parameters_place(),
+                      fmt::format("'{}' has more than {} combinations to try", spec_.name.value, kMaxSteps));
+    }
+    Diagnostic error = error_at(parameters_place(), fmt::format("'{}' expands to {}{} variants", spec_.name.value,
+                                                                is_cut_short ? "more than " : "", count_));
+    error.expected = fmt::format("at most {}", max_variants_);
+    error.hint = "what is a number moves to 'specialization', which makes no modules; or raise --max-variants";
+    return error;
+  }
+
+  Diagnostic none_left() const {
+    assert(!spec_.require.empty() && "without conditions every combination is left");
+    Diagnostic error =
+        error_at(spec_.require.front().expression.where(),
+                 fmt::format("no combination of the parameters of '{}' meets 'require'", spec_.name.value));
+    for (size_t i = 1; i < spec_.require.size(); ++i) {
+      error.notes.push_back({spec_.require[i].expression.where(), "together with this"});
+    }
+    return error;
+  }
+
+  Diagnostics unused_values() const {
+    Diagnostics errors;
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      for (const LevelValue& value : levels_[i].values) {
+        if (!value.survives) errors.push_back(unused(i, value));
+      }
+    }
+    return errors;
+  }
+
+  Diagnostic unused(size_t parameter, const LevelValue& value) const {
+    Diagnostic error = error_at(value.value->where, fmt::format("value {} of parameter '{}' never survives 'require'",
+                                                                expression::to_text(value.value->value),
+                                                                spec_.parameters[parameter].name.value));
+    error.hint = "remove the value, or loosen a condition";
+    for (const Condition& condition : spec_.require) {
+      const auto symbols = expression::symbols_of(condition.expression);
+      if (!std::binary_search(symbols.begin(), symbols.end(), parameter)) continue;
+      error.notes.push_back(
+          {condition.expression.where(), fmt::format("'{}' is read here", spec_.parameters[parameter].name.value)});
+    }
+    return error;
+  }
+
+  // Ids become C++ identifiers with '_' for '.', and then "x.y_z" and "x_y.z" are one. The first such pair is enough.
+  Diagnostics check_identifiers() const {
+    std::unordered_map<std::string, const Variant*> seen;
+    seen.reserve(variants_.size());
+    for (const Variant& variant : variants_) {
+      std::string identifier = variant.id;
+      std::replace(identifier.begin(), identifier.end(), '.', '_');
+      const auto [first, is_new] = seen.emplace(std::move(identifier), &variant);
+      if (is_new) continue;
+      Diagnostic error = error_at(
+          parameters_place(), fmt::format("'{}' and '{}' are one identifier in C++", first->second->id, variant.id));
+      error.hint = "rename a word";
+      return {error};
+    }
+    return {};
+  }
+
+  const spec::Spec& spec_;
+  const size_t max_variants_;
+  std::vector<Level> levels_;
+  std::vector<const Condition*> constants_;  // conditions that read nothing
+  std::vector<Value> environment_;
+  std::vector<Variant> variants_;
+  size_t count_ = 0;
+  size_t steps_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<Variant>> expand(const spec::Spec& spec, size_t max_variants) {
+  if (!spec.template_path) return std::vector<Variant>();
+  return Product(spec, max_variants).run();
+}
+
+std::string describe(const spec::Spec& spec, const Variant& variant) {
+  std::string text;
+  for (size_t i = 0; i < variant.values.size(); ++i) {
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", spec.parameters[i].name.value,
+                        expression::to_text(variant.values[i]));
+  }
+  return text;
+}
+
+std::string to_text(const spec::Spec&, const std::vector<Variant>& variants) {
+  std::string text;
+  for (const Variant& variant : variants) text += variant.id + '\n';
+  return text;
+}
+
+}  // namespace qgen::expand

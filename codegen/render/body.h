@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A parsed template: blocks of lines. Private to this room.
+//
+//   #version 450                     Text (one run of lines that every variant has alike)
+//   $if vec == 4                     Branches
+//     const vec4 x = ${...};           Pieces (a line with something to fill in)
+//   $end
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/render/declarations.h"
+#include "codegen/render/render.h"
+
+namespace qgen::render {
+
+struct Text {
+  std::string lines;  // each ending in a newline
+  uint32_t first_line = 0;
+  uint32_t line_count = 0;
+};
+
+// What a `${...}` gives: the text of an expression, or a declaration's lines.
+struct Substitution {
+  std::variant<expression::Expression, Declaration> what;
+  SourceLocation where;
+};
+
+struct Pieces {
+  std::vector<std::variant<std::string, Substitution>> pieces;
+  uint32_t line = 0;
+};
+
+struct Item;
+using Block = std::vector<Item>;
+
+struct Branches {
+  struct Branch {
+    std::optional<expression::Expression> condition;  // absent: $else
+    std::shared_ptr<const Block> block;
+  };
+  std::vector<Branch> branches;
+};
+
+struct Loop {
+  size_t variable = 0;                           // its place in the environment
+  std::optional<expression::Expression> rounds;  // of range(): counts from 0
+  std::vector<expression::Expression> values;    // of a list
+  std::shared_ptr<const Block> block;
+  SourceLocation where;
+};
+
+struct Include {
+  uint32_t file = 0;  // index into Body::files
+  uint32_t line = 0;
+};
+
+struct Requirement {
+  expression::Expression condition;
+};
+
+struct Item {
+  std::variant<Text, Pieces, Branches, Loop, Include, Requirement> what;
+};
+
+struct Template::Body {
+  struct File {
+    std::string display;
+    Block block;
+    LineOrigin included_at;  // the first place; line 0: the template itself
+  };
+  std::vector<File> files;               // the template first
+  std::vector<std::string> file_names;   // displays, sorted
+  std::vector<size_t> constants;         // indices into Spec::specialization, of those the template uses
+  Names names;
+  size_t environment_size = 0;           // names and loop variables
+};
+
+}  // namespace qgen::render

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The declarations that a spec knows and a template need not spell: each stands alone in its ${...}.
+//
+//   ${extensions()}        #extension lines for the dtypes of the operands
+//   ${local_size(x, y)}    layout(local_size_x = 64, local_size_x_id = 0, local_size_y = 2) in;
+//   ${declare(input, 4)}   layout(set = 0, binding = 0, std430) readonly restrict buffer InputBuffer { vec4 input_data[]; };
+//   ${declare_problem()}   layout(push_constant, std430) uniform Problem { uint numel; } problem;
+//
+// They are not functions of the expression language, because their arguments are not values: an operand, or a
+// specialization constant in the place of a number.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "codegen/render/names.h"
+
+namespace qgen::render {
+
+struct Extensions {};
+struct DeclareProblem {};
+struct DeclareOperand {
+  size_t operand = 0;
+  std::optional<expression::Expression> elements;
+};
+struct LocalSize {
+  struct Constant {
+    size_t index;  // into Spec::specialization
+  };
+  std::vector<std::variant<expression::Expression, Constant>> sides;
+};
+using Declaration = std::variant<Extensions, DeclareProblem, DeclareOperand, LocalSize>;
+
+// The names of the four, for suggestions.
+std::span<const std::string_view> declaration_names();
+
+// nullopt: `text` is no call of one of the four.
+std::optional<Result<Declaration>> parse_declaration(std::string_view text, const SourceLocation& start,
+                                                     const spec::Spec& spec, const Names& names);
+
+// The numbers among a declaration's arguments.
+std::vector<expression::Expression> arguments_of(const Declaration& declaration);
+
+// The names (indices of Names) that a declaration reads beside those: constants, and parameters by way of operands.
+std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names);
+
+// Without a newline at the end; empty if there is nothing to declare. May be a failure() of glsl.h.
+std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const expression::Value> environment,
+                  const Names& names);
+
+// "layout(constant_id = 0) const uint workgroup = 64u;"
+std::string constant_declaration(const spec::Spec& spec, size_t index);
+
+}  // namespace qgen::render

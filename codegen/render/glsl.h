@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The words of GLSL for qgen's dtypes, and the functions that expressions of templates have beside the built-in ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+#include "runtime/library/kernel_info.h"
+
+namespace qgen::render {
+
+std::string_view scalar_type(DType dtype);                             // "float16_t"; of bf16 its bits, "uint16_t"
+std::optional<std::string> vector_type(DType dtype, int64_t elements);  // "f16vec4"; nullopt: not 1 to 4 elements
+std::string_view image_format(DType dtype);                            // "rgba16f"
+std::string_view image_type(DType dtype);                              // "iimage3D"
+std::vector<std::string_view> extensions_of(DType dtype, Storage storage);
+
+// glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail: one that is given a value it
+// cannot take returns a failure, which the renderer reports where it stands.
+std::vector<expression::Function> glsl_functions();
+
+std::string failure(std::string_view message);
+std::optional<std::string_view> failure_message(std::string_view text);  // nullopt: the text is no failure
+
+}  // namespace qgen::render

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/render/names.h"
+
+#include "codegen/render/glsl.h"
+
+namespace qgen::render {
+namespace {
+
+using expression::Symbol;
+using expression::Type;
+
+void add(Names& names, Symbol symbol, Role role, size_t index) {
+  names.in_directive.add(symbol);
+  if (role == Role::specialization) symbol.type = Type::text;
+  names.in_text.add(std::move(symbol));
+  names.roles.push_back(role);
+  names.role_index.push_back(index);
+}
+
+Symbol symbol_of(const spec::Axis& axis, std::string kind) {
+  Symbol symbol{axis.name.value, axis.type, {}, axis.name.where, std::move(kind)};
+  if (axis.type != Type::word) return symbol;
+  for (const auto& value : axis.values) symbol.words.push_back(expression::to_text(value.value));
+  return symbol;
+}
+
+}  // namespace
+
+Names names_of(const spec::Spec& spec) {
+  Names names;
+  size_t index = 0;
+  for (const spec::Axis& axis : spec.parameters) add(names, symbol_of(axis, "parameter"), Role::parameter, index++);
+  index = 0;
+  for (const spec::Axis& axis : spec.specialization) {
+    add(names, symbol_of(axis, "specialization constant"), Role::specialization, index++);
+  }
+  index = 0;
+  for (const spec::ProblemField& field : spec.problem) {
+    const Type type = field.kind == spec::FieldKind::f32 ? Type::real : Type::integer;
+    add(names, {field.name.value, type, {}, field.name.where, "problem field"}, Role::problem_field, index++);
+  }
+  for (const Symbol& symbol : spec.scope.symbols()) {
+    if (symbol.name.starts_with("device.")) add(names, symbol, Role::device_number, 0);
+  }
+  index = 0;
+  for (const spec::Operand& operand : spec.operands) {
+    add(names, {operand.name.value, Type::text, {}, operand.name.where, "operand"}, Role::operand, index++);
+  }
+  for (const expression::Function& function : glsl_functions()) {
+    names.in_text.add(function);
+    names.in_directive.add(function);
+  }
+  return names;
+}
+
+Names with_loop_variable(const Names& names, Symbol variable) {
+  Names inner = names;
+  add(inner, std::move(variable), Role::loop_variable, 0);
+  return inner;
+}
+
+std::vector<expression::Value> environment_of(const Names& names, const spec::Spec& spec,
+                                              const expand::Variant& variant) {
+  std::vector<expression::Value> values(names.roles.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t index = names.role_index[i];
+    switch (names.roles[i]) {
+      case Role::parameter: values[i] = variant.values[index]; break;
+      case Role::specialization: values[i] = spec.specialization[index].name.value; break;
+      case Role::operand: values[i] = spec.operands[index].name.value; break;
+      case Role::problem_field:
+      case Role::device_number:
+      case Role::loop_variable: break;
+    }
+  }
+  return values;
+}
+
+}  // namespace qgen::render

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// picture FOLDER [DEVICE]: quantizes a picture and back on the device, with one scale for all of it and with one for each
+// block of 8 x 8 pixels, at 8 and at 4 bits. Prints which kernel ran each step and why, and the error of each way; writes
+// original, results and errors as PNG files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "examples/picture/png_file.h"
+#include "examples/picture/scene.h"
+#include "registry.h"
+#include "runtime/operators/affine.h"
+
+namespace qgen::picture {
+namespace {
+
+constexpr int64_t kHeight = 256, kWidth = 384;
+constexpr float kErrorScale = 8;  // errors are drawn so many times brighter
+
+struct Way {
+  const char* name;
+  const char* file;
+  Shape block;
+  int bits;
+};
+const Way kWays[] = {
+    {"per tensor, 8 bits", "tensor_8bit", {3, kHeight, kWidth}, 8},
+    {"per block, 8 bits", "block_8bit", {1, 8, 8}, 8},
+    {"per tensor, 4 bits", "tensor_4bit", {3, kHeight, kWidth}, 4},
+    {"per block, 4 bits", "block_4bit", {1, 8, 8}, 4},
+};
+
+struct Roundtrip {
+  HostTensor result;
+  int64_t scales = 0;
+};
+
+// choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
+Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Way& way) {
+  const IntegerBounds bounds{0, (1 << way.bits) - 1};
+  auto params = choose_qparams_affine(context, view(image),
+                                      {.block_size = way.block, .target_dtype = DType::u8, .bounds = bounds});
+  if (!params) return params.error();
+  auto quantized =
+      quantize_affine(context, view(image), params->scale, &params->zero_point,
+                      {.block_size = way.block, .output_dtype = DType::u8, .bounds = bounds});
+  if (!quantized) return quantized.error();
+  auto real = dequantize_affine(context, *quantized, params->scale, &params->zero_point, {.block_size = way.block});
+  if (!real) return real.error();
+  auto result = context.executor.download(*real);
+  if (!result) return result.error();
+  return Roundtrip{*std::move(result), element_count(params->scale.shape())};
+}
+
+struct Difference {
+  HostTensor image;  // |a - b|, brightened
+  double mean = 0, largest = 0, psnr_db = 0;
+};
+
+Difference difference_of(const HostTensor& a, const HostTensor& b) {
+  Difference difference{zeros(DType::f32, a.shape)};
+  const auto drawn = difference.image.as<float>();
+  double squares = 0;
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const double error = std::fabs(a.as<float>()[i] - b.as<float>()[i]);
+    drawn[i] = static_cast<float>(error) * kErrorScale;
+    difference.mean += error;
+    difference.largest = std::max(difference.largest, error);
+    squares += error * error;
+  }
+  const auto count = static_cast<double>(drawn.size());
+  difference.mean /= count;
+  difference.psnr_db = 10 * std::log10(count / squares);
+  return difference;
+}
+
+Done show_way(Context& context, const std::filesystem::path& folder, const HostTensor& original,
+              const DeviceTensor& image, const Way& way, std::string& table) {
+  fmt::print("== {}\n", way.name);
+  const auto roundtrip = quantize_and_back(context, image, way);
+  if (!roundtrip) return roundtrip.error();
+  const Difference difference = difference_of(original, roundtrip->result);
+  const double bits = way.bits + 64.0 * static_cast<double>(roundtrip->scales) / static_cast<double>(element_count(original.shape));
+  table += fmt::format("{:<20} {:>7} {:>14.2f} {:>12.5f} {:>14.5f} {:>9.1f} dB\n", way.name, roundtrip->scales, bits,
+                       difference.mean, difference.largest, difference.psnr_db);
+  if (auto done = write_png(folder / fmt::format("{}_result.png", way.file), roundtrip->result); !done) return done;
+  return write_png(folder / fmt::format("{}_error.png", way.file), difference.image);
+}
+
+Done show_all(const std::filesystem::path& folder, std::string_view which_device) {
+  const auto library = KernelLibrary::open(generated::library());
+  if (!library) return library.error();
+  const auto device = Device::open(which_device);
+  if (!device) return device.error();
+  auto executor = Executor::create(*device, *library, {});
+  if (!executor) return executor.error();
+
+  const HostTensor original = render_scene(kHeight, kWidth);
+  if (auto done = write_png(folder / "original.png", original); !done) return done;
+  const auto image = executor->upload(original, Storage::buffer);
+  if (!image) return image.error();
+  fmt::print("a picture of {} x {} pixels, 3 channels of f32, on \"{}\"\n\n", kWidth, kHeight, device->profile().name);
+
+  Context context{.profile = device->profile(), .library = *library, .executor = *executor};
+  context.on_selection = [](const Selection& selection) { fmt::print("{}\n", explain(selection, 6)); };
+  std::string table;
+  for (const Way& way : kWays) {
+    if (auto done = show_way(context, folder, original, *image, way, table); !done) return done;
+  }
+  fmt::print("{:<20} {:>7} {:>14} {:>12} {:>14} {:>12}\n{}", "", "scales", "bits/value", "mean error", "largest error",
+             "PSNR", table);
+  fmt::print("\nwritten to {}: original.png, and of each way _result.png and _error.png ({:g} times as bright)\n",
+             folder.string(), kErrorScale);
+  return std::monostate{};
+}
+
+}  // namespace
+}  // namespace qgen::picture
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: picture FOLDER [DEVICE]\n");
+    return 2;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(argv[1], error);
+  const auto done = qgen::picture::show_all(argv[1], argc > 2 ? argv[2] : "");
+  if (done) return 0;
+  std::fprintf(stderr, "picture: %s\n", to_text(done.error()).c_str());
+  return 1;
+}

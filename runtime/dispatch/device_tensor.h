@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is behind a DeviceTensor: a buffer or an image.
+#pragma once
+
+#include "runtime/dispatch/executor.h"
+#include "runtime/dispatch/memory.h"
+
+namespace qgen {
+
+struct DeviceTensor::Memory {
+  DType dtype = DType::f32;
+  Shape shape;
+  Storage storage = Storage::buffer;
+  Layout layout = Layout::strided;
+  dispatch::Buffer buffer;       // of Storage::buffer: the tensor, then the guards
+  uint64_t tensor_bytes = 0;     // of the buffer, rounded up to 16
+  uint64_t dense_bytes = 0;      // of the elements alone
+  dispatch::Image image;         // of Storage::texture3d
+
+  uint64_t texel_bytes() const { return 4 * static_cast<uint64_t>(bytes(dtype)); }
+};
+
+}  // namespace qgen

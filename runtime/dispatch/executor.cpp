@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/dispatch/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/dispatch/device_tensor.h"
+#include "runtime/dispatch/pipelines.h"
+#include "runtime/dispatch/recorder.h"
+#include "runtime/dispatch/submission.h"
+#include "runtime/dispatch/texels.h"
+#include "runtime/dispatch/transfers.h"
+
+namespace qgen {
+namespace {
+
+// No sum or product of it with itself is zero, no float that it spells is a round number.
+constexpr uint32_t kGuardWord = 0x5ac3a53c;
+
+constexpr uint64_t kBufferGranule = 16;  // a vec4 of 32-bit words
+
+uint64_t dense_bytes_of(DType dtype, const Shape& shape) {
+  return static_cast<uint64_t>(element_count(shape) * bytes(dtype));  // check_shape() keeps this below 2^63
+}
+
+Done check_host_tensor(const HostTensor& tensor) {
+  const uint64_t wanted = dense_bytes_of(tensor.dtype, tensor.shape);
+  if (tensor.data.size() == wanted) return std::monostate{};
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("a host tensor of {} {} holds {} bytes, and its shape wants {}", name(tensor.dtype),
+                           to_text(tensor.shape), tensor.data.size(), wanted),
+               ""};
+}
+
+}  // namespace
+
+// ---- tensors and recordings --------------------------------------------------------------------------------------------
+
+DType DeviceTensor::dtype() const { return memory_->dtype; }
+const Shape& DeviceTensor::shape() const { return memory_->shape; }
+Storage DeviceTensor::storage() const { return memory_->storage; }
+Layout DeviceTensor::layout() const { return memory_->layout; }
+OperandDesc DeviceTensor::desc() const { return {memory_->dtype, memory_->storage, memory_->layout, true}; }
+DeviceTensor::DeviceTensor(std::unique_ptr<Memory> memory) : memory_(std::move(memory)) {}
+DeviceTensor::DeviceTensor(DeviceTensor&&) noexcept = default;
+DeviceTensor& DeviceTensor::operator=(DeviceTensor&&) noexcept = default;
+DeviceTensor::~DeviceTensor() = default;
+
+Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+Recording::~Recording() = default;
+
+// ---- the executor ------------------------------------------------------------------------------------------------------
+
+struct Executor::State {
+  State(const Device::Handles& owner, const KernelLibrary& library, const ExecutorOptions& wanted)
+      : device(owner),
+        options(wanted),
+        allocator(owner),
+        submission(owner, wanted.timeout_ms),
+        transfers(allocator, submission),
+        pipelines(owner, library),
+        absentees(allocator, transfers) {}
+
+  const Device::Handles& device;
+  ExecutorOptions options;
+  dispatch::Allocator allocator;
+  dispatch::Submission submission;
+  dispatch::Transfers transfers;
+  dispatch::Pipelines pipelines;
+  dispatch::Absentees absentees;
+
+  Done init() {
+    if (const Done made = allocator.init(); !made) return made.error();
+    if (const Done made = submission.init(); !made) return made.error();
+    return pipelines.init(options.pipeline_cache_folder);
+  }
+
+  uint64_t guard_bytes() const { return (uint64_t{options.guard_bytes} + 3) / 4 * 4; }
+
+  Done make_buffer(DeviceTensor::Memory& memory);
+  Done make_image(DeviceTensor::Memory& memory);
+  Done write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> dense);
+};
+
+Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
+  const auto limit = static_cast<uint64_t>(device.profile.numbers.max_storage_buffer_bytes);
+  const auto refuse = [&](std::string_view why, std::string hint) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("a buffer of {} {} {}", name(memory.dtype), to_text(memory.shape), why), std::move(hint)};
+  };
+  if (memory.layout != Layout::strided) {
+    return refuse(fmt::format("cannot have the layout {}", name(memory.layout)), "packed layouts are for textures");
+  }
+  if (memory.dense_bytes > limit) {
+    return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.dense_bytes, device.profile.name,
+                              limit),
+                  "split the tensor");
+  }
+  // Empty tensors too take memory: Vulkan binds no empty range.
+  const uint64_t granules = (memory.dense_bytes + kBufferGranule - 1) / kBufferGranule;
+  memory.tensor_bytes = std::max<uint64_t>(1, granules) * kBufferGranule;
+  auto buffer = dispatch::Buffer::make(allocator, memory.tensor_bytes + guard_bytes(), dispatch::BufferUse::device);
+  if (!buffer) return buffer.error();
+  memory.buffer = *std::move(buffer);
+  if (guard_bytes() == 0) return std::monostate{};
+  return transfers.fill_buffer(memory.buffer.handle(), memory.tensor_bytes, guard_bytes(), kGuardWord);
+}
+
+Done Executor::State::make_image(DeviceTensor::Memory& memory) {
+  const auto extent = dispatch::texture_extent(memory.dtype, memory.shape, memory.layout);
+  if (!extent) return extent.error();
+  auto image = dispatch::Image::make(allocator, memory.dtype, *extent);
+  if (!image) return image.error();
+  memory.image = *std::move(image);
+  return transfers.initialize(memory.image);
+}
+
+// Writes the tensor's bytes, zero in the rounding after them.
+Done Executor::State::write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> dense) {
+  const auto fill = [&](std::span<std::byte> piece, uint64_t offset) {
+    const uint64_t count = std::min<uint64_t>(piece.size(), dense.size() - std::min<uint64_t>(offset, dense.size()));
+    if (count > 0) std::memcpy(piece.data(), dense.data() + offset, count);
+    std::fill(piece.begin() + static_cast<ptrdiff_t>(count), piece.end(), std::byte{0});
+  };
+  return transfers.to_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, fill);
+}
+
+Expected<Executor> Executor::create(const Device& device, const KernelLibrary& library,
+                                    const ExecutorOptions& options) {
+  auto state = std::make_unique<State>(device.handles(), library, options);
+  if (const Done made = state->init(); !made) return made.error();
+  return Executor(std::move(state));
+}
+
+Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Storage storage, Layout layout) {
+  if (const Done sane = check_shape(shape); !sane) return sane.error();
+  auto memory = std::make_unique<DeviceTensor::Memory>();
+  memory->dtype = dtype;
+  memory->shape = shape;
+  memory->storage = storage;
+  memory->layout = layout;
+  memory->dense_bytes = dense_bytes_of(dtype, shape);
+  const Done made = storage == Storage::buffer ? state_->make_buffer(*memory) : state_->make_image(*memory);
+  if (!made) return made.error();
+  return DeviceTensor(std::move(memory));
+}
+
+Expected<DeviceTensor> Executor::upload(const HostTensor& tensor, Storage storage, Layout layout) {
+  auto result = allocate(tensor.dtype, tensor.shape, storage, layout);
+  if (!result) return result.error();
+  if (const Done written = write(*result, tensor); !written) return written.error();
+  return result;
+}
+
+Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
+  const DeviceTensor::Memory& memory = to.memory();
+  if (from.dtype != memory.dtype || from.shape != memory.shape) {
+    return Error{Error::Kind::invalid_argument,
+                 fmt::format("{} {} cannot be written to a tensor of {} {}", name(from.dtype), to_text(from.shape),
+                             name(memory.dtype), to_text(memory.shape)),
+                 ""};
+  }
+  if (const Done whole = check_host_tensor(from); !whole) return whole.error();
+  if (memory.storage == Storage::buffer) return state_->write_bytes(memory, from.data);
+
+  const dispatch::Extent& extent = memory.image.extent();
+  auto texels = dispatch::host_bytes(extent[0] * extent[1] * extent[2] * memory.texel_bytes());
+  if (!texels) return texels.error();
+  dispatch::pack_texels(from, memory.layout, *texels);
+  return state_->transfers.to_image(memory.image, memory.texel_bytes(), [&](std::span<std::byte> piece, uint64_t at) {
+    std::memcpy(piece.data(), texels->data() + at, piece.size());
+  });
+}
+
+Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
+  const DeviceTensor::Memory& memory = tensor.memory();
+  auto data = dispatch::host_bytes(memory.dense_bytes);
+  if (!data) return data.error();
+  HostTensor result{memory.dtype, memory.shape, *std::move(data)};
+
+  if (memory.storage == Storage::buffer) {
+    const auto drain = [&](std::span<const std::byte> piece, uint64_t offset) {
+      const uint64_t rest = result.data.size() - std::min<uint64_t>(offset, result.data.size());
+      const uint64_t count = std::min<uint64_t>(piece.size(), rest);
+      if (count > 0) std::memcpy(result.data.data() + offset, piece.data(), count);
+    };
+    const Done read = state_->transfers.from_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, drain);
+    if (!read) return read.error();
+    return result;
+  }
+
+  const dispatch::Extent& extent = memory.image.extent();
+  auto texels = dispatch::host_bytes(extent[0] * extent[1] * extent[2] * memory.texel_bytes());
+  if (!texels) return texels.error();
+  const auto drain = [&](std::span<const std::byte> piece, uint64_t offset) {
+    std::memcpy(texels->data() + offset, piece.data(), piece.size());
+  };
+  const Done read = state_->transfers.from_image(memory.image, memory.texel_bytes(), drain);
+  if (!read) return read.error();
+  dispatch::unpack_texels(*texels, memory.layout, result);
+  return result;
+}
+
+Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
+  const DeviceTensor::Memory& memory = tensor.memory();
+  if (memory.storage == Storage::buffer) {
+    return state_->transfers.fill_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, byte * 0x01010101u);
+  }
+  return state_->transfers.to_image(memory.image, memory.texel_bytes(), [&](std::span<std::byte> piece, uint64_t) {
+    std::memset(piece.data(), byte, piece.size());
+  });
+}
+
+Expected<bool> Executor::guards_are_intact(const DeviceTensor& tensor) {
+  const DeviceTensor::Memory& memory = tensor.memory();
+  if (memory.storage != Storage::buffer || state_->guard_bytes() == 0) return true;
+  bool is_intact = true;
+  const auto check = [&](std::span<const std::byte> piece, uint64_t) {
+    for (size_t i = 0; i < piece.size(); i += sizeof(kGuardWord)) {
+      is_intact &= std::memcmp(piece.data() + i, &kGuardWord, sizeof(kGuardWord)) == 0;
+    }
+  };
+  const Done read =
+      state_->transfers.from_buffer(memory.buffer.handle(), memory.tensor_bytes, state_->guard_bytes(), check);
+  if (!read) return read.error();
+  return is_intact;
+}
+
+Expected<Recording> Executor::record(std::span<const Work> works) {
+  dispatch::Recorder recorder(state_->device, state_->allocator, state_->submission, state_->pipelines,
+                              state_->absentees);
+  auto recorded = recorder.record(works);
+  if (!recorded) return recorded.error();
+  return Recording(*std::move(recorded));
+}
+
+Done Executor::run(Recording& recording) { return state_->submission.run(recording.state().commands); }
+
+Expected<Timing> Executor::time(Recording& recording) {
+  if (const Done ready = recording.state().prepare_timing(); !ready) return ready.error();
+  if (const Done ran = state_->submission.run(recording.state().timed_commands); !ran) return ran.error();
+  return recording.state().read_timing();
+}
+
+Done Executor::save_pipeline_cache() { return state_->pipelines.save_cache(); }
+
+Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+
+Executor::~Executor() {
+  if (!state_ || !state_->pipelines.has_unsaved_pipelines()) return;
+  // Destructors have nobody to tell; the next run makes its pipelines anew.
+  (void)save_pipeline_cache();
+}
+
+}  // namespace qgen

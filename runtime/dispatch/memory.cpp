@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/dispatch/memory.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+namespace qgen::dispatch {
+namespace {
+
+Error out_of_memory(const Allocator& allocator, uint64_t wanted_bytes, VkResult result) {
+  if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+    return vulkan::error_of(result, fmt::format("allocating {} bytes", wanted_bytes));
+  }
+  VmaTotalStatistics statistics{};
+  vmaCalculateStatistics(allocator.handle(), &statistics);
+  return {Error::Kind::device,
+          fmt::format("out of device memory: {} bytes were asked for, {} are in use here, and '{}' has {}",
+                      wanted_bytes, statistics.total.statistics.allocationBytes, allocator.device().profile.name,
+                      allocator.device().profile.device_memory_bytes),
+          "free tensors, or split the work"};
+}
+
+VkFormat format_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return VK_FORMAT_R32G32B32A32_SFLOAT;
+    case DType::f16: return VK_FORMAT_R16G16B16A16_SFLOAT;
+    case DType::i8: return VK_FORMAT_R8G8B8A8_SINT;
+    case DType::u8: return VK_FORMAT_R8G8B8A8_UINT;
+    case DType::i16: return VK_FORMAT_R16G16B16A16_SINT;
+    case DType::u16: return VK_FORMAT_R16G16B16A16_UINT;
+    case DType::i32: return VK_FORMAT_R32G32B32A32_SINT;
+    case DType::u32: return VK_FORMAT_R32G32B32A32_UINT;
+    case DType::bf16: break;  // refused by texture_extent()
+  }
+  return VK_FORMAT_UNDEFINED;
+}
+
+constexpr VkImageUsageFlags kImageUsage =
+    VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+
+Done check_image(const Device::Handles& device, DType dtype, const Extent& extent) {
+  VkImageFormatProperties limits{};
+  const VkResult result = device.instance.functions().vkGetPhysicalDeviceImageFormatProperties(
+      device.physical, format_of(dtype), VK_IMAGE_TYPE_3D, VK_IMAGE_TILING_OPTIMAL, kImageUsage, 0, &limits);
+  if (result != VK_SUCCESS) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("'{}' has no 3-D storage images of {}", device.profile.name, name(dtype)),
+                 "keep the tensor in a buffer"};
+  }
+  const VkExtent3D& max = limits.maxExtent;
+  if (extent[0] > max.width || extent[1] > max.height || extent[2] > max.depth) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("a texture of {} x {} x {} texels is past the device's {} x {} x {}", extent[0], extent[1],
+                             extent[2], max.width, max.height, max.depth),
+                 "keep the tensor in a buffer, or pack along its longest side"};
+  }
+  return std::monostate{};
+}
+
+VkImageCreateInfo image_info(DType dtype, const Extent& extent) {
+  VkImageCreateInfo info{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
+  info.imageType = VK_IMAGE_TYPE_3D;
+  info.format = format_of(dtype);
+  info.extent = {static_cast<uint32_t>(extent[0]), static_cast<uint32_t>(extent[1]), static_cast<uint32_t>(extent[2])};
+  info.mipLevels = 1;
+  info.arrayLayers = 1;
+  info.samples = VK_SAMPLE_COUNT_1_BIT;
+  info.tiling = VK_IMAGE_TILING_OPTIMAL;
+  info.usage = kImageUsage;
+  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  info.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  return info;
+}
+
+VkBufferUsageFlags usage_of(BufferUse use) {
+  constexpr VkBufferUsageFlags kCopies = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  switch (use) {
+    case BufferUse::device: return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | kCopies;
+    case BufferUse::staging: return kCopies;
+    case BufferUse::block: return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+  }
+  return 0;
+}
+
+VmaAllocationCreateInfo allocation_info(BufferUse use) {
+  VmaAllocationCreateInfo info{};
+  switch (use) {
+    case BufferUse::device: info.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE; break;
+    case BufferUse::staging:  // cached memory: the host reads results from it
+      info.usage = VMA_MEMORY_USAGE_AUTO_PREFER_HOST;
+      info.flags = VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT | VMA_ALLOCATION_CREATE_MAPPED_BIT;
+      break;
+    case BufferUse::block:
+      info.usage = VMA_MEMORY_USAGE_AUTO;
+      info.flags = VMA_ALLOCATION_CREATE_HOST_ACCESS_SEQUENTIAL_WRITE_BIT | VMA_ALLOCATION_CREATE_MAPPED_BIT;
+      break;
+  }
+  return info;
+}
+
+}  // namespace
+
+Done Allocator::init() {
+  VmaVulkanFunctions functions{};
+  functions.vkGetInstanceProcAddr = vkGetInstanceProcAddr;
+  functions.vkGetDeviceProcAddr = device_->instance.functions().vkGetDeviceProcAddr;
+  VmaAllocatorCreateInfo info{};
+  info.instance = device_->instance.handle();
+  info.physicalDevice = device_->physical;
+  info.device = device_->device;
+  info.pVulkanFunctions = &functions;
+  info.vulkanApiVersion = vulkan::kApiVersion;
+  const VkResult result = vmaCreateAllocator(&info, &handle_);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making the memory allocator");
+  return std::monostate{};
+}
+
+Allocator::~Allocator() {
+  if (handle_) vmaDestroyAllocator(handle_);
+}
+
+Expected<Buffer> Buffer::make(const Allocator& allocator, uint64_t size_bytes, BufferUse use) {
+  // Drivers on the host's memory hand out more than there is, and fail at the first touch.
+  if (size_bytes > allocator.device().profile.device_memory_bytes && use != BufferUse::staging) {
+    return out_of_memory(allocator, size_bytes, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  }
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.size = size_bytes;
+  info.usage = usage_of(use);
+  info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  const VmaAllocationCreateInfo memory = allocation_info(use);
+  Buffer buffer;
+  VmaAllocationInfo allocated{};
+  const VkResult result =
+      vmaCreateBuffer(allocator.handle(), &info, &memory, &buffer.handle_, &buffer.allocation_, &allocated);
+  if (result != VK_SUCCESS) return out_of_memory(allocator, size_bytes, result);
+  buffer.allocator_ = &allocator;
+  buffer.size_bytes_ = size_bytes;
+  buffer.mapped_ = static_cast<std::byte*>(allocated.pMappedData);
+  return buffer;
+}
+
+VkResult Buffer::flush() const { return vmaFlushAllocation(allocator_->handle(), allocation_, 0, VK_WHOLE_SIZE); }
+VkResult Buffer::invalidate() const {
+  return vmaInvalidateAllocation(allocator_->handle(), allocation_, 0, VK_WHOLE_SIZE);
+}
+
+Buffer::~Buffer() {
+  if (handle_) vmaDestroyBuffer(allocator_->handle(), handle_, allocation_);
+}
+
+Expected<Image> Image::make(const Allocator& allocator, DType dtype, const Extent& extent) {
+  const Device::Handles& device = allocator.device();
+  if (const Done fits = check_image(device, dtype, extent); !fits) return fits.error();
+  const uint64_t size_bytes = extent[0] * extent[1] * extent[2] * 4 * static_cast<uint64_t>(bytes(dtype));
+  if (size_bytes > device.profile.device_memory_bytes) {
+    return out_of_memory(allocator, size_bytes, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+  }
+  const VkImageCreateInfo info = image_info(dtype, extent);
+  VmaAllocationCreateInfo memory{};
+  memory.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
+  Image image;
+  VkResult result = vmaCreateImage(allocator.handle(), &info, &memory, &image.handle_, &image.allocation_, nullptr);
+  if (result != VK_SUCCESS) return out_of_memory(allocator, size_bytes, result);
+  image.allocator_ = &allocator;
+  image.extent_ = extent;
+
+  VkImageViewCreateInfo view{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
+  view.image = image.handle_;
+  view.viewType = VK_IMAGE_VIEW_TYPE_3D;
+  view.format = info.format;
+  view.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  result = device.vk.vkCreateImageView(device.device, &view, nullptr, &image.view_);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making the view of a texture");
+  return image;
+}
+
+Image::~Image() {
+  if (!handle_) return;
+  const Device::Handles& device = allocator_->device();
+  if (view_) device.vk.vkDestroyImageView(device.device, view_, nullptr);
+  vmaDestroyImage(allocator_->handle(), handle_, allocation_);
+}
+
+Expected<std::vector<std::byte>> host_bytes(uint64_t size_bytes) {
+  try {
+    return std::vector<std::byte>(size_bytes);
+  } catch (const std::exception&) {  // bad_alloc or length_error: the container's only ways to say it
+    return Error{Error::Kind::system, fmt::format("the host has no {} bytes of memory to give", size_bytes),
+                 "split the work"};
+  }
+}
+
+}  // namespace qgen::dispatch

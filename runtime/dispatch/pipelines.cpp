@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/dispatch/pipelines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "runtime/library/features.h"
+
+namespace qgen::dispatch {
+namespace {
+
+CacheIdentity identity_of(const Device::Handles& device) {
+  VkPhysicalDeviceProperties properties{};
+  device.instance.functions().vkGetPhysicalDeviceProperties(device.physical, &properties);
+  CacheIdentity identity{properties.vendorID, properties.deviceID, {}};
+  std::copy(std::begin(properties.pipelineCacheUUID), std::end(properties.pipelineCacheUUID),
+            identity.cache_uuid.begin());
+  return identity;
+}
+
+// What `select` would have refused; a kernel that is named past it must not reach the driver.
+Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, const DeviceProfile& device) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{Error::Kind::unsupported, fmt::format("kernel '{}' {}", kernel.id, why), "choose with select()"};
+  };
+  if (const FeatureMask missing = interface.needs & ~device.features; missing != 0) {
+    return refuse(fmt::format("needs {}, which the device lacks", fmt::join(names(missing), ", ")));
+  }
+  if (interface.push_constants_bytes > device.max_push_constants_bytes) {
+    return refuse(fmt::format("has {} bytes of push constants, and the device takes {}", interface.push_constants_bytes,
+                              device.max_push_constants_bytes));
+  }
+  const uint32_t subgroup = interface.required_subgroup_size;
+  const bool is_selectable = device.has_subgroup_size_control && subgroup >= device.min_subgroup_size &&
+                             subgroup <= device.max_subgroup_size;
+  if (subgroup != 0 && !is_selectable && subgroup != device.numbers.subgroup_size) {
+    return refuse(fmt::format("needs subgroups of {}, and the device has {} to {}", subgroup, device.min_subgroup_size,
+                              device.max_subgroup_size));
+  }
+  return std::monostate{};
+}
+
+std::vector<uint32_t> values_of(const OperatorInfo& op, size_t specialization) {
+  if (op.specialization_names.empty()) return {};
+  const uint32_t* row = op.specialization(specialization);
+  return {row, row + op.specialization_names.size()};
+}
+
+}  // namespace
+
+VkDescriptorType descriptor_type_of(BindingKind kind) {
+  switch (kind) {
+    case BindingKind::storage_buffer: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    case BindingKind::storage_image: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case BindingKind::uniform_buffer: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+  }
+  return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+Pipelines::Pipelines(const Device::Handles& device, const KernelLibrary& library)
+    : device_(&device), library_(&library) {}
+
+Done Pipelines::init(const std::filesystem::path& cache_folder) {
+  std::vector<std::byte> known;
+  if (!cache_folder.empty()) {
+    cache_path_ = cache_folder / cache_file_name(device_->profile);
+    if (const auto file = read_file(cache_path_)) {
+      if (auto blob = unwrap_cache(*file, identity_of(*device_))) known = *std::move(blob);
+    }
+  }
+  was_cache_read_ = !known.empty();
+  VkPipelineCacheCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  info.initialDataSize = known.size();
+  info.pInitialData = known.data();
+  const VkResult result = device_->vk.vkCreatePipelineCache(device_->device, &info, nullptr, &cache_);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making the pipeline cache");
+  return std::monostate{};
+}
+
+Pipelines::~Pipelines() {
+  const auto& vk = device_->vk;
+  for (const auto& [key, pipeline] : pipelines_) vk.vkDestroyPipeline(device_->device, pipeline.handle, nullptr);
+  for (const auto& [interface, layout] : layouts_) {
+    vk.vkDestroyPipelineLayout(device_->device, layout.pipeline, nullptr);
+    vk.vkDestroyDescriptorSetLayout(device_->device, layout.set, nullptr);
+  }
+  if (cache_) vk.vkDestroyPipelineCache(device_->device, cache_, nullptr);
+}
+
+Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
+  const InterfaceInfo& interface = op.interfaces[kernel.interface];
+  Key key{library_->blob().module_digest(kernel.module), &interface, values_of(op, specialization)};
+  if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
+
+  if (const Done runs = check_runs_here(kernel, interface, device_->profile); !runs) return runs.error();
+  const auto layout = layout_of(interface);
+  if (!layout) return layout.error();
+  const auto pipeline = make(op, kernel, specialization, *layout);
+  if (!pipeline) return pipeline.error();
+  has_unsaved_pipelines_ = true;
+  return &pipelines_.emplace(std::move(key), *pipeline).first->second;
+}
+
+Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface) {
+  if (const auto known = layouts_.find(&interface); known != layouts_.end()) return known->second;
+
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (const BindingInfo& binding : interface.bindings) {
+    bindings.push_back(
+        {binding.binding, descriptor_type_of(binding.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  }
+  VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+  set.bindingCount = static_cast<uint32_t>(bindings.size());
+  set.pBindings = bindings.data();
+  Layout layout;
+  VkResult result = device_->vk.vkCreateDescriptorSetLayout(device_->device, &set, nullptr, &layout.set);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making a descriptor set layout");
+
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, interface.push_constants_bytes};
+  VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &layout.set;
+  info.pushConstantRangeCount = interface.push_constants_bytes > 0 ? 1 : 0;
+  info.pPushConstantRanges = &range;
+  result = device_->vk.vkCreatePipelineLayout(device_->device, &info, nullptr, &layout.pipeline);
+  if (result != VK_SUCCESS) {
+    device_->vk.vkDestroyDescriptorSetLayout(device_->device, layout.set, nullptr);
+    return vulkan::error_of(result, "making a pipeline layout");
+  }
+  layouts_.emplace(&interface, layout);
+  return layout;
+}
+
+Expected<Pipeline> Pipelines::make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
+                                   const Layout& layout) {
+  const InterfaceInfo& interface = op.interfaces[kernel.interface];
+  const auto words = library_->blob().module(kernel.module);
+  if (!words) return words.error();
+
+  VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  module_info.codeSize = words->size() * sizeof(uint32_t);
+  module_info.pCode = words->data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  VkResult result = device_->vk.vkCreateShaderModule(device_->device, &module_info, nullptr, &module);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("loading kernel '{}'", kernel.id));
+
+  const std::vector<uint32_t> values = values_of(op, specialization);
+  std::vector<VkSpecializationMapEntry> entries;
+  for (const SpecializationSlot& slot : interface.specialization) {
+    entries.push_back({slot.constant_id, static_cast<uint32_t>(slot.index * sizeof(uint32_t)), sizeof(uint32_t)});
+  }
+  const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
+                                       values.size() * sizeof(uint32_t), values.data()};
+
+  VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.layout = layout.pipeline;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = &constants;
+
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup{
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+  subgroup.requiredSubgroupSize = interface.required_subgroup_size;
+  if (interface.required_subgroup_size != 0 && device_->profile.has_subgroup_size_control) {
+    info.stage.pNext = &subgroup;
+    // VUID-02758: full subgroups need a width that is a multiple of them.
+    const bool is_full = !interface.workgroup.empty() &&
+                         interface.workgroup[specialization][0] % interface.required_subgroup_size == 0;
+    if (is_full) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
+
+  Pipeline pipeline{VK_NULL_HANDLE, layout.pipeline, layout.set};
+  result = device_->vk.vkCreateComputePipelines(device_->device, cache_, 1, &info, nullptr, &pipeline.handle);
+  device_->vk.vkDestroyShaderModule(device_->device, module, nullptr);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("making the pipeline of kernel '{}'", kernel.id));
+  return pipeline;
+}
+
+Done Pipelines::save_cache() {
+  if (cache_path_.empty()) return std::monostate{};
+  size_t size = 0;
+  VkResult result = device_->vk.vkGetPipelineCacheData(device_->device, cache_, &size, nullptr);
+  std::vector<std::byte> blob(size);
+  if (result == VK_SUCCESS) result = device_->vk.vkGetPipelineCacheData(device_->device, cache_, &size, blob.data());
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "reading the pipeline cache");
+  blob.resize(size);
+  const Done saved = replace_file(cache_path_, wrap_cache(blob));
+  if (saved) has_unsaved_pipelines_ = false;
+  return saved;
+}
+
+}  // namespace qgen::dispatch

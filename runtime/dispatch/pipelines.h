@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Compute pipelines, made when a recording first asks and kept until the end. A pipeline is known by its module's
+// digest, its interface and the values of its specialization constants: kernels that agree in all three share one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "runtime/device/handles.h"
+#include "runtime/dispatch/pipeline_cache_file.h"
+#include "runtime/library/kernel_library.h"
+
+namespace qgen::dispatch {
+
+struct Pipeline {
+  VkPipeline handle = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // null: the module binds nothing
+};
+
+class Pipelines {
+ public:
+  Pipelines(const Device::Handles& device, const KernelLibrary& library);
+  // An empty folder keeps nothing on disk.
+  Done init(const std::filesystem::path& cache_folder);
+  Pipelines(const Pipelines&) = delete;
+  Pipelines& operator=(const Pipelines&) = delete;
+  ~Pipelines();
+
+  // Errors: a feature, subgroup size or number of push constants that the device lacks; a damaged module; the driver's.
+  // The pipeline stays where it is as long as this does.
+  Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
+
+  Done save_cache();
+  bool has_unsaved_pipelines() const { return has_unsaved_pipelines_; }
+  size_t count() const { return pipelines_.size(); }
+  bool was_cache_read() const { return was_cache_read_; }  // from a file that was whole and ours
+
+ private:
+  struct Layout {
+    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  };
+  using Key = std::tuple<uint64_t, const InterfaceInfo*, std::vector<uint32_t>>;
+
+  Expected<Layout> layout_of(const InterfaceInfo& interface);
+  Expected<Pipeline> make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization, const Layout& layout);
+
+  const Device::Handles* device_;
+  const KernelLibrary* library_;
+  std::filesystem::path cache_path_;  // empty: none
+  VkPipelineCache cache_ = VK_NULL_HANDLE;
+  bool was_cache_read_ = false;
+  bool has_unsaved_pipelines_ = false;
+  std::map<const InterfaceInfo*, Layout> layouts_;
+  std::map<Key, Pipeline> pipelines_;
+};
+
+VkDescriptorType descriptor_type_of(BindingKind kind);
+
+}  // namespace qgen::dispatch

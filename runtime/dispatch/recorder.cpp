@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/dispatch/recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "runtime/dispatch/blocks.h"
+#include "runtime/dispatch/device_tensor.h"
+#include "runtime/dispatch/grid.h"
+
+namespace qgen::dispatch {
+namespace {
+
+// No device asks for more, for storage or uniform buffers: Vulkan's limit of the limit.
+constexpr uint64_t kBindingAlignment = 256;
+
+constexpr uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+const InterfaceInfo& interface_of(const Launch& launch) { return launch.op->interfaces[launch.kernel->interface]; }
+
+OperandForm form_of(const Launch& launch, const BindingInfo& binding) {
+  return launch.op->form(launch.kernel->parameters, binding.operand);
+}
+
+std::string describe_form(DType dtype, Storage storage, Layout layout) {
+  return fmt::format("{} {} {}", name(dtype), name(storage), name(layout));
+}
+
+// "f32 buffer", "f32 texture3d width_packed or height_packed"
+std::string describe_form(const OperandForm& form) {
+  std::string layouts;
+  for (const Layout layout : {Layout::strided, Layout::width_packed, Layout::height_packed, Layout::channels_packed}) {
+    if (form.layouts & (1u << static_cast<unsigned>(layout))) {
+      layouts += (layouts.empty() ? " " : " or ") + std::string(name(layout));
+    }
+  }
+  return fmt::format("{} {}{}", name(form.dtype), name(form.storage), layouts);
+}
+
+bool takes(const OperandForm& form, const DeviceTensor::Memory& tensor) {
+  const bool has_layout = form.layouts == 0 || (form.layouts & (1u << static_cast<unsigned>(tensor.layout)));
+  return form.dtype == tensor.dtype && form.storage == tensor.storage && has_layout;
+}
+
+Region region_of(const BoundResource& resource) {
+  if (resource.view) return {resource.view, 0, 1};
+  // Scratch has no buffer yet, and is one object: the null handle stands for it.
+  return {resource.buffer, resource.offset, resource.range};
+}
+
+std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
+  std::vector<RegionUse> uses;
+  for (const BoundResource& resource : resources) {
+    if (resource.source == BoundResource::Source::block) continue;  // only the host writes them
+    uses.push_back({region_of(resource), resource.binding->access});
+  }
+  return uses;
+}
+
+}  // namespace
+
+// ---- stand-ins ---------------------------------------------------------------------------------------------------------
+
+Expected<VkBuffer> Absentees::buffer() {
+  if (!buffer_) {
+    auto made = Buffer::make(*allocator_, kAbsentBytes, BufferUse::device);
+    if (!made) return made.error();
+    buffer_ = *std::move(made);
+  }
+  return buffer_.handle();
+}
+
+Expected<VkImageView> Absentees::image(DType dtype) {
+  Image& image = images_[dtype];
+  if (!image) {
+    auto made = Image::make(*allocator_, dtype, {1, 1, 1});
+    if (!made) return made.error();
+    if (const Done ready = transfers_->initialize(*made); !ready) return ready.error();
+    image = *std::move(made);
+  }
+  return image.view();
+}
+
+// ---- plan --------------------------------------------------------------------------------------------------------------
+
+Recorder::Recorder(const Device::Handles& device, const Allocator& allocator, Submission& submission,
+                   Pipelines& pipelines, Absentees& absentees)
+    : device_(&device),
+      allocator_(&allocator),
+      submission_(&submission),
+      pipelines_(&pipelines),
+      absentees_(&absentees) {}
+
+Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Work> works) {
+  state_ = std::make_unique<Recording::State>(*device_, *submission_);
+  for (const Work& work : works) {
+    if (const Done planned = plan(work); !planned) return planned.error();
+  }
+  if (const Done allocated = allocate(); !allocated) return allocated.error();
+  if (const Done described = describe(); !described) return described.error();
+
+  const auto commands = submission_->make_commands();
+  if (!commands) return commands.error();
+  state_->commands = *commands;
+  const Done recorded = submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, {}); });
+  if (!recorded) return recorded.error();
+  return std::move(state_);
+}
+
+Done Recorder::plan(const Work& work) {
+  const auto scratch = place_scratch(*work.choice);
+  if (!scratch) return scratch.error();
+  for (const Launch& launch : work.choice->launches) {
+    if (const Done planned = plan(work, launch, *scratch); !planned) return planned.error();
+  }
+  return std::monostate{};
+}
+
+Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Region> scratch) {
+  Dispatch dispatch;
+  const auto groups = fold_grid(launch.groups, device_->profile.max_workgroup_count);
+  if (!groups) return groups.error();
+  dispatch.groups = *groups;
+  const auto pipeline = pipelines_->get(*launch.op, *launch.kernel, launch.specialization);
+  if (!pipeline) return pipeline.error();
+  dispatch.pipeline = *pipeline;
+
+  const InterfaceInfo& interface = interface_of(launch);
+  for (const BindingInfo& binding : interface.bindings) {
+    const auto resource = bind(work, launch, binding, scratch);
+    if (!resource) return resource.error();
+    dispatch.resources.push_back(*resource);
+  }
+  dispatch.push_constants = gather_block(interface.push_constants, interface.push_constants_bytes, launch.problem);
+  if (!dispatch.is_empty()) dispatch.needs_barrier = dependencies_.needs_barrier(uses_of(dispatch.resources));
+  state_->dispatches.push_back(std::move(dispatch));
+  return std::monostate{};
+}
+
+// Every work starts at the arena's beginning; the barriers see to it that they take turns.
+Expected<std::vector<Region>> Recorder::place_scratch(const Choice& choice) {
+  std::vector<Region> regions;
+  uint64_t end = 0;
+  for (size_t i = 0; i < choice.scratch_elements.size(); ++i) {
+    const ScratchInfo& scratch = choice.recipe->scratch[i];
+    const Integer size = Integer(static_cast<int64_t>(choice.scratch_elements[i])) * bytes(scratch.dtype);
+    if (size > Integer(device_->profile.numbers.max_storage_buffer_bytes)) {
+      return Error{Error::Kind::unsupported,
+                   fmt::format("scratch '{}' of '{}' takes {} bytes, and a storage buffer of '{}' holds {}",
+                               scratch.name, choice.recipe->id, size.value, device_->profile.name,
+                               device_->profile.numbers.max_storage_buffer_bytes),
+                   "split the work, or choose another kernel"};
+    }
+    const uint64_t range = std::max<uint64_t>(16, round_up(static_cast<uint64_t>(size.value), 16));
+    regions.push_back({nullptr, end, range});
+    end = round_up(end + range, kBindingAlignment);
+  }
+  scratch_bytes_ = std::max(scratch_bytes_, end);
+  return regions;
+}
+
+Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, const BindingInfo& binding,
+                                       std::span<const Region> scratch) {
+  if (binding.operand == kProblemOperand) return bind_block(launch, binding);
+  const OperandSource source = launch.operands[binding.operand];
+  if (source.is_scratch) {
+    const Region& region = scratch[source.index];
+    return BoundResource{BoundResource::Source::scratch, &binding, VK_NULL_HANDLE, region.offset, region.size, {}};
+  }
+  if (source.index == kAbsent) return bind_absent(launch, binding);
+  if (source.index >= work.operands.size()) {
+    return Error{Error::Kind::invalid_argument,
+                 fmt::format("'{}' was given {} operands, and kernel '{}' reads operand {}", work.choice->id,
+                             work.operands.size(), launch.kernel->id, source.index),
+                 "give one a line of the spec's operands, null where an optional one is left out"};
+  }
+  const DeviceTensor* tensor = work.operands[source.index];
+  return tensor ? bind_tensor(*tensor, launch, binding) : bind_absent(launch, binding);
+}
+
+Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const Launch& launch,
+                                              const BindingInfo& binding) {
+  const DeviceTensor::Memory& memory = tensor.memory();
+  const OperandForm form = form_of(launch, binding);
+  if (!takes(form, memory)) {
+    return Error{Error::Kind::invalid_argument,
+                 fmt::format("operand '{}' of kernel '{}' takes {}, and was given {}",
+                             launch.op->operands[binding.operand].name, launch.kernel->id, describe_form(form),
+                             describe_form(memory.dtype, memory.storage, memory.layout)),
+                 "choose with select(), which knows the operands"};
+  }
+  BoundResource resource;
+  resource.binding = &binding;
+  if (memory.storage == Storage::texture3d) {
+    resource.view = memory.image.view();
+    return resource;
+  }
+  resource.buffer = memory.buffer.handle();
+  // Guards may reach past what one binding holds; they are still checked.
+  const auto limit = static_cast<uint64_t>(device_->profile.numbers.max_storage_buffer_bytes);
+  resource.range = std::min(memory.buffer.size_bytes(), limit);
+  return resource;
+}
+
+Expected<BoundResource> Recorder::bind_absent(const Launch& launch, const BindingInfo& binding) {
+  const OperandInfo& operand = launch.op->operands[binding.operand];
+  if (!operand.is_optional) {
+    return Error{Error::Kind::invalid_argument,
+                 fmt::format("operand '{}' of kernel '{}' is left out", operand.name, launch.kernel->id),
+                 "only operands that the spec calls optional may be null"};
+  }
+  BoundResource resource;
+  resource.binding = &binding;
+  resource.source = BoundResource::Source::block;  // read only: nothing waits for it
+  if (binding.kind == BindingKind::storage_image) {
+    const auto view = absentees_->image(form_of(launch, binding).dtype);
+    if (!view) return view.error();
+    resource.view = *view;
+    return resource;
+  }
+  const auto buffer = absentees_->buffer();
+  if (!buffer) return buffer.error();
+  resource.buffer = *buffer;
+  resource.range = kAbsentBytes;
+  return resource;
+}
+
+BoundResource Recorder::bind_block(const Launch& launch, const BindingInfo& binding) {
+  const InterfaceInfo& interface = interface_of(launch);
+  const auto block = gather_block(interface.problem_buffer, interface.problem_buffer_bytes, launch.problem);
+  const uint64_t offset = round_up(blocks_.size(), kBindingAlignment);
+  blocks_.resize(offset);
+  blocks_.insert(blocks_.end(), block.begin(), block.end());
+  return {BoundResource::Source::block, &binding, VK_NULL_HANDLE, offset, block.size(), VK_NULL_HANDLE};
+}
+
+// ---- allocate, describe ------------------------------------------------------------------------------------------------
+
+Done Recorder::allocate() {
+  if (scratch_bytes_ > 0) {
+    auto scratch = Buffer::make(*allocator_, scratch_bytes_, BufferUse::device);
+    if (!scratch) return scratch.error();
+    state_->scratch = *std::move(scratch);
+  }
+  if (!blocks_.empty()) {
+    auto blocks = Buffer::make(*allocator_, blocks_.size(), BufferUse::block);
+    if (!blocks) return blocks.error();
+    std::copy(blocks_.begin(), blocks_.end(), blocks->mapped().begin());
+    if (const VkResult flushed = blocks->flush(); flushed != VK_SUCCESS) {
+      return vulkan::error_of(flushed, "flushing the problem blocks");
+    }
+    state_->blocks = *std::move(blocks);
+  }
+  for (Dispatch& dispatch : state_->dispatches) {
+    for (BoundResource& resource : dispatch.resources) {
+      if (resource.buffer || resource.view) continue;
+      const bool is_scratch = resource.source == BoundResource::Source::scratch;
+      resource.buffer = is_scratch ? state_->scratch.handle() : state_->blocks.handle();
+    }
+  }
+  return std::monostate{};
+}
+
+Done Recorder::describe() {
+  std::map<VkDescriptorType, uint32_t> counts;
+  std::vector<VkDescriptorSetLayout> layouts;
+  for (const Dispatch& dispatch : state_->dispatches) {
+    layouts.push_back(dispatch.pipeline->set_layout);
+    for (const BoundResource& resource : dispatch.resources) ++counts[descriptor_type_of(resource.binding->kind)];
+  }
+  if (layouts.empty()) return std::monostate{};
+
+  std::vector<VkDescriptorPoolSize> sizes;
+  for (const auto& [type, count] : counts) sizes.push_back({type, count});
+  VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  pool.maxSets = static_cast<uint32_t>(layouts.size());
+  pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
+  VkResult result = device_->vk.vkCreateDescriptorPool(device_->device, &pool, nullptr, &state_->descriptors);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making a descriptor pool");
+
+  VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  info.descriptorPool = state_->descriptors;
+  info.descriptorSetCount = static_cast<uint32_t>(layouts.size());
+  info.pSetLayouts = layouts.data();
+  std::vector<VkDescriptorSet> sets(layouts.size());
+  result = device_->vk.vkAllocateDescriptorSets(device_->device, &info, sets.data());
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making descriptor sets");
+
+  for (size_t i = 0; i < sets.size(); ++i) {
+    Dispatch& dispatch = state_->dispatches[i];
+    dispatch.set = sets[i];
+    for (const BoundResource& resource : dispatch.resources) {
+      const VkDescriptorBufferInfo buffer{resource.buffer, resource.offset, resource.range};
+      const VkDescriptorImageInfo image{VK_NULL_HANDLE, resource.view, VK_IMAGE_LAYOUT_GENERAL};
+      VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+      write.dstSet = dispatch.set;
+      write.dstBinding = resource.binding->binding;
+      write.descriptorCount = 1;
+      write.descriptorType = descriptor_type_of(resource.binding->kind);
+      write.pBufferInfo = &buffer;
+      write.pImageInfo = &image;
+      device_->vk.vkUpdateDescriptorSets(device_->device, 1, &write, 0, nullptr);
+    }
+  }
+  return std::monostate{};
+}
+
+}  // namespace qgen::dispatch
+
+// ---- encode, time ------------------------------------------------------------------------------------------------------
+
+namespace qgen {
+namespace {
+
+void barrier_between_dispatches(const VolkDeviceTable& vk, VkCommandBuffer commands) {
+  VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1,
+                          &barrier, 0, nullptr, 0, nullptr);
+}
+
+void encode_dispatch(const VolkDeviceTable& vk, const dispatch::Dispatch& dispatch, VkCommandBuffer commands) {
+  if (dispatch.is_empty()) return;
+  if (dispatch.needs_barrier) barrier_between_dispatches(vk, commands);
+  const dispatch::Pipeline& pipeline = *dispatch.pipeline;
+  vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &dispatch.set, 0,
+                             nullptr);
+  if (!dispatch.push_constants.empty()) {
+    vk.vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          static_cast<uint32_t>(dispatch.push_constants.size()), dispatch.push_constants.data());
+  }
+  vk.vkCmdDispatch(commands, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+}
+
+}  // namespace
+
+void Recording::State::encode(VkCommandBuffer to, VkQueryPool with_queries) const {
+  const auto& vk = device->vk;
+  const auto timestamp = [&](size_t query) {
+    if (!with_queries) return;
+    vk.vkCmdWriteTimestamp(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, with_queries, static_cast<uint32_t>(query));
+  };
+  if (with_queries) vk.vkCmdResetQueryPool(to, with_queries, 0, static_cast<uint32_t>(dispatches.size() + 1));
+  timestamp(0);
+  for (size_t i = 0; i < dispatches.size(); ++i) {
+    encode_dispatch(vk, dispatches[i], to);
+    timestamp(i + 1);
+  }
+}
+
+Done Recording::State::prepare_timing() {
+  if (timed_commands) return std::monostate{};
+  if (device->profile.timestamp_period_ns <= 0) {
+    return Error{Error::Kind::unsupported, fmt::format("the compute queue of '{}' has no timestamps",
+                                                       device->profile.name),
+                 "measure on the host's clock around run()"};
+  }
+  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = static_cast<uint32_t>(dispatches.size() + 1);
+  const VkResult result = device->vk.vkCreateQueryPool(device->device, &info, nullptr, &queries);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "making timestamp queries");
+  const auto made = submission->make_commands();
+  if (!made) return made.error();
+  const Done recorded = submission->record(*made, false, [this](VkCommandBuffer to) { encode(to, queries); });
+  if (!recorded) {
+    submission->free_commands(*made);
+    return recorded.error();
+  }
+  timed_commands = *made;
+  return std::monostate{};
+}
+
+Expected<Timing> Recording::State::read_timing() const {
+  std::vector<uint64_t> ticks(dispatches.size() + 1);
+  const VkResult result = device->vk.vkGetQueryPoolResults(
+      device->device, queries, 0, static_cast<uint32_t>(ticks.size()), ticks.size() * sizeof(uint64_t), ticks.data(),
+      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (result != VK_SUCCESS) return vulkan::error_of(result, "reading timestamps");
+
+  // A counter of fewer bits wraps; differences within those bits do not.
+  const uint64_t mask = device->timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << device->timestamp_bits) - 1;
+  const auto microseconds = [&](size_t from, size_t to) {
+    return static_cast<double>((ticks[to] - ticks[from]) & mask) * device->profile.timestamp_period_ns / 1e3;
+  };
+  Timing timing;
+  timing.device_us = microseconds(0, dispatches.size());
+  for (size_t i = 0; i < dispatches.size(); ++i) timing.launches_us.push_back(microseconds(i, i + 1));
+  return timing;
+}
+
+Recording::State::~State() {
+  if (queries) device->vk.vkDestroyQueryPool(device->device, queries, nullptr);
+  submission->free_commands(timed_commands);
+  submission->free_commands(commands);
+  if (descriptors) device->vk.vkDestroyDescriptorPool(device->device, descriptors, nullptr);
+}
+
+}  // namespace qgen

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Works -> a recording: command buffers that can be submitted again and again.
+//
+//   plan       every launch becomes a Dispatch: its pipeline, what it binds, its push constants, whether it must wait
+//   allocate   one scratch arena (as large as the neediest work; the works share it) and one buffer of problem blocks
+//   describe   a descriptor set a dispatch
+//   encode     the command buffer; a second one with timestamps when time() first asks
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/dispatch/dependencies.h"
+#include "runtime/dispatch/executor.h"
+#include "runtime/dispatch/memory.h"
+#include "runtime/dispatch/pipelines.h"
+#include "runtime/dispatch/submission.h"
+#include "runtime/dispatch/transfers.h"
+
+namespace qgen {
+
+namespace dispatch {
+
+struct BoundResource {
+  enum class Source : uint8_t { tensor, scratch, block } source = Source::tensor;
+  const BindingInfo* binding = nullptr;
+  VkBuffer buffer = VK_NULL_HANDLE;  // of scratch and blocks: known after allocating
+  uint64_t offset = 0;
+  uint64_t range = 0;
+  VkImageView view = VK_NULL_HANDLE;  // of images
+};
+
+struct Dispatch {
+  const Pipeline* pipeline = nullptr;
+  VkDescriptorSet set = VK_NULL_HANDLE;
+  std::vector<BoundResource> resources;
+  std::vector<std::byte> push_constants;
+  std::array<uint32_t, 3> groups{};  // 0 anywhere: nothing is dispatched
+  bool needs_barrier = false;
+
+  bool is_empty() const { return groups[0] == 0 || groups[1] == 0 || groups[2] == 0; }
+};
+
+// Stand-ins for optional operands that are left out: kernels read nothing from them, but Vulkan wants something bound.
+class Absentees {
+ public:
+  Absentees(const Allocator& allocator, Transfers& transfers) : allocator_(&allocator), transfers_(&transfers) {}
+  Expected<VkBuffer> buffer();
+  Expected<VkImageView> image(DType dtype);
+
+ private:
+  const Allocator* allocator_;
+  Transfers* transfers_;
+  Buffer buffer_;
+  std::map<DType, Image> images_;
+};
+constexpr uint64_t kAbsentBytes = 16;
+
+class Recorder {
+ public:
+  Recorder(const Device::Handles& device, const Allocator& allocator, Submission& submission, Pipelines& pipelines,
+           Absentees& absentees);
+  Expected<std::unique_ptr<Recording::State>> record(std::span<const Work> works);
+
+ private:
+  Done plan(const Work& work);
+  Done plan(const Work& work, const Launch& launch, std::span<const Region> scratch);
+  Expected<std::vector<Region>> place_scratch(const Choice& choice);
+  Expected<BoundResource> bind(const Work& work, const Launch& launch, const BindingInfo& binding,
+                               std::span<const Region> scratch);
+  Expected<BoundResource> bind_tensor(const DeviceTensor& tensor, const Launch& launch, const BindingInfo& binding);
+  Expected<BoundResource> bind_absent(const Launch& launch, const BindingInfo& binding);
+  BoundResource bind_block(const Launch& launch, const BindingInfo& binding);
+  Done allocate();
+  Done describe();
+
+  const Device::Handles* device_;
+  const Allocator* allocator_;
+  Submission* submission_;
+  Pipelines* pipelines_;
+  Absentees* absentees_;
+  std::unique_ptr<Recording::State> state_;
+  Dependencies dependencies_;
+  uint64_t scratch_bytes_ = 0;
+  std::vector<std::byte> blocks_;
+};
+
+}  // namespace dispatch
+
+struct Recording::State {
+  State(const Device::Handles& owner, dispatch::Submission& queue) : device(&owner), submission(&queue) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State();
+
+  // With `queries`, a timestamp before the first dispatch and one after each.
+  void encode(VkCommandBuffer to, VkQueryPool with_queries) const;
+  Done prepare_timing();
+  Expected<Timing> read_timing() const;
+
+  const Device::Handles* device;
+  dispatch::Submission* submission;
+  std::vector<dispatch::Dispatch> dispatches;
+  dispatch::Buffer scratch;
+  dispatch::Buffer blocks;
+  VkDescriptorPool descriptors = VK_NULL_HANDLE;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  VkCommandBuffer timed_commands = VK_NULL_HANDLE;
+  VkQueryPool queries = VK_NULL_HANDLE;
+};
+
+}  // namespace qgen

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Rows: the parameters of a spec, and its variants or the whole report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/expand/variant.h"
+#include "codegen/spec/parse_spec.h"
+
+namespace qgen::expand {
+namespace {
+
+constexpr std::string_view kHead =
+    "operator: op\n"
+    "template: op.comp\n"
+    "operands: {out: {access: write, dtype: f32}}\n"
+    "grid: [1, 1, 1]\n";
+
+struct Case {
+  std::string_view name;
+  std::string_view yaml;
+  std::string_view expected;
+};
+
+constexpr Case kCases[] = {
+    {"no parameters", "", "op\n"},
+    {"words stand alone", "parameters: {dtype: [f32, f16]}", "op.f16\nop.f32\n"},
+    {"numbers carry the name", "parameters: {vec: [1, 4]}", "op.vec1\nop.vec4\n"},
+    {"booleans are the name or its opposite", "parameters: {fast: [true, false]}", "op.fast\nop.not_fast\n"},
+    {"ids are in byte order, whatever the order of values", "parameters: {dtype: [i8, f32], vec: [16, 2, 1]}",
+     "op.f32.vec1\nop.f32.vec16\nop.f32.vec2\nop.i8.vec1\nop.i8.vec16\nop.i8.vec2\n"},
+    {"a word that begins another comes first", "parameters: {mode: [ab, a, a_b], vec: [1]}",
+     "op.a.vec1\nop.a_b.vec1\nop.ab.vec1\n"},
+    {"specialization makes no variants", "parameters: {vec: [4]}\nspecialization: {workgroup: [64, 128]}", "op.vec4\n"},
+    // Constraints remove combinations; they never reorder the rest.
+    {"require removes", "parameters: {dtype: [f32, f16], vec: [1, 4]}\nrequire: [not (dtype == f16 and vec == 1)]",
+     "op.f16.vec4\nop.f32.vec1\nop.f32.vec4\n"},
+    {"all of several conditions", "parameters: {a: [1, 2, 3], b: [1, 2, 3]}\nrequire: [a <= b, a + b != 4, true]",
+     "op.a1.b1\nop.a1.b2\nop.a2.b3\nop.a3.b3\n"},
+    {"nothing is left", "parameters:\n  vec: [1, 4]\nrequire:\n  - vec > 1\n  - vec < 4",
+     "op.yaml:8:5: error: no combination of the parameters of 'op' meets 'require'\n"
+     "    8 |   - vec > 1\n"
+     "      |     ^~~~~~~\n"
+     "op.yaml:9:5: note: together with this\n"},
+    {"a condition that reads nothing and fails", "parameters: {vec: [1, 4]}\nrequire: [1 > 2]",
+     "op.yaml:6:11: error: no combination of the parameters of 'op' meets 'require'\n"
+     "    6 | require: [1 > 2]\n"
+     "      |           ^~~~~\n"},
+    {"a value that never survives",
+     "parameters:\n  storage: [buffer, texture3d]\n  vec: [1, 2, 4]\nrequire:\n  - vec == 1 or vec == 2 and storage == "
+     "buffer",
+     "op.yaml:7:15: error: value 4 of parameter 'vec' never survives 'require'\n"
+     "    7 |   vec: [1, 2, 4]\n"
+     "      |               ^\n"
+     "  hint: remove the value, or loosen a condition\n"
+     "op.yaml:9:5: note: 'vec' is read here\n"},
+    {"too many", "parameters:\n  a: [1, 2, 3, 4]\n  b: [1, 2, 3, 4]",
+     "op.yaml:6:3: error: 'op' expands to 16 variants\n"
+     "    6 |   a: [1, 2, 3, 4]\n"
+     "      |   ^\n"
+     "  expected: at most 9\n"
+     "  hint: what is a number moves to 'specialization', which makes no modules; or raise --max-variants\n"},
+    {"ids that are one identifier", "parameters:\n  a: [x, x_y]\n  b: [y_z, z]",
+     "op.yaml:6:3: error: 'op.x.y_z' and 'op.x_y.z' are one identifier in C++\n"
+     "    6 |   a: [x, x_y]\n"
+     "      |   ^\n"
+     "  hint: rename a word\n"},
+};
+
+TEST(Expand, IsTheProductMinusRequire) {
+  for (const Case& row : kCases) {
+    SCOPED_TRACE(row.name);
+    const std::string yaml = std::string(kHead) + std::string(row.yaml);
+    const auto spec = spec::parse_spec(yaml, "op.yaml");
+    ASSERT_TRUE(spec) << to_text(spec.error(), {});
+    const auto variants = expand(*spec, 9);
+    EXPECT_EQ(variants ? to_text(*spec, *variants) : to_text(variants.error(), {{"op.yaml", yaml}}), row.expected);
+  }
+}
+
+TEST(Expand, DescribesAVariantByItsParameters) {
+  const auto spec =
+      spec::parse_spec(std::string(kHead) + "parameters: {dtype: [f16], vec: [4], fast: [false]}", "op.yaml");
+  ASSERT_TRUE(spec);
+  const auto variants = expand(*spec, 9);
+  ASSERT_TRUE(variants);
+  EXPECT_EQ(variants->front().id, "op.f16.vec4.not_fast");
+  EXPECT_EQ(describe(*spec, variants->front()), "dtype=f16 vec=4 fast=false");
+}
+
+TEST(Expand, HasNoVariantsOfRecipes) {
+  const auto spec = spec::parse_spec(
+      "operator: op\n"
+      "operands: {out: {access: write, dtype: f32}}\n"
+      "recipes: {both: {steps: [{kernel: other, operands: {out: out}}]}}\n",
+      "op.yaml");
+  ASSERT_TRUE(spec) << to_text(spec.error(), {});
+  const auto variants = expand(*spec, 9);
+  ASSERT_TRUE(variants);
+  EXPECT_TRUE(variants->empty());
+}
+
+// Ten axes of ten values: neither the count nor the walk may take for ever.
+TEST(Expand, RefusesAProductThatHasNoEnd) {
+  std::string yaml = std::string(kHead) + "parameters:\n";
+  for (char axis = 'a'; axis < 'k'; ++axis) yaml += std::string("  ") + axis + ": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
+  for (const std::string_view require : {"", "require: [a + b + c + d + e + f + g + h + i + j == 90]\n"}) {
+    const auto spec = spec::parse_spec(yaml + std::string(require), "op.yaml");
+    ASSERT_TRUE(spec);
+    const auto variants = expand(*spec, 1000);
+    ASSERT_FALSE(variants);
+    EXPECT_THAT(variants.error().front().message, testing::HasSubstr("more than"));
+  }
+}
+
+}  // namespace
+}  // namespace qgen::expand

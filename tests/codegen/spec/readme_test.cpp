@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// specs/README.md is right: its examples are specs, and its lists are complete.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "codegen/spec/device_names.h"
+#include "codegen/spec/keys.h"
+#include "codegen/spec/parse_spec.h"
+#include "codegen/spec/words.h"
+
+namespace qgen::spec {
+namespace {
+
+std::string readme() {
+  std::ifstream file(QGEN_SOURCE_DIR "/specs/README.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The ```yaml blocks that are whole specs.
+std::vector<std::string> example_specs(const std::string& text) {
+  constexpr std::string_view kFence = "```yaml\n";
+  std::vector<std::string> specs;
+  for (size_t at = text.find(kFence); at != std::string::npos; at = text.find(kFence, at + 1)) {
+    const size_t begin = at + kFence.size();
+    std::string block = text.substr(begin, text.find("```", begin) - begin);
+    if (block.starts_with("operator:") || block.starts_with("kernel:")) specs.push_back(std::move(block));
+  }
+  return specs;
+}
+
+std::string name_in(const std::string& yaml) {
+  const size_t begin = yaml.find(": ") + 2;
+  return yaml.substr(begin, yaml.find_first_of(" \n", begin) - begin);
+}
+
+TEST(Readme, ItsExamplesAreSpecs) {
+  const auto examples = example_specs(readme());
+  ASSERT_EQ(examples.size(), 3U);
+  std::vector<Spec> specs;
+  for (const std::string& yaml : examples) {
+    const std::string file = name_in(yaml) + ".yaml";
+    const auto parsed = parse_spec(yaml, file);
+    ASSERT_TRUE(parsed) << to_text(parsed.error(), {{file, yaml}});
+    specs.push_back(*parsed);
+  }
+  const Diagnostics errors = check_specs(specs);
+  EXPECT_TRUE(errors.empty()) << to_text(errors, {});
+}
+
+TEST(Readme, NamesEveryKeyWordAndDeviceNumber) {
+  const std::string text = readme();
+  const auto names = [&](std::string_view what) { return text.find(what) != std::string::npos; };
+  for (const Key& key : spec_keys()) EXPECT_TRUE(names("| `" + std::string(key.name) + "` |")) << key.name;
+  for (const DeviceName& number : device_names())
+    EXPECT_TRUE(names("`device." + std::string(number.name) + "`")) << number.name;
+  for (const auto& words : {dtype_words(), storage_words(), layout_words()}) {
+    for (const std::string& word : words) EXPECT_TRUE(names(word)) << word;
+  }
+}
+
+}  // namespace
+}  // namespace qgen::spec

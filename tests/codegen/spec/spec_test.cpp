@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is read of specs that are right. What is said of wrong ones stands in tests/bad_specs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "codegen/spec/device_names.h"
+#include "codegen/spec/parse_spec.h"
+
+namespace qgen::spec {
+namespace {
+
+using expression::Type;
+
+constexpr std::string_view kFull = R"(# a comment
+operator: op
+summary: 'it''s "all" of \ it'
+template: quant/op.comp
+operands:
+  input: {access: read, dtype: $dtype, storage: $storage, layout: width_packed}
+  weight:
+    access: read_write
+    dtype: i8
+    optional: true
+  out: {access: write, dtype: f32, layout: strided}
+problem: {numel: u32, offset: i32, eps: f32, sizes: "u32[8]"}
+parameters:
+  dtype: [f32, "f16"]
+  storage: [texture3d]
+  fast: [true, false]
+  vec: [1, 4]
+specialization:
+  workgroup: [64, 128]
+require: [vec in (1, 4), (fast or dtype == f32)]
+applies_when:
+  - ((numel)) % vec == 0
+  - "offset > -1"
+require_device: [device.subgroup_size >= 32]
+grid: [ceil_div(numel, vec * workgroup), max(1, min(numel, 2)), 1]
+cost: |
+  numel
+  * 2
+verify: {reference: op, tolerance: {abs: 0.5, rel: 1e-6, why: rounding}}
+recipes:
+  self:
+    applies_when: [numel > 10, eps < 0.5]
+    scratch:
+      partial: {dtype: f32, elements: ceil_div(numel, 4), }
+    steps:
+      - kernel: op
+        operands: {input: input, out: partial}
+        problem: {numel: min(numel, 7), offset: -offset}
+        with: {dtype: f32, fast: true, vec: 4}
+)";
+
+constexpr std::string_view kCanonical = R"(operator: op
+summary: "it's \"all\" of \\ it"
+template: "quant/op.comp"
+operands:
+  input: {access: read, dtype: $dtype, storage: $storage, layout: width_packed}
+  weight: {access: read_write, dtype: i8, storage: buffer, optional: true}
+  out: {access: write, dtype: f32, storage: buffer, layout: strided}
+problem:
+  numel: u32
+  offset: i32
+  eps: f32
+  sizes: u32[8]
+parameters:
+  dtype: [f32, f16]
+  storage: [texture3d]
+  fast: [true, false]
+  vec: [1, 4]
+specialization:
+  workgroup: [64, 128]
+require:
+  - vec in (1, 4)
+  - fast or dtype == f32
+applies_when:
+  - numel % vec == 0
+  - offset > -1
+require_device:
+  - device.subgroup_size >= 32
+grid:
+  - ceil_div(numel, vec * workgroup)
+  - max(1, min(numel, 2))
+  - 1
+cost: numel * 2
+verify:
+  reference: op
+  tolerance: {abs: 0.5, rel: 1e-06, why: "rounding"}
+recipes:
+  self:
+    applies_when:
+      - numel > 10
+      - eps < 0.5
+    scratch:
+      partial:
+        dtype: f32
+        elements: ceil_div(numel, 4)
+    steps:
+      - kernel: op
+        operands:
+          input: input
+          out: partial
+        problem:
+          numel: min(numel, 7)
+          offset: "-offset"
+        with:
+          dtype: f32
+          fast: true
+          vec: 4
+)";
+
+Spec parse_good(std::string_view yaml, const std::string& file = "op.yaml") {
+  auto parsed = parse_spec(yaml, file);
+  if (!parsed) ADD_FAILURE() << to_text(parsed.error(), {{file, std::string(yaml)}});
+  return parsed ? *std::move(parsed) : Spec();
+}
+
+std::string errors_of(std::string_view yaml, const std::string& file = "op.yaml") {
+  const auto parsed = parse_spec(yaml, file);
+  return parsed ? "" : to_text(parsed.error(), {});
+}
+
+TEST(Spec, IsPrintedInOneForm) {
+  EXPECT_EQ(to_text(parse_good(kFull)), kCanonical);
+  EXPECT_EQ(to_text(parse_good(kCanonical)), kCanonical);
+}
+
+TEST(Spec, MayHaveCarriageReturnsAndAByteOrderMark) {
+  std::string yaml = "\xef\xbb\xbf";
+  for (char c : kCanonical) yaml += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(to_text(parse_good(yaml)), kCanonical);
+}
+
+TEST(Spec, HasAScopeInAFixedOrder) {
+  const Spec spec = parse_good(kFull);
+  std::vector<std::string> names;
+  for (const auto& symbol : spec.scope.symbols()) {
+    names.push_back(std::string(expression::name(symbol.type)) + " " + symbol.kind + " " + symbol.name);
+  }
+  EXPECT_THAT(
+      names,
+      testing::ElementsAre(
+          "word parameter dtype", "word parameter storage", "boolean parameter fast", "integer parameter vec",
+          "integer specialization constant workgroup", "integer problem field numel", "integer problem field offset",
+          "real problem field eps", "integer device number device.subgroup_size",
+          "integer device number device.max_workgroup_invocations", "integer device number device.max_workgroup_size_x",
+          "integer device number device.shared_memory_bytes", "integer device number device.max_storage_buffer_bytes",
+          "integer device number device.max_image_extent", "integer device number device.compute_units",
+          "boolean device number device.is_cpu", "boolean device number device.is_integrated",
+          "real device number device.bytes_per_us", "real device number device.f32_ops_per_us",
+          "real device number device.int8_ops_per_us", "real device number device.launch_us"));
+}
+
+TEST(Spec, KnowsThePlaceOfEachField) {
+  const Spec spec = parse_good(kFull, "specs/op.yaml");
+  EXPECT_EQ(to_text(spec.name.where), "specs/op.yaml:2:11");
+  EXPECT_EQ(to_text(spec.operands[1].name.where), "specs/op.yaml:7:3");
+  EXPECT_EQ(to_text(spec.operands[0].dtype.where), "specs/op.yaml:6:32");
+  EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
+  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:20:26");
+  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:23:6") << "inside the quotes";
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:25:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:26") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:38:41");
+}
+
+TEST(Spec, ReportsAllErrorsOfAFile) {
+  EXPECT_EQ(
+      errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
+      "op.yaml:1:1: error: the spec has no 'operands'\n  expected: tensors, in binding order\n"
+      "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
+      "  expected: one of applies_when, cost, grid, kernel, operands, operator, parameters, problem, recipes, require, "
+      "require_device, specialization, summary, template, verify\n"
+      "  hint: did you mean 'operands'?\n"
+      "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
+      "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n"
+      "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n");
+}
+
+struct Snippet {
+  std::string_view yaml;
+  std::string_view message;
+};
+
+// What bad_specs has no file for.
+constexpr Snippet kRefused[] = {
+    {"", "op.yaml:1:1: error: the file is empty"},
+    {"# nothing\n", "op.yaml:1:1: error: the file is empty"},
+    {"~", "op.yaml:1:1: error: the file is empty"},
+    {"op", "op.yaml:1:1: error: a spec is a map of keys"},
+    {"{[a]: b}", "op.yaml:1:2: error: a key must be a name"},
+    {"operator:\n", "'operator' is empty"},
+    {"operator: {a: b}\n", "'operator' is a map"},
+    {"operator: op\noperands: {}\n", "the spec has no operands"},
+    {"a: {b: c(d, e)f: g}\n", "error: unexpected ':' inside parentheses"},
+    {"a: {b: 'c(d', e: f}\n", "unknown key 'a' in the spec"},
+    {"a: 'b\n", "op.yaml:1:4: error: this quote is never closed"},
+    {"a: 'it''s\n", "op.yaml:1:4: error: this quote is never closed"},
+    {"a: \"it\\\"s\n", "op.yaml:1:4: error: this quote is never closed"},
+    {"a: \"\\q\"\n", "unknown escape character: q"},
+    {"a: *b\n", "op.yaml:1:4: error:"},
+    {"a: \xc0\xaf\n", "op.yaml:1:4: error: the byte \\xc0 is not UTF-8"},
+    {"a: \xed\xa0\x80\n", "op.yaml:1:4: error: the byte \\xed is not UTF-8"},
+    {"a: \xf4\x90\x80\x80\n", "op.yaml:1:4: error: the byte \\xf4 is not UTF-8"},
+    {"%YAML 3.0\n---\na: b\n", "YAML major version too large"},
+};
+
+TEST(Spec, RefusesWhatIsNoSpec) {
+  for (const Snippet& row : kRefused) {
+    SCOPED_TRACE(row.yaml);
+    EXPECT_THAT(errors_of(row.yaml), testing::HasSubstr(row.message));
+  }
+  EXPECT_THAT(errors_of("a: " + std::string(1 << 20, 'b')), testing::HasSubstr("the file has 1048579 bytes"));
+  EXPECT_THAT(errors_of(std::string(100'000, '[')), testing::HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"), testing::HasSubstr("unknown key 'a'"));
+}
+
+TEST(Specs, BearDifferentNames) {
+  const Spec first = parse_good(kCanonical, "a/op.yaml");
+  const Spec second = parse_good(kCanonical, "b/op.yaml");
+  EXPECT_EQ(to_text(check_specs({first, second}), {}),
+            "b/op.yaml:1:11: error: 'op' is the name of two specs\na/op.yaml:1:11: note: the other is here\n");
+}
+
+TEST(JsonSchema, IsAsInTheGolden) {
+  std::ifstream file(QGEN_SOURCE_DIR "/tests/codegen/spec/schema.json");
+  std::ostringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(json_schema(), golden.str());
+}
+
+}  // namespace
+}  // namespace qgen::spec
