@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// picture FOLDER [DEVICE]: quantizes a picture and back on the device, with one scale for all of it and with one for each
-// block of 8 x 8 pixels, at 8 and at 4 bits. Prints which kernel ran each step and why, and the error of each way; writes
-// original, results and errors as PNG files.
+// picture FOLDER [DEVICE]: quantizes a picture and back on the device, with one scale for all of it and with one for
+// each block of 8 x 8 pixels, at 8 and at 4 bits. Prints which kernel ran each step and why, and the error of each way;
+// writes original, results and errors as PNG files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,9 +45,8 @@ Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& imag
   auto params = choose_qparams_affine(context, view(image),
                                       {.block_size = way.block, .target_dtype = DType::u8, .bounds = bounds});
   if (!params) return params.error();
-  auto quantized =
-      quantize_affine(context, view(image), params->scale, &params->zero_point,
-                      {.block_size = way.block, .output_dtype = DType::u8, .bounds = bounds});
+  auto quantized = quantize_affine(context, view(image), params->scale, &params->zero_point,
+                                   {.block_size = way.block, .output_dtype = DType::u8, .bounds = bounds});
   if (!quantized) return quantized.error();
   auto real = dequantize_affine(context, *quantized, params->scale, &params->zero_point, {.block_size = way.block});
   if (!real) return real.error();
@@ -84,7 +83,8 @@ Done show_way(Context& context, const std::filesystem::path& folder, const HostT
   const auto roundtrip = quantize_and_back(context, image, way);
   if (!roundtrip) return roundtrip.error();
   const Difference difference = difference_of(original, roundtrip->result);
-  const double bits = way.bits + 64.0 * static_cast<double>(roundtrip->scales) / static_cast<double>(element_count(original.shape));
+  const double bits =
+      way.bits + 64.0 * static_cast<double>(roundtrip->scales) / static_cast<double>(element_count(original.shape));
   table += fmt::format("{:<20} {:>7} {:>14.2f} {:>12.5f} {:>14.5f} {:>9.1f} dB\n", way.name, roundtrip->scales, bits,
                        difference.mean, difference.largest, difference.psnr_db);
   if (auto done = write_png(folder / fmt::format("{}_result.png", way.file), roundtrip->result); !done) return done;

@@ -38,7 +38,8 @@ class SharedDevice : public ::testing::Environment {
   std::optional<Expected<Device>> device_;
 };
 // GoogleTest owns it.
-inline SharedDevice& shared_device_environment = static_cast<SharedDevice&>(*::testing::AddGlobalTestEnvironment(new SharedDevice));
+inline SharedDevice& shared_device_environment =
+    static_cast<SharedDevice&>(*::testing::AddGlobalTestEnvironment(new SharedDevice));
 
 class DeviceTest : public ::testing::Test {
  protected:

@@ -165,7 +165,10 @@ bool finds_device(const char* wanted_extension) {
     const bool fits = !wanted_extension || has_extension(device, wanted_extension);
     std::printf("  %s, Vulkan %u.%u.%u%s%s\n", properties.deviceName, VK_API_VERSION_MAJOR(properties.apiVersion),
                 VK_API_VERSION_MINOR(properties.apiVersion), VK_API_VERSION_PATCH(properties.apiVersion),
-                !wanted_extension ? "" : fits ? ", has " : ", lacks ", wanted_extension ? wanted_extension : "");
+                !wanted_extension ? ""
+                : fits            ? ", has "
+                                  : ", lacks ",
+                wanted_extension ? wanted_extension : "");
     found = found || fits;
   }
   vkDestroyInstance(instance, nullptr);
