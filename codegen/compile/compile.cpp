@@ -14,6 +14,7 @@
 #include <glslang/Public/ShaderLang.h>
 #include <glslang/SPIRV/GlslangToSpv.h>
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <limits>
@@ -54,9 +55,25 @@ std::optional<uint32_t> consume_number_and_colon(std::string_view& text) {
   return number;
 }
 
+void remove_all(std::string& text, std::string_view part) {
+  for (size_t at = 0; (at = text.find(part, at)) != text.npos;) text.erase(at, part.size());
+}
+
+// Precisions and "temp" are nobody's choice: "' temp highp float'" -> "'float'".
+std::string without_qualifiers(std::string text) {
+  remove_all(text, "highp ");
+  remove_all(text, "temp ");
+  for (const std::string_view preposition : {"from ' ", "to ' "}) {
+    const size_t at = text.find(preposition);
+    if (at != text.npos) text.erase(at + preposition.size() - 1, 1);
+  }
+  return text;
+}
+
 // "'acc' : undeclared identifier" -> "'acc': undeclared identifier"; an empty quotation says nothing and is dropped.
-std::string tidy(std::string_view text) {
-  text = trim(text);
+std::string tidy(std::string_view line) {
+  const std::string plain = without_qualifiers(std::string(trim(line)));
+  std::string_view text = plain;
   if (consume(text, "'' :")) return std::string(trim(text));
   const size_t quoted_end = text.find("' :");
   if (!text.starts_with('\'') || quoted_end == std::string_view::npos) return std::string(text);
@@ -81,13 +98,21 @@ std::optional<Message> parse_log_line(std::string_view line) {
   return message;
 }
 
+// A line's later messages are echoes of its first: what follows from an undeclared name is not worth a report.
+void add_message(Messages& messages, Message message) {
+  const bool is_echo = message.line != 0 && std::any_of(messages.begin(), messages.end(), [&](const Message& known) {
+    return known.line == message.line;
+  });
+  if (!is_echo) messages.push_back(std::move(message));
+}
+
 Messages parse_log(std::string_view log) {
   Messages messages;
   while (!log.empty()) {
     const size_t newline = std::min(log.find('\n'), log.size());
     const std::string_view line = trim(log.substr(0, newline));
     const bool starts_message = line.starts_with("ERROR: ") || line.starts_with("WARNING: ");
-    if (auto message = parse_log_line(line)) messages.push_back(std::move(*message));
+    if (auto message = parse_log_line(line)) add_message(messages, std::move(*message));
     // "Possible extensions include:" goes on in the next lines.
     if (!starts_message && !line.empty() && !messages.empty()) messages.back().text += fmt::format(" {}", line);
     log.remove_prefix(std::min(newline + 1, log.size()));

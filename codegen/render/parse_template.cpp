@@ -145,7 +145,8 @@ class FileParser {
     Block block = parse_block(whole_.names_, 0);
     // parse_block() stops at a directive that closes or divides a block that was never opened.
     while (current_) {
-      if (forgiven_ends_ > 0) --forgiven_ends_;
+      const bool is_end = current_->keyword == "end";
+      if (forgiven_ends_ > 0) forgiven_ends_ -= is_end ? 1 : 0;
       else report(keyword_place(), fmt::format("'${}' without an open block", current_->keyword));
       advance();
       Block more = parse_block(whole_.names_, 0);

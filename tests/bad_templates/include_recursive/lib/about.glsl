@@ -1,0 +1,1 @@
+$include "lib/round.glsl"

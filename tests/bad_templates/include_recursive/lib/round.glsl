@@ -1,0 +1,2 @@
+// goes round
+$include "lib/about.glsl"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// tests/bad_templates/<name>: a spec, a template with one fault, everything that the author is told of it, and the same
+// template mended, which must compile in every variant.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/codegen/render/run_template.h"
+
+namespace qgen::render {
+namespace {
+
+struct Pair {
+  std::filesystem::path folder;
+  friend std::ostream& operator<<(std::ostream& out, const Pair& pair) {
+    return out << pair.folder.filename().string();
+  }
+};
+
+std::vector<Pair> pairs() {
+  std::vector<Pair> all;
+  for (const auto& entry : std::filesystem::directory_iterator(QGEN_SOURCE_DIR "/tests/bad_templates")) {
+    if (entry.is_directory()) all.push_back({entry.path()});
+  }
+  std::sort(all.begin(), all.end(), [](const Pair& a, const Pair& b) { return a.folder < b.folder; });
+  return all;
+}
+
+// The template stands as scale.comp, beside every .glsl of the folder.
+tests::Run run_pair(const Pair& pair, const std::string& template_name) {
+  TemplateSet templates;
+  tests::add_template(templates, "scale.comp", tests::read_file(pair.folder / template_name));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(pair.folder)) {
+    if (entry.path().extension() != ".glsl") continue;
+    tests::add_template(templates, std::filesystem::relative(entry.path(), pair.folder).generic_string(),
+                        tests::read_file(entry.path()));
+  }
+  return tests::run("specs/scale.yaml", tests::read_file(pair.folder / "spec.yaml"), templates);
+}
+
+class BadTemplates : public testing::TestWithParam<Pair> {};
+
+TEST_P(BadTemplates, say_exactly_this) {
+  EXPECT_EQ(run_pair(GetParam(), "bad.comp").errors, tests::read_file(GetParam().folder / "expected.txt"));
+}
+
+TEST_P(BadTemplates, pass_when_mended) {
+  const tests::Run mended = run_pair(GetParam(), "good.comp");
+  EXPECT_EQ(mended.errors, "");
+  EXPECT_GT(mended.modules, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, BadTemplates, testing::ValuesIn(pairs()), [](const auto& row) {
+  return row.param.folder.filename().string();
+});
+
+}  // namespace
+}  // namespace qgen::render
