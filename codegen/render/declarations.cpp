@@ -326,16 +326,8 @@ std::string print(const Declaration& declaration, const spec::Spec& spec, std::s
 
 std::string constant_declaration(const spec::Spec& spec, size_t index) {
   const spec::Axis& axis = spec.specialization[index];
-  const Value& first = axis.values.front().value;
-  const auto is_negative = [](const auto& value) {
-    const Integer* integer = std::get_if<Integer>(&value.value);
-    return integer && integer->value < 0;
-  };
-  const bool is_signed = std::any_of(axis.values.begin(), axis.values.end(), is_negative);
-  const bool is_boolean = axis.type == Type::boolean;
-  return fmt::format("layout(constant_id = {}) const {} {} = {}{};", index,
-                     is_boolean ? "bool" : is_signed ? "int" : "uint", axis.name.value, expression::to_text(first),
-                     is_boolean || is_signed ? "" : "u");
+  return fmt::format("layout(constant_id = {}) const uint {} = {}u;", index, axis.name.value,
+                     expression::to_text(axis.values.front().value));
 }
 
 }  // namespace qgen::render
