@@ -63,9 +63,14 @@ class DeclarationChecker {
 
   void check_names() {
     for (const Operand& operand : spec_.operands) declare(operand.name, "operand");
-    for (const ProblemField& field : spec_.problem) declare(field.name, kProblem);
+    for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
     for (const Axis& axis : spec_.parameters) declare(axis.name, kParameter);
-    for (const Axis& axis : spec_.specialization) declare(axis.name, kSpecialization);
+    for (const Axis& axis : spec_.specialization) declare_in_glsl(axis.name, kSpecialization);
+  }
+
+  void declare_in_glsl(const Located<std::string>& name, std::string_view kind) {
+    declare(name, kind);
+    if (const auto fault = fault_of_glsl_name(name.value)) report(name.where, *fault, "", "take another name");
   }
 
   struct Declared {

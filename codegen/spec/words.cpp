@@ -22,9 +22,9 @@ std::vector<std::string> names_of(const Words& words) {
   return names;
 }
 
-constexpr std::array<std::string_view, 6> kOurs = {"and", "in", "not", "or", "device", "problem"};
-// Keywords of C++20 that are all lower case letters, and types of <cstdint> do not matter: they are no keywords.
-constexpr std::array<std::string_view, 85> kCpp = {
+// Words of the expression language, the two scopes with names of their own, and what YAML reads as nothing.
+constexpr std::string_view kOurs[] = {"and", "in", "not", "or", "device", "problem", "null", "Null", "NULL"};
+constexpr std::string_view kCpp[] = {
     "alignas",   "alignof",   "asm",      "auto",     "bitand",       "bitor",     "bool",      "break",
     "case",      "catch",     "char",     "class",    "compl",        "concept",   "const",     "consteval",
     "constexpr", "constinit", "continue", "decltype", "default",      "delete",    "do",        "double",
@@ -37,12 +37,28 @@ constexpr std::array<std::string_view, 85> kCpp = {
     "and_eq",    "char8_t",   "char16_t", "char32_t", "const_cast",   "co_await",  "co_return", "co_yield",
     "not_eq",    "or_eq",     "wchar_t",  "xor_eq",   "static_assert"};
 
+// What GLSL 4.60 reserves beside its numbered types (vec4, image3D: see is_glsl_type) and what C++ reserves too.
+constexpr std::string_view kGlsl[] = {
+    "input",      "output",   "inout",   "out",      "buffer",        "shared",   "uniform",  "varying",   "attribute",
+    "layout",     "centroid", "flat",    "smooth",   "noperspective", "patch",    "sample",   "invariant", "precise",
+    "precision",  "highp",    "mediump", "lowp",     "coherent",      "restrict", "readonly", "writeonly", "discard",
+    "subroutine", "uint",     "half",    "fixed",    "filter",        "cast",     "common",   "partition", "active",
+    "superp",     "resource", "hvec2",   "external", "interface",     "noinline"};
+
+// vec4, ivec2, mat3, f16vec4, image3D, sampler2D: a family's word, then a number.
+bool is_glsl_type(std::string_view name) {
+  const size_t number = name.find_last_not_of("0123456789D") + 1;
+  if (number == 0 || number == name.size()) return false;
+  const std::string_view family = name.substr(0, number);
+  return family.ends_with("vec") || family.ends_with("mat") || family.ends_with("image") || family.ends_with("sampler");
+}
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <typename Words>
 bool holds(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != std::end(words);
 }
 
 }  // namespace
@@ -69,6 +85,11 @@ std::optional<std::string> fault_of_name(std::string_view name) {
   if (holds(kOurs, name)) return fmt::format("'{}' has a meaning of its own in qgen", name);
   if (holds(kCpp, name)) return fmt::format("'{}' is a keyword of C++, and names are printed as C++", name);
   return std::nullopt;
+}
+
+std::optional<std::string> fault_of_glsl_name(std::string_view name) {
+  if (!holds(kGlsl, name) && !is_glsl_type(name)) return std::nullopt;
+  return fmt::format("'{}' is a word of GLSL, which reads this name", name);
 }
 
 }  // namespace qgen::spec

@@ -20,7 +20,9 @@ std::vector<std::string> layout_words();
 std::optional<Layout> find_layout(std::string_view word);
 Storage storage_of(Layout layout);  // the one storage that a layout is a layout of
 
-// Why a name cannot be declared, or nothing. Declared names are names in C++ and GLSL too.
+// Why a name cannot be declared, or nothing. Declared names are names in C++ too.
 std::optional<std::string> fault_of_name(std::string_view name);
+// Problem fields and specialization constants are names in GLSL, which reserves more.
+std::optional<std::string> fault_of_glsl_name(std::string_view name);
 
 }  // namespace qgen::spec

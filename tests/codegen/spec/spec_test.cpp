@@ -205,6 +205,9 @@ constexpr Snippet kRefused[] = {
     {"a: 'b\n", "op.yaml:1:4: error: this quote is never closed"},
     {"a: 'it''s\n", "op.yaml:1:4: error: this quote is never closed"},
     {"a: \"it\\\"s\n", "op.yaml:1:4: error: this quote is never closed"},
+    {"operator: op\noperands: {out: {access: write, dtype: f32}}\nparameters: {a: [\"null\"]}\ntemplate: a\ngrid: [1, "
+     "1, 1]\n",
+     "'null' has a meaning of its own in qgen"},
     {"a: \"\\q\"\n", "unknown escape character: q"},
     {"a: *b\n", "op.yaml:1:4: error:"},
     {"a: \xc0\xaf\n", "op.yaml:1:4: error: the byte \\xc0 is not UTF-8"},
