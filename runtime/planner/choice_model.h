@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Choices that must fit together in pairs, and the least sum of their costs. Knows nothing of tensors: the planner says
+// what a choice is (assignment.h), this says which choices are best.
+//
+//   ChoiceModel model;
+//   model.costs = {{3, 1}, {0, 5}};                       // two choices with two values each
+//   model.fits = {{0, 1, {0b01, 0b10}, {0b01, 0b11}}};    // value i of 0 fits value j of 1 if their masks meet
+//   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the dear 1
+//
+// How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value of
+// its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small table a
+// choice; a residual network tables over three; in general the price is exponential in the graph's treewidth.
+//
+// Where a table would pass the limit, its summands are split into groups, each minimised by itself (mini-buckets). For
+// any f and g, min(f + g) >= min f + min g: the left side has one minimiser, which the right side may choose anew for
+// each summand. So every split can only lower the result, and what remains when all choices are gone is a lower bound of
+// the least cost: proven, whatever was split. With nothing split it is the least cost.
+//
+// After a split the bound is first tightened by moving cost between a choice and the pairs that it is in, which changes
+// no assignment's sum (tighten.h). Then depth-first branch and bound runs in the reverse of the elimination's order. The
+// tables give each partial assignment a lower bound by the same argument; a branch is cut when its bound reaches the
+// best assignment known. It ends with the optimum and a proof, or at its limit with the best found and the bound.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace qgen::planner {
+
+// What a choice costs. Whole numbers, so that sums are the same in any order and a tie is a tie; `tie` decides among
+// equal times.
+struct Cost {
+  int64_t picoseconds = 0;
+  int64_t tie = 0;
+  friend constexpr auto operator<=>(const Cost&, const Cost&) = default;
+};
+
+// Larger than any sum of possible costs; stays the largest under addition of a few thousand of itself's summands.
+constexpr int64_t kImpossiblePicoseconds = int64_t{1} << 60;
+constexpr Cost kImpossible{kImpossiblePicoseconds, 0};
+
+constexpr bool is_possible(Cost cost) { return cost.picoseconds < kImpossiblePicoseconds; }
+constexpr Cost operator+(Cost a, Cost b) {
+  return is_possible(a) && is_possible(b) ? Cost{a.picoseconds + b.picoseconds, a.tie + b.tie} : kImpossible;
+}
+constexpr Cost operator-(Cost a, Cost b) { return {a.picoseconds - b.picoseconds, a.tie - b.tie}; }
+
+struct ChoiceModel {
+  // Value i of `a` fits value j of `b` if a_masks[i] & b_masks[j] is not zero. A pair that fits adds a_costs[i] +
+  // b_costs[j], where there are any.
+  struct Fit {
+    uint32_t a = 0, b = 0;
+    std::vector<uint32_t> a_masks, b_masks;
+    std::vector<Cost> a_costs = {}, b_costs = {};
+  };
+  std::vector<std::vector<Cost>> costs;  // costs[choice][value]
+  std::vector<Fit> fits;                 // of a leader `a` and a follower `b`
+  uint32_t leaders = 0;                  // the choices before this one lead, the others follow
+};
+
+struct MinimizeOptions {
+  // Cells of the largest table. The limit is lowered, by factors of 16, until all tables together take about `work`
+  // additions (2^25 are 0.1 s).
+  uint64_t table_cells = uint64_t{1} << 20;
+  uint64_t work = uint64_t{1} << 25;
+  uint64_t search_steps = uint64_t{1} << 18;  // values that branch and bound tries
+  // Search until the optimum is proven, with tables of up to 2^24 cells, however long it takes.
+  bool until_proven = false;
+};
+
+struct Minimum {
+  std::vector<uint32_t> values;  // one a choice; empty: none was found
+  Cost cost = kImpossible;
+  Cost lower_bound;  // kImpossible: proven that nothing fits
+};
+
+// The same model gives the same answer: no clock, no randomness, no address decides anything. Where cost and tie are
+// both equal, the lower value of the choice that is eliminated last wins; that order depends on the model alone.
+Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options = {});
+
+}  // namespace qgen::planner

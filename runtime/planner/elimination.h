@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Elimination with a table limit: the tables behind minimize(). choice_model.h has the idea and the proof.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/planner/choice_model.h"
+
+namespace qgen::planner {
+
+// In which order choices go, and what that takes.
+struct EliminationOrder {
+  std::vector<uint32_t> choices;   // the first goes first
+  std::vector<uint32_t> too_wide;  // those whose table would have passed the limit, in the order of their discovery
+  uint64_t work = 0;               // additions, with no table past the limit
+};
+
+// Least table first (min-weight), ties by index. A choice with one value takes no room in any table.
+EliminationOrder order_elimination(const ChoiceModel& model, uint64_t table_cells);
+
+// A table over some choices. The choice that goes first has stride 1.
+struct Table {
+  std::vector<uint32_t> scope;  // by place in the order
+  std::vector<uint64_t> stride;
+  std::vector<Cost> cells;
+
+  // The cell of these values (one a choice of the model), with the first choice of the scope at 0.
+  uint64_t row(const std::vector<uint32_t>& values) const;
+};
+
+// All that speaks of one choice when its turn comes, and where its minima went.
+struct Bucket {
+  struct Message {
+    uint32_t bucket, table;  // buckets[bucket].content[table]
+  };
+  uint32_t choice = 0;
+  std::vector<Table> content;  // each has `choice` first in its scope
+  std::vector<Message> sent;   // one a group of the content that other choices share
+  Cost constant;               // the minima of the groups that they do not
+};
+
+struct Elimination {
+  std::vector<Bucket> buckets;  // in the order of elimination
+  Cost lower_bound;             // the sum of the messages that speak of no choice
+  bool is_exact = true;         // nothing was split
+};
+
+Elimination eliminate(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells);
+
+}  // namespace qgen::planner
