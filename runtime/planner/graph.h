@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A graph of operators as the planner sees it: what each kernel takes, and which tensors lie between.
+//
+//   Graph graph;
+//   graph.tensors = {{.name = "x", .shape = {1, 64, 56, 56}, .dtype = DType::f32, .arrives_as = strided},
+//                    {.name = "q", .shape = {1, 64, 56, 56}, .dtype = DType::i8}};
+//   graph.nodes = {{.name = "quantize", .op = "q8ta_quantize", .inputs = {"x"}, .outputs = {"q"},
+//                   .kernels = {{.name = "tiles", .takes = {strided, tiles_4w4c}, .cost_us = 3.5},
+//                               {.name = "words", .takes = {strided, any_packed_int8()}, .cost_us = 6}}}};
+//
+// A kernel takes one set of representations per operand: of a set with several members it takes any, at the same cost.
+// Operands named together in `synced` must be compatible with each other (representation.h says when). That is what
+// OperandForm says of a generated kernel; a kernel whose cost depends on the combination is several rows.
+//
+// The order of tensors, nodes and kernels means nothing; names do. Weights that are packed for their kernel beforehand
+// are no tensors of the graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/planner/representation.h"
+
+namespace qgen::planner {
+
+struct Tensor {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::f32;
+  RepresentationSet arrives_as;  // of a graph input: how the caller may hand it in; empty: as suits the graph
+  RepresentationSet leaves_as;   // of a graph output: how the caller takes it; empty: no demand
+  friend bool operator==(const Tensor&, const Tensor&) = default;
+};
+
+struct Kernel {
+  std::string name;                           // unique in its node
+  std::vector<RepresentationSet> takes;       // one an input, then one an output
+  std::vector<std::vector<uint32_t>> synced;  // groups of operands, by index into `takes`
+  double cost_us = 0;
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+struct Node {
+  std::string name;
+  std::string op;
+  std::vector<std::string> inputs, outputs;  // tensors
+  std::vector<Kernel> kernels;
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+struct Graph {
+  std::vector<Tensor> tensors;
+  std::vector<Node> nodes;
+  friend bool operator==(const Graph&, const Graph&) = default;
+};
+
+// A checked graph with names resolved, in canonical order: everything sorted by name, so that what is computed from it
+// cannot depend on the order of insertion.
+struct ResolvedGraph {
+  struct Use {
+    uint32_t node, input;
+  };
+  struct Edges {
+    std::vector<uint32_t> inputs, outputs;  // tensors
+  };
+  Graph graph;  // sorted; kernels too
+  std::vector<Edges> edges;                      // one a node
+  std::vector<std::vector<Use>> uses;            // one list a tensor, by node, then by input
+  std::vector<std::optional<uint32_t>> writer;   // one a tensor; none: a graph input
+  std::vector<uint32_t> topological;             // nodes, each after those that write its inputs
+};
+
+// Refuses: names that are not unique or not known, tensors written twice or both written and arriving, cycles, kernels
+// whose `takes` does not match the operands, costs that are no non-negative number.
+Expected<ResolvedGraph> resolve(const Graph& graph);
+
+}  // namespace qgen::planner

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How a tensor can lie in memory: a storage and a layout. A representation is a row of one table, and everything that
+// the planner knows of it is in that row; a new packed layout is a new row.
+//
+//   const Representation tiles = *find_representation("buffer.4W4C");
+//   info(tiles).block                    // 4 channels in a word, and 4 columns of words in a block
+//   stored_bytes({1, 6, 3, 5}, i8, tiles)  // 192: padded to 1 x 8 x 3 x 8
+//   are_compatible(tiles, *find_representation("buffer.4C1W"))  // true: both pack 4 channels
+//
+// Words of Layout (runtime/library/kernel_info.h) have their rows first, under the same numbers.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/library/kernel_info.h"
+#include "runtime/tensor/tensor.h"
+
+namespace qgen::planner {
+
+// Dimensions as layouts count them: from the innermost.
+enum class Dim : uint8_t { width, height, channels };
+
+struct RepresentationInfo {
+  Storage storage;
+  std::string_view layout;
+  Dim packed;           // lies innermost,
+  uint8_t block;        // in groups of so many elements
+  Dim outer;            // comes next in a block,
+  uint8_t outer_block;  // so many rows of it
+  bool int8_only;       // words of four int8
+};
+
+constexpr std::array<RepresentationInfo, 9> kRepresentations{{
+    {Storage::buffer, "strided", Dim::width, 1, Dim::height, 1, false},
+    {Storage::texture3d, "width_packed", Dim::width, 4, Dim::height, 1, false},
+    {Storage::texture3d, "height_packed", Dim::height, 4, Dim::width, 1, false},
+    {Storage::texture3d, "channels_packed", Dim::channels, 4, Dim::width, 1, false},
+    {Storage::buffer, "4W", Dim::width, 4, Dim::height, 1, true},
+    {Storage::buffer, "4C", Dim::channels, 4, Dim::width, 1, true},
+    {Storage::buffer, "4W4C", Dim::channels, 4, Dim::width, 4, true},
+    {Storage::buffer, "4H4W", Dim::width, 4, Dim::height, 4, true},
+    {Storage::buffer, "4C1W", Dim::channels, 4, Dim::width, 1, true},
+}};
+
+struct Representation {
+  uint8_t row = 0;  // of kRepresentations
+  friend constexpr auto operator<=>(const Representation&, const Representation&) = default;
+};
+
+constexpr Representation representation(Layout layout) { return {static_cast<uint8_t>(layout)}; }
+constexpr const RepresentationInfo& info(Representation r) { return kRepresentations[r.row]; }
+std::string name(Representation r);  // "buffer.4W4C"
+std::optional<Representation> find_representation(std::string_view name);
+
+// Whether synced operands may take one and the other: same storage, same packed dimension, same block. The outer block
+// may differ: a kernel finds an element's word by each operand's own strides.
+constexpr bool are_compatible(Representation a, Representation b) {
+  return info(a).storage == info(b).storage && info(a).packed == info(b).packed && info(a).block == info(b).block;
+}
+
+// A set of rows. Iterates in the order of the table.
+class RepresentationSet {
+ public:
+  constexpr RepresentationSet() = default;
+  constexpr RepresentationSet(Representation r) : bits_(1u << r.row) {}  // NOLINT(google-explicit-constructor)
+  constexpr RepresentationSet(std::initializer_list<Representation> list) {
+    for (Representation r : list) bits_ |= 1u << r.row;
+  }
+  static constexpr RepresentationSet from_bits(uint32_t bits) {
+    RepresentationSet set;
+    set.bits_ = bits;
+    return set;
+  }
+
+  constexpr uint32_t bits() const { return bits_; }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr int size() const { return std::popcount(bits_); }
+  constexpr bool contains(Representation r) const { return (bits_ >> r.row & 1) != 0; }
+  constexpr Representation first() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
+  friend constexpr bool operator==(RepresentationSet, RepresentationSet) = default;
+  friend constexpr RepresentationSet operator&(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ & b.bits_); }
+  friend constexpr RepresentationSet operator|(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ | b.bits_); }
+  friend constexpr RepresentationSet operator-(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ & ~b.bits_); }
+
+  class Iterator {
+   public:
+    constexpr explicit Iterator(uint32_t bits) : bits_(bits) {}
+    constexpr Representation operator*() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
+    constexpr Iterator& operator++() { bits_ &= bits_ - 1; return *this; }
+    friend constexpr bool operator==(Iterator, Iterator) = default;
+
+   private:
+    uint32_t bits_;
+  };
+  constexpr Iterator begin() const { return Iterator(bits_); }
+  constexpr Iterator end() const { return Iterator(0); }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+std::string to_text(RepresentationSet set);  // "buffer.4W or buffer.4C"; "nothing"
+
+constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits((1u << kRepresentations.size()) - 1); }
+RepresentationSet any_of(Storage storage);
+RepresentationSet any_packed_int8();
+
+// What a device can hold, and how fast it copies: all that planning asks of it.
+struct DeviceModel {
+  std::array<int64_t, 3> image_extent{16384, 16384, 2048};  // width, height, depth of a 3-D image
+  int64_t buffer_bytes = int64_t{1} << 27;
+  double bytes_per_us = 1e5;
+  double launch_us = 5;
+  friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
+};
+DeviceModel device_model(const DeviceNumbers& numbers);
+
+// With the padding that the layout's blocks bring. Saturates.
+int64_t stored_bytes(const Shape& shape, DType dtype, Representation r);
+// Texels along x, y and z: width, height, and channels of all batches, four packed elements a texel. Rank <= 4.
+std::array<int64_t, 3> image_extents(const Shape& shape, Representation r);
+
+// Why a device cannot hold such a tensor, or empty if it can.
+std::string refusal(const Shape& shape, DType dtype, Representation r, const DeviceModel& device);
+
+}  // namespace qgen::planner
