@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// From a graph to choices (assignment.h), to the least of them (choice_model.h), and back to names.
+#include "runtime/planner/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace qgen::planner {
+namespace {
+
+// Up to so many tensors, the search goes on until the optimum is proven.
+constexpr size_t kProvenTensors = 64;
+
+MinimizeOptions effort(const Graph& graph) {
+  MinimizeOptions options;
+  options.until_proven = graph.tensors.size() <= kProvenTensors;
+  return options;
+}
+
+double to_us(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-6; }
+
+// Turns the chosen values into a plan.
+class Writer {
+ public:
+  Writer(const Assignment& assignment, const ConversionCost& conversion, const Minimum& minimum)
+      : assignment_(assignment), conversion_(conversion), minimum_(minimum) {}
+
+  Plan run() && {
+    const Graph& graph = assignment_.resolved.graph;
+    for (uint32_t node = 0; node < graph.nodes.size(); ++node) write_node(node);
+    for (uint32_t tensor = 0; tensor < graph.tensors.size(); ++tensor) write_tensor(tensor);
+    plan_.dropped = assignment_.dropped;
+    plan_.cost_us = to_us(picoseconds_);
+    plan_.lower_bound_us = to_us(minimum_.lower_bound.picoseconds);
+    return std::move(plan_);
+  }
+
+ private:
+  const Mode& mode(uint32_t node) const { return assignment_.modes[node][minimum_.values[node]]; }
+  const State& state(uint32_t tensor) const {
+    return assignment_.states[tensor][minimum_.values[assignment_.model.leaders + tensor]];
+  }
+
+  // As it is written, if the mode takes that; else the first copy that it takes.
+  Representation read(uint32_t node, size_t input, uint32_t tensor) const {
+    const RepresentationSet takes = mode(node).takes[input];
+    const State& s = state(tensor);
+    return takes.contains(s.home) ? s.home : (takes & s.present).first();
+  }
+
+  void write_node(uint32_t node) {
+    const Node& described = assignment_.resolved.graph.nodes[node];
+    const Kernel& kernel = described.kernels[mode(node).kernel];
+    PlannedNode planned{described.name, kernel.name, {}, kernel.cost_us};
+    const auto& [inputs, outputs] = assignment_.resolved.edges[node];
+    for (size_t input = 0; input < inputs.size(); ++input) planned.takes.push_back(read(node, input, inputs[input]));
+    for (uint32_t tensor : outputs) planned.takes.push_back(state(tensor).home);
+    picoseconds_ += mode(node).picoseconds;
+    plan_.nodes.push_back(std::move(planned));
+  }
+
+  void write_tensor(uint32_t tensor) {
+    const Tensor& described = assignment_.resolved.graph.tensors[tensor];
+    const State& s = state(tensor);
+    plan_.tensors.push_back({described.name, s.home});
+    for (Representation to : s.present - s.home) {
+      Conversion made{described.name, s.home, to, 0, readers(tensor, to), false};
+      made.leaves = !described.leaves_as.contains(s.home) && (described.leaves_as & s.present).bits() != 0 &&
+                    (described.leaves_as & s.present).first() == to;
+      // A search that was cut short may hold a copy that nobody reads.
+      if (made.readers.empty() && !made.leaves) continue;
+      const int64_t cost = to_picoseconds(conversion_(described, s.home, to).value_or(0));
+      made.cost_us = to_us(cost);
+      picoseconds_ += cost;
+      plan_.conversions.push_back(std::move(made));
+    }
+  }
+
+  std::vector<std::string> readers(uint32_t tensor, Representation form) const {
+    std::vector<std::string> names;
+    for (const auto [node, input] : assignment_.resolved.uses[tensor]) {
+      const auto& reader = assignment_.resolved.graph.nodes[node].name;
+      if (read(node, input, tensor) != form || (!names.empty() && names.back() == reader)) continue;
+      names.push_back(reader);
+    }
+    return names;
+  }
+
+  const Assignment& assignment_;
+  const ConversionCost& conversion_;
+  const Minimum& minimum_;
+  Plan plan_;
+  int64_t picoseconds_ = 0;
+};
+
+// The operators that stand among the first `count` of the topological order, and what they touch.
+Graph prefix(const ResolvedGraph& resolved, size_t count) {
+  Graph part;
+  std::set<std::string> touched;
+  for (size_t at = 0; at < count; ++at) {
+    const Node& node = resolved.graph.nodes[resolved.topological[at]];
+    part.nodes.push_back(node);
+    touched.insert(node.inputs.begin(), node.inputs.end());
+    touched.insert(node.outputs.begin(), node.outputs.end());
+  }
+  for (const Tensor& tensor : resolved.graph.tensors) {
+    if (touched.contains(tensor.name)) part.tensors.push_back(tensor);
+  }
+  return part;
+}
+
+// The first operator in topological order with which nothing fits any more. Adding operators never makes an impossible
+// graph possible, so halving finds it. (A wide graph may be impossible without a proof: then a later one.)
+Error explain_impossible(const Assignment& whole, const PlanOptions& options) {
+  const auto& resolved = whole.resolved;
+  size_t possible = 0, impossible = resolved.topological.size();
+  while (impossible - possible > 1) {
+    const size_t middle = (possible + impossible) / 2;
+    const auto part = make_assignment(prefix(resolved, middle), options.device, options.conversion);
+    const bool may_fit = part && is_possible(minimize(part->model, effort(part->resolved.graph)).lower_bound);
+    (may_fit ? possible : impossible) = middle;
+  }
+  return no_way_to(whole, resolved.topological[impossible - 1]);
+}
+
+}  // namespace
+
+ConversionCost conversion_cost(const DeviceModel& device) {
+  return [=](const Tensor& tensor, Representation from, Representation to) -> std::optional<double> {
+    const double moved = static_cast<double>(stored_bytes(tensor.shape, tensor.dtype, from)) +
+                         static_cast<double>(stored_bytes(tensor.shape, tensor.dtype, to));
+    return moved / device.bytes_per_us + device.launch_us;
+  };
+}
+
+Expected<Plan> plan(const Graph& graph, const PlanOptions& given) {
+  PlanOptions options = given;
+  if (!options.conversion) options.conversion = conversion_cost(options.device);
+  const auto assignment = make_assignment(graph, options.device, options.conversion);
+  if (!assignment) return assignment.error();
+  const Minimum minimum = minimize(assignment->model, effort(graph));
+  if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment, options);
+  if (minimum.values.empty()) {
+    return Error{Error::Kind::unsupported, "no plan was found, and none was proven impossible",
+                 "plan parts of the graph apart, or allow more conversions"};
+  }
+  return Writer(*assignment, options.conversion, minimum).run();
+}
+
+}  // namespace qgen::planner

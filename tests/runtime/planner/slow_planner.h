@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The planner's judges: the slow, obvious optimum, the plan checked against its definition, and the greedy rule that
+// the planner must beat.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/planner/plan.h"
+
+namespace qgen::planner::testing {
+
+// Time, conversions, rows of the homes: the order in which plans are better.
+using Rank = std::tuple<int64_t, int64_t, int64_t>;
+
+// Who wants a tensor and how; what is already decided.
+struct Situation {
+  std::map<std::string, Representation> home;
+  std::map<std::string, std::set<Representation>> wanted;
+  int64_t kernels = 0;  // picoseconds
+};
+
+class BruteForce {
+ public:
+  BruteForce(const Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {
+    for (const Tensor& tensor : graph.tensors) tensors_[tensor.name] = &tensor;
+  }
+
+  // Every kernel of every operator with every tuple it takes, every form that each input may arrive in.
+  std::optional<Rank> best() {
+    choose_input(0, {});
+    return best_;
+  }
+
+ private:
+  bool holds(const Tensor& tensor, Representation r) const {
+    return refusal(tensor.shape, tensor.dtype, r, options_.device).empty();
+  }
+
+  bool is_written(const std::string& tensor) const {
+    for (const Node& node : graph_.nodes) {
+      if (std::count(node.outputs.begin(), node.outputs.end(), tensor) > 0) return true;
+    }
+    return false;
+  }
+
+  void choose_input(size_t index, Situation so_far) {
+    if (index == graph_.tensors.size()) return choose_node(0, std::move(so_far));
+    const Tensor& tensor = graph_.tensors[index];
+    if (is_written(tensor.name)) return choose_input(index + 1, std::move(so_far));
+    for (Representation r : tensor.arrives_as.empty() ? any_representation() : tensor.arrives_as) {
+      if (!holds(tensor, r)) continue;
+      so_far.home[tensor.name] = r;
+      choose_input(index + 1, so_far);
+    }
+  }
+
+  void choose_node(size_t index, Situation so_far) {
+    if (index == graph_.nodes.size()) return judge(so_far);
+    for (const Kernel& kernel : graph_.nodes[index].kernels) {
+      Situation with = so_far;
+      with.kernels += std::llround(kernel.cost_us * 1e6);
+      choose_operand(index, kernel, {}, with);
+    }
+  }
+
+  void choose_operand(size_t index, const Kernel& kernel, std::vector<Representation> tuple, Situation so_far) {
+    const Node& node = graph_.nodes[index];
+    const size_t operand = tuple.size();
+    if (operand == kernel.takes.size()) {
+      if (is_in_sync(kernel, tuple)) choose_node(index + 1, std::move(so_far));
+      return;
+    }
+    const bool reads = operand < node.inputs.size();
+    const std::string& tensor = reads ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+    for (Representation r : kernel.takes[operand]) {
+      if (!holds(*tensors_.at(tensor), r)) continue;
+      Situation with = so_far;
+      if (reads) {
+        with.wanted[tensor].insert(r);
+      } else {
+        with.home[tensor] = r;
+      }
+      tuple.push_back(r);
+      choose_operand(index, kernel, tuple, with);
+      tuple.pop_back();
+    }
+  }
+
+  static bool is_in_sync(const Kernel& kernel, const std::vector<Representation>& tuple) {
+    for (const auto& group : kernel.synced) {
+      for (uint32_t operand : group) {
+        if (!are_compatible(tuple[operand], tuple[group.front()])) return false;
+      }
+    }
+    return true;
+  }
+
+  // A tensor whose caller demands a form is tried with each.
+  void judge(const Situation& situation, size_t tensor = 0, Situation chosen = {}) {
+    if (tensor == 0) chosen = situation;
+    while (tensor < graph_.tensors.size() && graph_.tensors[tensor].leaves_as.empty()) ++tensor;
+    if (tensor == graph_.tensors.size()) return add_up(chosen);
+    for (Representation r : graph_.tensors[tensor].leaves_as) {
+      if (!holds(graph_.tensors[tensor], r)) continue;
+      Situation with = chosen;
+      with.wanted[graph_.tensors[tensor].name].insert(r);
+      judge(situation, tensor + 1, with);
+    }
+  }
+
+  void add_up(const Situation& situation) {
+    Rank rank{situation.kernels, 0, 0};
+    for (const auto& [name, home] : situation.home) {
+      std::get<2>(rank) += home.row;
+      const auto wanted = situation.wanted.find(name);
+      if (wanted == situation.wanted.end()) continue;
+      for (Representation to : wanted->second) {
+        if (to == home) continue;
+        const auto us = options_.conversion(*tensors_.at(name), home, to);
+        if (!us) return;
+        std::get<0>(rank) += std::llround(*us * 1e6);
+        std::get<1>(rank) += 1;
+      }
+    }
+    if (!best_ || rank < *best_) best_ = rank;
+  }
+
+  const Graph& graph_;
+  const PlanOptions& options_;
+  std::map<std::string, const Tensor*> tensors_;
+  std::optional<Rank> best_;
+};
+
+// Recomputes a plan's rank from what it says, or says what is wrong with it.
+struct Verdict {
+  std::string fault;
+  Rank rank;
+};
+
+inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan& plan) {
+  std::map<std::string, std::set<Representation>> present;
+  std::map<std::string, Representation> home;
+  Rank rank{0, 0, 0};
+  for (const auto& planned : plan.tensors) {
+    present[planned.name] = {planned.home};
+    home[planned.name] = planned.home;
+    std::get<2>(rank) += planned.home.row;
+  }
+  for (const Conversion& made : plan.conversions) {
+    if (made.from != home[made.tensor]) return {made.tensor + " is not converted from its home", rank};
+    if (!present[made.tensor].insert(made.to).second) return {made.tensor + " is converted twice to one form", rank};
+    if (made.readers.empty() && !made.leaves) return {made.tensor + " is converted for nobody", rank};
+    const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == made.tensor; });
+    const auto us = options.conversion(*tensor, made.from, made.to);
+    if (!us) return {made.tensor + ": there is no such conversion", rank};
+    std::get<0>(rank) += std::llround(*us * 1e6);
+    std::get<1>(rank) += 1;
+  }
+  for (const Tensor& tensor : graph.tensors) {
+    if (!tensor.leaves_as.empty() && std::none_of(present[tensor.name].begin(), present[tensor.name].end(), [&](Representation r) { return tensor.leaves_as.contains(r); })) return {tensor.name + " leaves otherwise", rank};
+    for (Representation r : present[tensor.name]) {
+      if (!refusal(tensor.shape, tensor.dtype, r, options.device).empty()) return {tensor.name + " cannot be held", rank};
+    }
+  }
+  for (const Node& node : graph.nodes) {
+    const auto planned = std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name == node.name; });
+    if (planned == plan.nodes.end()) return {node.name + " has no kernel", rank};
+    const auto kernel = std::find_if(node.kernels.begin(), node.kernels.end(), [&](const Kernel& k) { return k.name == planned->kernel; });
+    if (kernel == node.kernels.end()) return {node.name + " has an unknown kernel", rank};
+    std::get<0>(rank) += std::llround(kernel->cost_us * 1e6);
+    for (size_t operand = 0; operand < kernel->takes.size(); ++operand) {
+      const bool reads = operand < node.inputs.size();
+      const auto& tensor = reads ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+      const Representation r = planned->takes[operand];
+      if (!kernel->takes[operand].contains(r)) return {node.name + " takes what its kernel does not", rank};
+      if (!reads && r != home[tensor]) return {tensor + " is written otherwise", rank};
+      if (!present[tensor].contains(r)) return {tensor + " is read in a form that nobody makes", rank};
+    }
+    for (const auto& group : kernel->synced) {
+      for (uint32_t operand : group) {
+        if (!are_compatible(planned->takes[operand], planned->takes[group.front()])) return {node.name + " is out of sync", rank};
+      }
+    }
+  }
+  return {"", rank};
+}
+
+// The rule to beat, and more than it does: operators in the order of insertion, each at its cheapest given what is
+// there, conversions included and shared; no look at what comes after. Of a set it writes the first row.
+inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOptions& options) {
+  std::map<std::string, std::vector<Representation>> present;  // the home first
+  std::map<std::string, const Tensor*> tensors;
+  for (const Tensor& tensor : graph.tensors) {
+    tensors[tensor.name] = &tensor;
+    if (!tensor.arrives_as.empty()) present[tensor.name] = {tensor.arrives_as.first()};
+  }
+  const auto copy_us = [&](const std::string& tensor, RepresentationSet takes, Representation* form) -> std::optional<double> {
+    auto& forms = present[tensor];
+    if (forms.empty()) forms = {takes.first()};
+    std::optional<double> least;
+    for (Representation to : takes) {
+      const bool is_there = std::find(forms.begin(), forms.end(), to) != forms.end();
+      const auto us = is_there ? 0.0 : options.conversion(*tensors[tensor], forms.front(), to);
+      if (!us || (least && *least <= *us)) continue;
+      least = us;
+      *form = to;
+    }
+    return least;
+  };
+  double total = 0;
+  for (const Node& node : graph.nodes) {
+    const Kernel* best = nullptr;
+    std::vector<Representation> best_forms;
+    double least = 0;
+    for (const Kernel& kernel : node.kernels) {
+      double us = kernel.cost_us;
+      std::vector<Representation> forms(node.inputs.size());
+      for (size_t input = 0; input < node.inputs.size(); ++input) {
+        us += copy_us(node.inputs[input], kernel.takes[input], &forms[input]).value_or(INFINITY);
+      }
+      if (best != nullptr && least <= us) continue;
+      best = &kernel;
+      best_forms = forms;
+      least = us;
+    }
+    if (best == nullptr || std::isinf(least)) return std::nullopt;
+    total += least;
+    for (size_t input = 0; input < node.inputs.size(); ++input) {
+      auto& forms = present[node.inputs[input]];
+      if (std::find(forms.begin(), forms.end(), best_forms[input]) == forms.end()) forms.push_back(best_forms[input]);
+    }
+    for (size_t output = 0; output < node.outputs.size(); ++output) {
+      present[node.outputs[output]] = {best->takes[node.inputs.size() + output].first()};
+    }
+  }
+  for (const Tensor& tensor : graph.tensors) {
+    Representation form;
+    if (!tensor.leaves_as.empty()) total += copy_us(tensor.name, tensor.leaves_as, &form).value_or(INFINITY);
+  }
+  return total;
+}
+
+}  // namespace qgen::planner::testing
