@@ -1,19 +1,34 @@
 #!/bin/bash
-# install_and_use.sh BUILD SOURCE WORK: installs a build into WORK/prefix, then makes and runs examples/external with
-# nothing but that prefix.
+# install_and_use.sh BUILD SOURCE WORK: installs a build into WORK/prefix, makes and runs examples/external with nothing
+# but that prefix, and looks at what the programs would need on another machine.
 set -euo pipefail
 build=$1 source=$2 work=$3
 rm -rf "$work"
+mkdir -p "$work"
+
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
-cmake -G Ninja -S "$source/examples/external" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
-  -DCMAKE_BUILD_TYPE=Release
-cmake --build "$work/build"
-"$work/build/axpy"
+cp -r "$source/examples/external" "$work/axpy"
+cmake -G Ninja -S "$work/axpy" -B "$work/axpy/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
+cmake --build "$work/axpy/build"
+"$work/axpy/build/axpy"
 
-# Nothing changed: nothing runs. A comment changed: qgen runs, and nothing is compiled.
-cmake --build "$work/build" | grep -q 'no work to do'
+# expect_build WORDS: what the next build does. CMake tells of the globs that it looks at in every build.
+expect_build() {
+  local did; did=$(cmake --build "$work/axpy/build" | grep -E '^\[[1-9]|no work' | sed 's/^\[[^]]*\] //')
+  [ "$did" = "$1" ] || { printf 'expected "%s" to happen, got:\n%s\n' "$1" "$did"; exit 1; }
+}
+expect_build 'ninja: no work to do.'
+echo '// A remark reaches qgen, and no compiler.' >>"$work/axpy/templates/axpy.comp"
+expect_build 'qgen: kernels of axpy_kernels'
+expect_build 'ninja: no work to do.'
 
-# An installed program needs the C library and the loader of shared libraries, nothing else.
+# A mistake is reported where it was made.
+sed -i 's/access: read_write/access: reed_write/' "$work/axpy/specs/axpy.yaml"
+! cmake --build "$work/axpy/build" >"$work/log" || { echo 'expected the misspelled spec to fail'; exit 1; }
+grep -q "specs/axpy.yaml:7:.*error" "$work/log" || { cat "$work/log"; exit 1; }
+
+# Programs linked for other machines need the C library and nothing else.
+[ "${QGEN_STATIC:-ON}" = ON ] || exit 0
 for program in "$work"/prefix/bin/*; do
   needed=$(objdump -p "$program" | awk '$1 == "NEEDED" { print $2 }' | grep -vE '^(libc|libm|ld-linux[-a-z0-9_]*)\.so' || true)
   [ -z "$needed" ] || { echo "$(basename "$program") needs" $needed; exit 1; }
