@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What every operator function has in common: it turns checked arguments into a Call, and the Call is run.
+//
+//   Expected<Call> call = quantize_affine_call(arguments);     // pure: shapes, dtypes, the Problem; no device
+//   Expected<std::vector<DeviceTensor>> made = run(context, *call, {&x, &scale, &zero_point, nullptr});
+//
+// A Call knows the operator's Problem and every operand's form, those that it writes included. select() ranks kernels for
+// it; run() takes the best one, allocates what is to be written, and returns it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/dispatch/executor.h"
+#include "runtime/operators/weight.h"
+
+namespace qgen {
+
+// A tensor without its memory.
+struct TensorDesc {
+  DType dtype = DType::f32;
+  Shape shape;
+  Storage storage = Storage::buffer;
+  Layout layout = Layout::strided;
+};
+TensorDesc desc_of(const DeviceTensor& tensor);
+
+// Where an operator puts what it makes; each function says what it does without.
+struct Place {
+  Storage storage = Storage::buffer;
+  Layout layout = Layout::strided;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+struct Call {
+  Problem problem;
+  // One an operand of problem.op, also those that are written; nullopt: an optional one that is left out.
+  std::vector<std::optional<TensorDesc>> operands;
+};
+
+// A Call of the operator whose generated Problem is `fields`.
+template <typename Fields>
+Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::optional<TensorDesc>> operands) {
+  Call call{make_problem(op, fields, {}), std::move(operands)};
+  for (const auto& operand : call.operands) {
+    call.problem.operands.push_back(operand ? OperandDesc{operand->dtype, operand->storage, operand->layout}
+                                            : OperandDesc{.is_present = false});
+  }
+  return call;
+}
+
+// What stands at an operand: a tensor, a weight (the form that the chosen kernel reads is made on demand), or nothing: an
+// operand that is left out, or one that run() allocates.
+using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
+
+// The device, its kernels and their executor; and how to choose.
+struct Context {
+  const DeviceProfile& profile;
+  const KernelLibrary& library;
+  Executor& executor;
+  std::string force_kernel;                               // SelectOptions::force; empty: the best
+  std::function<void(const Selection&)> on_selection;     // sees each decision; may be empty
+};
+
+// Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no kernel
+// fits (with a sentence for each), and those of Executor.
+Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
+
+// The same in two steps, for those who run again and again: operands of one choice, and what was allocated for it.
+struct BoundCall {
+  std::vector<const DeviceTensor*> operands;  // of Work
+  std::vector<DeviceTensor> made;             // those of `operands` that were allocated, in their order
+};
+Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const std::vector<Argument>& arguments);
+
+}  // namespace qgen

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operators by their public names, on tensors in host memory: what qgen-run and the conformance cases speak. Programs that
+// know their operator call its typed function instead.
+//
+//   const OperatorEntry* entry = find_operator("quantize_affine");
+//   Expected<PreparedCall> prepared = entry->prepare(context, {.inputs = {{"input", x}, {"scale", s}}});
+//   Selection selection = select(prepared->call.problem, profile, library);
+//
+// A family's entries stand in its own source file; registry.cpp lists the families.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/operators/call.h"
+
+namespace qgen {
+
+// A word is a string; a dtype is a word by NumPy's name or ours.
+using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+
+struct AttributeInfo {
+  std::string_view name;
+  enum class Kind : uint8_t { boolean, integer, real, word, integers } kind;
+  std::string_view otherwise;  // the value it has when it is not given, as a person types it; empty: it must be given
+  std::string_view summary;    // "[H, W]", "none, relu": what is possible
+};
+
+struct TensorInfo {
+  std::string_view name;
+  bool is_optional = false;
+  std::string_view summary;  // "f32 or f16, [..., K]"
+};
+
+struct Request {
+  std::map<std::string, HostTensor, std::less<>> inputs;
+  std::map<std::string, AttributeValue, std::less<>> attributes;
+  std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: a plain buffer, or the operator's default
+};
+
+// A call with its inputs on the device.
+struct PreparedCall {
+  Call call;
+  std::vector<Argument> arguments;        // those that are to be made are std::monostate
+  std::vector<std::string_view> outputs;  // names of those, in the order of the operands
+  // What the arguments point at.
+  std::vector<std::unique_ptr<DeviceTensor>> tensors;
+  std::vector<std::unique_ptr<Weight>> weights;
+};
+
+struct OperatorEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const TensorInfo> inputs;
+  std::span<const TensorInfo> outputs;
+  std::span<const AttributeInfo> attributes;
+  // `request` has passed check_request(). Errors say what was given and what is possible.
+  Expected<PreparedCall> (*prepare)(Context& context, const Request& request);
+};
+
+std::span<const OperatorEntry> operators();           // sorted by name
+const OperatorEntry* find_operator(std::string_view name);  // null: none
+
+// Names that the operator does not know, inputs and attributes that are missing, attributes of another kind.
+Done check_request(const OperatorEntry& entry, const Request& request);
+
+}  // namespace qgen
