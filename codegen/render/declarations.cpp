@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
 
 namespace qgen::render {
@@ -25,11 +26,6 @@ struct Argument {
   std::string_view text;
   SourceLocation where;
 };
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == text.npos ? std::string_view{} : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
-}
 
 SourceLocation place(const SourceLocation& start, std::string_view whole, std::string_view part) {
   SourceLocation where = start;

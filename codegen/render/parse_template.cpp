@@ -13,6 +13,7 @@
 #include <set>
 
 #include "codegen/render/body.h"
+#include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
 #include "codegen/render/render.h"
 
@@ -25,44 +26,8 @@ using expression::Type;
 
 constexpr size_t kMaxIncludeDepth = 16;
 constexpr size_t kMaxBlockDepth = 64;
-constexpr std::array<std::string_view, 7> kDirectives = {"if", "elif", "else", "end", "for", "include", "require"};
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_part(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
-bool is_name(std::string_view text) {
-  return !text.empty() && is_name_start(text.front()) && std::all_of(text.begin(), text.end(), is_name_part);
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::string_view leading_name(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_name_part);
-  return text.substr(0, static_cast<size_t>(end - text.begin()));
-}
 
 std::vector<std::string> strings(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }
-
-// "$if vec == 4  // comment" -> {"if", "vec == 4"}; both are views into the line.
-struct Directive {
-  std::string_view keyword;
-  std::string_view rest;
-};
-
-// nullopt: the line is text.
-std::optional<Directive> directive_of(std::string_view line) {
-  const std::string_view text = trim(line);
-  if (!text.starts_with('$') || text.starts_with("${")) return std::nullopt;
-  const std::string_view keyword = leading_name(text.substr(1));
-  std::string_view rest = text.substr(1 + keyword.size());
-  const size_t quote_end = rest.find('"') == rest.npos ? 0 : rest.rfind('"');
-  rest = rest.substr(0, rest.find("//", quote_end));
-  return Directive{keyword, trim(rest)};
-}
 
 // ---- one template and all that it includes ---------------------------------------------------------------------------
 
@@ -160,10 +125,8 @@ class FileParser {
 
   bool next_line() {
     if (rest_.empty()) return false;
-    const size_t newline = std::min(rest_.find('\n'), rest_.size());
-    line_ = rest_.substr(0, newline);
+    line_ = take_line(rest_);
     if (line_.ends_with('\r')) line_.remove_suffix(1);
-    rest_.remove_prefix(std::min(newline + 1, rest_.size()));
     ++line_number_;
     return true;
   }
@@ -222,7 +185,7 @@ class FileParser {
 
   void report_unknown_directive() {
     std::vector<std::string> all;
-    for (const std::string_view directive : kDirectives) all.push_back(fmt::format("${}", directive));
+    for (const std::string_view directive : directive_names()) all.push_back(fmt::format("${}", directive));
     const std::string written = fmt::format("${}", current_->keyword);
     report(keyword_place(), fmt::format("unknown directive '{}'", written), "one of " + join_sorted(all),
            suggest(written, all));

@@ -14,6 +14,7 @@
 
 #include "codegen/render/blame.h"
 #include "codegen/render/body.h"
+#include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
 
 namespace qgen::render {
@@ -25,13 +26,6 @@ using expression::Value;
 constexpr size_t kMaxBytes = size_t{4} << 20;
 constexpr int64_t kMaxRounds = 4096;
 constexpr size_t kMaxVisits = size_t{1} << 20;  // nested loops may write nothing and yet never end
-
-std::string_view take_line(std::string_view& text) {
-  const size_t newline = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, newline);
-  text.remove_prefix(std::min(newline + 1, text.size()));
-  return line;
-}
 
 std::string_view trim_left(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A template's lines: which are directives, and the few ways in which this room takes text apart.
+//
+//   $if vec == 4  // of both        keyword "if", rest "vec == 4"
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace qgen::render {
+
+// Both are views into the line.
+struct Directive {
+  std::string_view keyword;
+  std::string_view rest;
+};
+
+// nullopt: the line is text. The keyword may be one that there is not.
+std::optional<Directive> directive_of(std::string_view line);
+
+// The keywords there are.
+std::span<const std::string_view> directive_names();
+
+std::string_view trim(std::string_view text);
+// The next line, without its newline, taken off `text`.
+std::string_view take_line(std::string_view& text);
+// The letters, digits and '_' that `text` begins with.
+std::string_view leading_name(std::string_view text);
+bool is_name(std::string_view text);
+
+}  // namespace qgen::render
