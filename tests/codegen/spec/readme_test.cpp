@@ -4,33 +4,22 @@
 // specs/README.md is right: its examples are specs, and its lists are complete.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
-#include <sstream>
-
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
+#include "tests/support/document.h"
 
 namespace qgen::spec {
 namespace {
 
-std::string readme() {
-  std::ifstream file(QGEN_SOURCE_DIR "/specs/README.md");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+const std::string kPath = "specs/README.md";
 
-// The ```yaml blocks that are whole specs.
-std::vector<std::string> example_specs(const std::string& text) {
-  constexpr std::string_view kFence = "```yaml\n";
+// The examples that are whole specs.
+std::vector<std::string> example_specs() {
   std::vector<std::string> specs;
-  for (size_t at = text.find(kFence); at != std::string::npos; at = text.find(kFence, at + 1)) {
-    const size_t begin = at + kFence.size();
-    std::string block = text.substr(begin, text.find("```", begin) - begin);
-    if (block.starts_with("operator:") || block.starts_with("kernel:")) specs.push_back(std::move(block));
+  for (const tests::Example& example : tests::examples_of(tests::read_document(kPath))) {
+    if (example.text.starts_with("operator:") || example.text.starts_with("kernel:")) specs.push_back(example.text);
   }
   return specs;
 }
@@ -41,7 +30,7 @@ std::string name_in(const std::string& yaml) {
 }
 
 TEST(Readme, ItsExamplesAreSpecs) {
-  const auto examples = example_specs(readme());
+  const auto examples = example_specs();
   ASSERT_EQ(examples.size(), 3U);
   std::vector<Spec> specs;
   for (const std::string& yaml : examples) {
@@ -55,7 +44,7 @@ TEST(Readme, ItsExamplesAreSpecs) {
 }
 
 TEST(Readme, NamesEveryKeyWordAndDeviceNumber) {
-  const std::string text = readme();
+  const std::string text = tests::read_document(kPath);
   const auto names = [&](std::string_view what) { return text.find(what) != std::string::npos; };
   for (const Key& key : spec_keys()) EXPECT_TRUE(names("| `" + std::string(key.name) + "` |")) << key.name;
   for (const DeviceName& number : device_names())
