@@ -13,13 +13,13 @@ using namespace qgen;
 
 constexpr const char* kExamples = R"(
 Examples:
-  qgen specs/ -o generated/                        make everything that changed
-  qgen specs/ -o generated/ --check                is generated/ current? (exit code 1: no)
-  qgen specs/ --list --filter '*.f16.*'            the ids of all f16 variants
+  qgen specs/ -o generated/                           make everything that changed
+  qgen specs/ -o generated/ --check                   is generated/ current? (exit code 1: no)
+  qgen specs/ --list --filter '*.f16.*'               the ids of all f16 variants
   qgen specs/ --explain quantize_affine.f32.i8.buffer.buffer.vec4
-  qgen specs/ --why-not 'quantize_affine(storage=texture3d, vec=4)'
-  qgen specs/ --stop-after render --filter 'copy.*'  the GLSL of a family
-  qgen specs/ --emit msl -o out/                   Metal sources, where SPIRV-Cross can say them
+  qgen specs/ --why-not 'quantize_affine(input_storage=texture3d, vec=1)'
+  qgen specs/ --stop-after render --filter 'quantize_affine.f16.*'   the GLSL of some variants
+  qgen specs/ --emit msl -o out/                      Metal sources, where SPIRV-Cross can say them
 
 Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is (disk full, no permission).)";
 
@@ -50,18 +50,19 @@ std::vector<std::string> words(const std::map<std::string, T>& table) {
   return all;
 }
 
-void declare(CLI::App& app, Flags& flags) {
-  app.footer(kExamples);
-  app.set_version_flag("--version", "qgen " QGEN_VERSION);
-  app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml");
-  app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with --check")->type_name("DIR");
+constexpr const char* kQuestions = "Instead of writing, one of";
+
+void declare_options(CLI::App& app, Flags& flags) {
+  app.set_version_flag("--version", "qgen " QGEN_VERSION, "print the version and exit");
+  app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml")->type_name("");
+  app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with")->type_name("DIR");
   app.add_option("--templates", flags.run.template_roots,
-                 "a folder of templates; may be given again, the first that has a file wins. Default: the nearest folder "
-                 "named templates beside the specs or above them")
+                 "where templates are; may be given again, the first that has a file wins.\n"
+                 "Default: the nearest folder named templates beside the specs or above them")
       ->type_name("DIR")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("-j,--jobs", flags.run.threads, "threads; 0 is one a core")->type_name("N");
+  app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")->type_name("N");
   app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
-      ->check(CLI::IsMember(words(kOptimizations)))->type_name("WHAT");
+      ->check(CLI::IsMember(words(kOptimizations)))->option_text("WHAT");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
       ->type_name("GLOB");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
@@ -72,20 +73,30 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_flag("--no-cache", flags.no_cache, "remember nothing, trust nothing remembered");
   app.add_option("--depfile", flags.run.depfile, "write what was read, for ninja and make")->type_name("FILE");
   app.add_option("--stats-json", flags.run.stats_file, "write the figures of the run")->type_name("FILE");
-
-  auto* questions = app.add_option_group("Instead of writing");
-  questions->add_flag("--check", flags.check, "compare with what is in -o and name what differs");
-  questions->add_flag("--list", flags.list, "print the id of every variant");
-  questions->add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
-  questions->add_option("--why-not", flags.why_not, "print what removed these combinations")->type_name("OP(NAME=VALUE,...)");
-  questions->add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile, reflect")
-      ->check(CLI::IsMember(words(kShownRooms)))->type_name("ROOM");
-  questions->add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
-      ->check(CLI::IsMember(words(kLanguages)))->type_name("LANGUAGE");
-  questions->add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
-  questions->require_option(0, 1);
   app.add_flag("-q,--quiet", flags.quiet, "print errors only");
   app.add_flag("-v,--verbose", flags.verbose, "print every file");
+}
+
+void declare_questions(CLI::App& app, Flags& flags) {
+  app.add_flag("--check", flags.check, "compare with what is in -o, and name what differs");
+  app.add_flag("--list", flags.list, "print the id of every variant");
+  app.add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
+  app.add_option("--why-not", flags.why_not, "print what removed the combinations of 'op(name=value, ...)'")
+      ->type_name("COMBINATION");
+  app.add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile or reflect")
+      ->check(CLI::IsMember(words(kShownRooms)))->option_text("ROOM");
+  app.add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
+      ->check(CLI::IsMember(words(kLanguages)))->option_text("LANGUAGE");
+  app.add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
+}
+
+void declare(CLI::App& app, Flags& flags) {
+  app.get_formatter()->column_width(26);
+  app.set_help_flag("-h,--help", "print this and exit");
+  app.footer(kExamples);
+  declare_options(app, flags);
+  app.option_defaults()->group(kQuestions);
+  declare_questions(app, flags);
 }
 
 Task task_of(const Flags& flags) {
@@ -113,7 +124,13 @@ RunOptions options_of(const Flags& flags) {
 }
 
 // What is wrong with the flags as a whole; empty: nothing.
-std::string misuse(const RunOptions& options) {
+std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& options) {
+  const auto questions = app.get_options(
+      [](const CLI::Option* option) { return option->get_group() == kQuestions && option->count() > 0; });
+  if (questions.size() > 1) {
+    return questions[0]->get_name() + " and " + questions[1]->get_name() + " ask for different things: give one of them";
+  }
+  if (flags.schema) return "";
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
@@ -125,7 +142,7 @@ int code(ExitCode exit_code) { return static_cast<int>(exit_code); }
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.");
+  CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.", "qgen");
   Flags flags;
   declare(app, flags);
   try {
@@ -133,14 +150,14 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? code(ExitCode::done) : code(ExitCode::bad_input);
   }
+  const RunOptions options = options_of(flags);
+  if (const std::string text = misuse(app, flags, options); !text.empty()) {
+    std::fprintf(stderr, "qgen: %s\n  hint: qgen --help shows examples\n", text.c_str());
+    return code(ExitCode::bad_input);
+  }
   if (flags.schema) {
     std::fputs(spec::json_schema().c_str(), stdout);
     return code(ExitCode::done);
-  }
-  const RunOptions options = options_of(flags);
-  if (const std::string text = misuse(options); !text.empty()) {
-    std::fprintf(stderr, "qgen: %s\n  hint: qgen --help shows examples\n", text.c_str());
-    return code(ExitCode::bad_input);
   }
   const RunResult result = run(options);
   std::fputs(result.out.c_str(), stdout);

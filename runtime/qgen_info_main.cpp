@@ -77,17 +77,24 @@ int show_all(const Arguments& arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Shows what the Vulkan devices of this machine can do, as qgen sees them.", "qgen-info"};
+  app.get_formatter()->column_width(26);
+  app.set_help_flag("-h,--help", "print this and exit");
   app.footer(
       "Memory bandwidth, arithmetic rates and launch times are estimates: Vulkan does not tell them.\n"
       "Exit code: 0 done, 2 the arguments are wrong, 3 there is no such device, driver or loader.\n"
       "Which drivers are seen is the Vulkan loader's matter: VK_DRIVER_FILES names their manifests.\n");
-  app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name");
-  app.add_flag("--list,-l", arguments.is_list, "one line a device")->excludes("--device");
-  app.add_flag("--json", arguments.is_json, "an array of objects, or with --device one object")->excludes("--list");
+  app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
+      ->type_name("DEVICE");
+  app.add_flag("--list,-l", arguments.is_list, "one line a device, and nothing else");
+  app.add_flag("--json", arguments.is_json, "an array of objects; with --device one object");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongInput;
+  }
+  if (arguments.is_list && (arguments.is_json || !arguments.device.empty())) {
+    fmt::print(stderr, "qgen-info: --list shows every device, as text: it goes with neither --device nor --json\n");
+    return kWrongInput;
   }
   return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
 }
