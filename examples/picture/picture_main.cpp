@@ -41,12 +41,12 @@ struct Roundtrip {
 
 // choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
 Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Way& way) {
-  const IntegerBounds bounds{0, (1 << way.bits) - 1};
+  const IntegerRange range{0, (1 << way.bits) - 1};
   auto params = choose_qparams_affine(context, view(image),
-                                      {.block_size = way.block, .target_dtype = DType::u8, .bounds = bounds});
+                                      {.block_size = way.block, .target_dtype = DType::u8, .range = range});
   if (!params) return params.error();
   auto quantized = quantize_affine(context, view(image), params->scale, &params->zero_point,
-                                   {.block_size = way.block, .output_dtype = DType::u8, .bounds = bounds});
+                                   {.block_size = way.block, .output_dtype = DType::u8, .range = range});
   if (!quantized) return quantized.error();
   auto real = dequantize_affine(context, *quantized, params->scale, &params->zero_point, {.block_size = way.block});
   if (!real) return real.error();

@@ -29,6 +29,12 @@ TensorDesc desc_of(const DeviceTensor& tensor) {
   return {tensor.dtype(), tensor.shape(), tensor.storage(), tensor.layout()};
 }
 
+std::optional<TensorDesc> desc_of(const DeviceTensor* tensor) {
+  return tensor ? std::optional(desc_of(*tensor)) : std::nullopt;
+}
+
+Argument argument_of(const DeviceTensor* tensor) { return tensor ? Argument(tensor) : Argument(); }
+
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
                          const std::vector<Argument>& arguments) {
   BoundCall bound;

@@ -29,6 +29,7 @@ struct TensorDesc {
   Layout layout = Layout::strided;
 };
 TensorDesc desc_of(const DeviceTensor& tensor);
+std::optional<TensorDesc> desc_of(const DeviceTensor* tensor);  // null: an optional operand that is left out
 
 // Where an operator puts what it makes; each function says what it does without.
 struct Place {
@@ -57,6 +58,7 @@ Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::op
 // What stands at an operand: a tensor, a weight (the form that the chosen kernel reads is made on demand), or nothing: an
 // operand that is left out, or one that run() allocates.
 using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
+Argument argument_of(const DeviceTensor* tensor);  // null: left out
 
 // The device, its kernels and their executor; and how to choose.
 struct Context {

@@ -5,10 +5,11 @@
 // know their operator call its typed function instead.
 //
 //   const OperatorEntry* entry = find_operator("quantize_affine");
-//   Expected<PreparedCall> prepared = entry->prepare(context, {.inputs = {{"input", x}, {"scale", s}}});
+//   Expected<Request> request = complete(*entry, {.inputs = {{"input", x}, {"scale", s}}});
+//   Expected<PreparedCall> prepared = entry->prepare(context, *request);
 //   Selection selection = select(prepared->call.problem, profile, library);
 //
-// A family's entries stand in its own source file; registry.cpp lists the families.
+// A family's entries stand in its own source file (affine_entries.cpp); registry.cpp lists the families.
 #pragma once
 
 #include <map>
@@ -28,13 +29,16 @@ using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vec
 
 struct AttributeInfo {
   std::string_view name;
-  enum class Kind : uint8_t { boolean, integer, real, word, integers } kind;
-  std::string_view otherwise;  // the value it has when it is not given, as a person types it; empty: it must be given
-  std::string_view summary;    // "[H, W]", "none, relu": what is possible
+  enum class Kind : uint8_t { boolean, integer, real, word, integers } kind;  // in AttributeValue's order
+  // The value it has when it is not given, as a person types it. In parentheses: what the operator then does, "(that of
+  // the scale's shape)", and prepare() sees none. Empty: it must be given.
+  std::string_view otherwise;
+  std::string_view summary;                 // "the least integer"
+  std::span<const std::string_view> words;  // of a word: what it can be; empty: a dtype
 };
 
 struct TensorInfo {
-  std::string_view name;
+  std::string_view name;  // the operand's in the spec
   bool is_optional = false;
   std::string_view summary;  // "f32 or f16, [..., K]"
 };
@@ -42,7 +46,7 @@ struct TensorInfo {
 struct Request {
   std::map<std::string, HostTensor, std::less<>> inputs;
   std::map<std::string, AttributeValue, std::less<>> attributes;
-  std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: a plain buffer, or the operator's default
+  std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: the operator's default
 };
 
 // A call with its inputs on the device.
@@ -61,14 +65,16 @@ struct OperatorEntry {
   std::span<const TensorInfo> inputs;
   std::span<const TensorInfo> outputs;
   std::span<const AttributeInfo> attributes;
-  // `request` has passed check_request(). Errors say what was given and what is possible.
+  // `request` comes from complete(). Errors say what was given and what is possible.
   Expected<PreparedCall> (*prepare)(Context& context, const Request& request);
 };
 
-std::span<const OperatorEntry> operators();           // sorted by name
+std::span<const OperatorEntry> operators();                 // sorted by name
 const OperatorEntry* find_operator(std::string_view name);  // null: none
+Error unknown_operator(std::string_view name);              // says which was meant
 
-// Names that the operator does not know, inputs and attributes that are missing, attributes of another kind.
-Done check_request(const OperatorEntry& entry, const Request& request);
+// The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs and
+// attributes that are missing, values of another kind.
+Expected<Request> complete(const OperatorEntry& entry, Request request);
 
 }  // namespace qgen

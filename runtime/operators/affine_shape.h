@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A tensor cut into blocks, in as few dimensions as say the same. Kernels divide once or twice an element and dimension,
+// so what the host merges they need not do:
+//
+//   [8, 4, 6, 6] per channel 1, dense    ->  sides 144, 8   blocks 36, 8     one parameter every 36 elements, 4 in turn
+//   [8, 4, 6, 6] per tensor, dense       ->  side 1152      block 1152
+//
+// Dimensions are innermost first here, as in the kernels.
+#pragma once
+
+#include <array>
+
+#include "runtime/operators/tensor_view.h"
+
+namespace qgen {
+
+struct BlockedDimension {
+  int64_t side = 1;
+  int64_t block = 1;             // divides side
+  int64_t parameter_stride = 0;  // from one block to the next, among row-major parameters
+  int64_t stride = 0;            // from one element to the next, in memory
+  friend bool operator==(const BlockedDimension&, const BlockedDimension&) = default;
+};
+using BlockedShape = std::vector<BlockedDimension>;
+
+// One a dimension of the view; `block` fits its shape (params_shape() says so). No sides of an empty tensor.
+BlockedShape blocked_shape(const View& view, const Shape& block);
+// As few as possible, none of side 1, so that element and block numbers, parameters and memory stay what they were.
+BlockedShape merged(const BlockedShape& shape);
+
+// Which elements, numbered row-major, have which parameter: every `run` elements the next of all parameters, in turn.
+struct ParameterPattern {
+  int64_t run = 1;           // at multiples of it, this many elements share a parameter; 0: there are no elements
+  bool is_periodic = false;  // false: `run` holds, but what comes next is more involved
+};
+ParameterPattern parameter_pattern(const BlockedShape& shape);
+
+// As the Problem structs of generated tables hold them: dimensions past the shape's rank have side and block 1.
+template <typename Fields>
+void fill_dimensions(const BlockedShape& shape, Fields& fields) {
+  fields.rank = static_cast<uint32_t>(shape.size());
+  for (size_t d = 0; d < kMaxRank; ++d) {
+    const BlockedDimension dimension = d < shape.size() ? shape[d] : BlockedDimension{};
+    fields.sizes[d] = static_cast<uint32_t>(dimension.side);
+    fields.blocks[d] = static_cast<uint32_t>(dimension.block);
+    fields.strides[d] = static_cast<int32_t>(dimension.stride);
+    if constexpr (requires { fields.parameter_strides; }) {
+      fields.parameter_strides[d] = static_cast<uint32_t>(dimension.parameter_stride);
+    }
+  }
+}
+
+}  // namespace qgen

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/attributes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "runtime/library/nearest.h"
+
+namespace qgen {
+namespace {
+
+using Kind = AttributeInfo::Kind;
+
+constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
+                             DType::i16, DType::u16, DType::i32,  DType::u32};
+constexpr std::string_view kNumpyNames[] = {"float32", "float16", "bfloat16", "int8", "uint8",
+                                            "int16",   "uint16",  "int32",    "uint32"};
+
+template <typename T>
+std::optional<T> number_of(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto is_space = [](char c) { return c == ' '; };
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// "1,64" or "[1, 64]"; "[]" is the empty list.
+std::optional<std::vector<int64_t>> integers_of(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  std::vector<int64_t> values;
+  if (trimmed(text).empty()) return values;
+  while (true) {
+    const size_t comma = text.find(',');
+    const auto value = number_of<int64_t>(trimmed(text.substr(0, comma)));
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+    if (comma == std::string_view::npos) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<bool> boolean_of(std::string_view text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  return std::nullopt;
+}
+
+template <typename T>
+Expected<AttributeValue> value_or_refusal(const AttributeInfo& info, std::string_view text, std::optional<T> value) {
+  if (value) return AttributeValue(*std::move(value));
+  return Error{Error::Kind::invalid_argument, fmt::format("{} is '{}', and must be {}", info.name, text, name(info.kind)),
+               ""};
+}
+
+Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::string& word) {
+  if (info.words.empty()) {
+    if (dtype_named(word)) return AttributeValue(word);
+    return Error{Error::Kind::invalid_argument, fmt::format("{} is '{}', and must be a dtype", info.name, word),
+                 fmt::format("one of {}", fmt::join(kNumpyNames, ", "))};
+  }
+  if (std::ranges::find(info.words, word) != info.words.end()) return AttributeValue(word);
+  const std::string_view meant = nearest(word, info.words);
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("{} is '{}', and must be one of {}", info.name, word, fmt::join(info.words, ", ")),
+               meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
+}
+
+template <typename Words, typename Name>
+auto find_named(const Words& words, std::string_view word, Name name_of) -> std::optional<std::decay_t<decltype(words[0])>> {
+  const auto found = std::ranges::find(words, word, name_of);
+  return found == std::end(words) ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+std::string_view name(AttributeInfo::Kind kind) {
+  switch (kind) {
+    case Kind::boolean: return "true or false";
+    case Kind::integer: return "an integer";
+    case Kind::real: return "a number";
+    case Kind::word: return "a word";
+    case Kind::integers: return "a list of integers";
+  }
+  return "?";
+}
+
+Expected<AttributeValue> parse_attribute(const AttributeInfo& info, std::string_view text) {
+  switch (info.kind) {
+    case Kind::boolean: return value_or_refusal(info, text, boolean_of(text));
+    case Kind::integer: return value_or_refusal(info, text, number_of<int64_t>(text));
+    case Kind::real: return value_or_refusal(info, text, number_of<double>(text));
+    case Kind::word: return checked_word(info, std::string(text));
+    case Kind::integers: return value_or_refusal(info, text, integers_of(text));
+  }
+  return Error{};
+}
+
+Expected<AttributeValue> converted(const AttributeInfo& info, const AttributeValue& value) {
+  if (info.kind == Kind::word && std::holds_alternative<std::string>(value)) {
+    return checked_word(info, std::get<std::string>(value));
+  }
+  if (value.index() == static_cast<size_t>(info.kind)) return value;
+  const auto* integer = std::get_if<int64_t>(&value);
+  if (integer && info.kind == Kind::real) return AttributeValue(static_cast<double>(*integer));
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("{} is {}, and must be {}", info.name, to_text(value), name(info.kind)), ""};
+}
+
+std::string to_text(const AttributeValue& value) {
+  struct Printer {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(int64_t v) const { return fmt::format("{}", v); }
+    std::string operator()(double v) const { return fmt::format("{}", v); }
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
+  };
+  return std::visit(Printer{}, value);
+}
+
+std::optional<DType> dtype_named(std::string_view word) {
+  for (size_t i = 0; i < std::size(kDTypes); ++i) {
+    if (word == kNumpyNames[i] || word == name(kDTypes[i])) return kDTypes[i];
+  }
+  return std::nullopt;
+}
+
+std::optional<Storage> storage_named(std::string_view word) {
+  constexpr Storage kStorages[] = {Storage::buffer, Storage::texture3d};
+  return find_named(kStorages, word, [](Storage storage) { return name(storage); });
+}
+
+std::optional<Layout> layout_named(std::string_view word) {
+  for (unsigned value = 0;; ++value) {  // the words of the enumeration; name() ends it with "?"
+    const auto layout = static_cast<Layout>(value);
+    if (name(layout) == "?") return std::nullopt;
+    if (name(layout) == word) return layout;
+  }
+}
+
+const HostTensor* find_input(const Request& request, std::string_view name) {
+  const auto found = request.inputs.find(name);
+  return found == request.inputs.end() ? nullptr : &found->second;
+}
+
+Place place_of(const Request& request, std::string_view name) {
+  const auto found = request.places.find(name);
+  return found == request.places.end() ? Place{} : found->second;
+}
+
+}  // namespace qgen

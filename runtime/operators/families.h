@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The families of operators, each with its entries in a source file of its own.
+#pragma once
+
+#include <span>
+
+#include "runtime/operators/registry.h"
+
+namespace qgen {
+
+std::span<const OperatorEntry> affine_entries();
+
+}  // namespace qgen

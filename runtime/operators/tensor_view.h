@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A tensor seen through strides: what transposing, slicing or repeating gives without moving data.
+//
+//   view(x)                                          all of x, row-major
+//   ViewedTensor{&x, {{3, 2}, {1, 3}, 0}}            a [2, 3] tensor, transposed
+//   ViewedTensor{&x, {{4}, {-1}, 3}}                 its first four elements, backwards
+#pragma once
+
+#include "runtime/operators/call.h"
+
+namespace qgen {
+
+// The element at coordinate c lies at offset + sum of c[d] * strides[d], counted in elements.
+struct View {
+  Shape shape;
+  Strides strides;  // may be 0 or negative
+  int64_t offset = 0;
+};
+
+struct ViewedTensor {
+  const DeviceTensor* tensor = nullptr;
+  View view;
+};
+ViewedTensor view(const DeviceTensor& tensor);
+
+// The same without its memory.
+struct ViewedDesc {
+  TensorDesc tensor;
+  View view;
+};
+ViewedDesc view(const TensorDesc& tensor);
+ViewedDesc desc_of(const ViewedTensor& viewed);
+
+bool is_row_major(const View& view);
+
+// A view has as many strides as dimensions and stays inside its tensor; of a texture, it is the tensor. Errors start with
+// `operand`, the name of what is viewed.
+Done check_view(std::string_view operand, const ViewedDesc& viewed);
+// Of a view that is written: no two of its elements may lie in one place. Refuses what it cannot prove.
+Done check_is_injective(std::string_view operand, const View& view);
+
+}  // namespace qgen
