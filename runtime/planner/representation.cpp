@@ -50,6 +50,13 @@ std::optional<Representation> find_representation(std::string_view text) {
   return std::nullopt;
 }
 
+uint8_t rank(Representation r, Storage preferred) {
+  const RepresentationSet first = any_of(preferred);
+  const auto before = [&](RepresentationSet set) { return (set & RepresentationSet::from_bits((1u << r.row) - 1)).size(); };
+  const int place = first.contains(r) ? before(first) : first.size() + before(any_representation() - first);
+  return static_cast<uint8_t>(place);
+}
+
 std::string to_text(RepresentationSet set) {
   std::vector<std::string> names;
   for (Representation r : set) names.push_back(name(r));
@@ -74,7 +81,10 @@ RepresentationSet any_packed_int8() {
 
 DeviceModel device_model(const DeviceNumbers& numbers) {
   const int64_t extent = numbers.max_image_extent;
-  return {{extent, extent, extent}, numbers.max_storage_buffer_bytes, numbers.bytes_per_us, numbers.launch_us};
+  return {.image_extent = {extent, extent, extent},
+          .buffer_bytes = numbers.max_storage_buffer_bytes,
+          .bytes_per_us = numbers.bytes_per_us,
+          .launch_us = numbers.launch_us};
 }
 
 int64_t stored_bytes(const Shape& shape, DType dtype, Representation r) {

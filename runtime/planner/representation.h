@@ -4,10 +4,10 @@
 // How a tensor can lie in memory: a storage and a layout. A representation is a row of one table, and everything that
 // the planner knows of it is in that row; a new packed layout is a new row.
 //
-//   const Representation tiles = *find_representation("buffer.4W4C");
+//   const Representation tiles = *find_representation("buffer.packed_4w4c");
 //   info(tiles).block                    // 4 channels in a word, and 4 columns of words in a block
 //   stored_bytes({1, 6, 3, 5}, i8, tiles)  // 192: padded to 1 x 8 x 3 x 8
-//   are_compatible(tiles, *find_representation("buffer.4C1W"))  // true: both pack 4 channels
+//   are_compatible(tiles, *find_representation("buffer.packed_4c1w"))  // true: both pack 4 channels
 //
 // Words of Layout (runtime/library/kernel_info.h) have their rows first, under the same numbers.
 #pragma once
@@ -44,11 +44,11 @@ constexpr std::array<RepresentationInfo, 9> kRepresentations{{
     {Storage::texture3d, "width_packed", Dim::width, 4, Dim::height, 1, false},
     {Storage::texture3d, "height_packed", Dim::height, 4, Dim::width, 1, false},
     {Storage::texture3d, "channels_packed", Dim::channels, 4, Dim::width, 1, false},
-    {Storage::buffer, "4W", Dim::width, 4, Dim::height, 1, true},
-    {Storage::buffer, "4C", Dim::channels, 4, Dim::width, 1, true},
-    {Storage::buffer, "4W4C", Dim::channels, 4, Dim::width, 4, true},
-    {Storage::buffer, "4H4W", Dim::width, 4, Dim::height, 4, true},
-    {Storage::buffer, "4C1W", Dim::channels, 4, Dim::width, 1, true},
+    {Storage::buffer, "packed_4w", Dim::width, 4, Dim::height, 1, true},
+    {Storage::buffer, "packed_4c", Dim::channels, 4, Dim::width, 1, true},
+    {Storage::buffer, "packed_4w4c", Dim::channels, 4, Dim::width, 4, true},
+    {Storage::buffer, "packed_4h4w", Dim::width, 4, Dim::height, 4, true},
+    {Storage::buffer, "packed_4c1w", Dim::channels, 4, Dim::width, 1, true},
 }};
 
 struct Representation {
@@ -58,8 +58,10 @@ struct Representation {
 
 constexpr Representation representation(Layout layout) { return {static_cast<uint8_t>(layout)}; }
 constexpr const RepresentationInfo& info(Representation r) { return kRepresentations[r.row]; }
-std::string name(Representation r);  // "buffer.4W4C"
+std::string name(Representation r);  // "buffer.packed_4w4c"
 std::optional<Representation> find_representation(std::string_view name);
+// Its place in the table with the rows of one storage first.
+uint8_t rank(Representation r, Storage preferred);
 
 // Whether synced operands may take one and the other: same storage, same packed dimension, same block. The outer block
 // may differ: a kernel finds an element's word by each operand's own strides.
@@ -108,7 +110,7 @@ class RepresentationSet {
   uint32_t bits_ = 0;
 };
 
-std::string to_text(RepresentationSet set);  // "buffer.4W or buffer.4C"; "nothing"
+std::string to_text(RepresentationSet set);  // "buffer.packed_4w or buffer.packed_4c"; "nothing"
 
 constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits((1u << kRepresentations.size()) - 1); }
 RepresentationSet any_of(Storage storage);
@@ -120,6 +122,7 @@ struct DeviceModel {
   int64_t buffer_bytes = int64_t{1} << 27;
   double bytes_per_us = 1e5;
   double launch_us = 5;
+  Storage preferred = Storage::buffer;  // between plans that take the same time
   friend bool operator==(const DeviceModel&, const DeviceModel&) = default;
 };
 DeviceModel device_model(const DeviceNumbers& numbers);
