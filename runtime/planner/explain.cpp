@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A plan in words, and as JSON.
+// A plan in words.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/planner/plan.h"
 
@@ -19,16 +25,29 @@ std::string joined_names(const std::vector<Representation>& list) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-const Node* find_node(const Graph& graph, std::string_view name) {
-  const auto at = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name == name; });
-  return at == graph.nodes.end() ? nullptr : &*at;
-}
+// What the graph says of an operator, and what the plan does.
+struct PlannedOperator {
+  const Node* node;
+  const PlannedNode* planned;
+};
 
 class Explainer {
  public:
   Explainer(const Graph& graph, const PlanOptions& options, const Plan& chosen)
       : graph_(graph), options_(options), plan_(chosen) {
     if (!options_.conversion) options_.conversion = conversion_cost(options_.device);
+    for (const Tensor& tensor : graph_.tensors) {
+      if (bytes(tensor.dtype) == 1) int8_tensors_.insert(tensor.name);
+    }
+    for (const Conversion& made : plan_.conversions) conversions_.insert({made.tensor, made.from, made.to});
+    std::unordered_map<std::string_view, const Node*> nodes;
+    for (const Node& node : graph_.nodes) nodes[node.name] = &node;
+    for (const PlannedNode& planned : plan_.nodes) {
+      const auto node = nodes.find(planned.name);
+      assert(node != nodes.end() && "the plan is one of this graph");
+      operators_[planned.name] = {node->second, &planned};
+      for (const auto& output : node->second->outputs) writers_[output] = {node->second, &planned};
+    }
   }
 
   std::string run(size_t most_conversions) && {
@@ -61,10 +80,9 @@ class Explainer {
   void say_nodes() {
     line("\noperators:");
     for (const PlannedNode& planned : plan_.nodes) {
-      const Node* node = find_node(graph_, planned.name);
-      if (node == nullptr) continue;
-      const auto split = planned.takes.begin() + static_cast<ptrdiff_t>(node->inputs.size());
-      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned.name, node->op, planned.kernel, planned.cost_us,
+      const Node& node = *operators_.at(planned.name).node;
+      const auto split = planned.takes.begin() + static_cast<ptrdiff_t>(node.inputs.size());
+      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned.name, node.op, planned.kernel, planned.cost_us,
            joined_names({planned.takes.begin(), split}), joined_names({split, planned.takes.end()}));
     }
   }
@@ -82,24 +100,26 @@ class Explainer {
     line("  {}: {} -> {}, {:.6g} us", made.tensor, name(made.from), name(made.to), made.cost_us);
     say_origin(made);
     for (const auto& reader : made.readers) say_reader(made, reader);
+    for (const Conversion& next : plan_.conversions) {
+      if (next.tensor == made.tensor && next.from == made.to) line("    {} is made from it", name(next.to));
+    }
     if (made.leaves) line("    the caller takes it as {}", name(made.to));
     say_alternative(made);
   }
 
   void say_origin(const Conversion& made) {
-    for (const PlannedNode& planned : plan_.nodes) {
-      const Node* node = find_node(graph_, planned.name);
-      if (node == nullptr) continue;
-      if (std::find(node->outputs.begin(), node->outputs.end(), made.tensor) == node->outputs.end()) continue;
-      return line("    '{}' writes it as {} ({}, {:.6g} us)", planned.name, name(made.from), planned.kernel, planned.cost_us);
+    const auto is_source = [&](const Conversion& other) { return other.tensor == made.tensor && other.to == made.from; };
+    if (std::any_of(plan_.conversions.begin(), plan_.conversions.end(), is_source)) {
+      return line("    from the copy in {}", name(made.from));
     }
-    line("    it arrives as {}", name(made.from));
+    const auto writer = writers_.find(made.tensor);
+    if (writer == writers_.end()) return line("    it arrives as {}", name(made.from));
+    const PlannedNode& planned = *writer->second.planned;
+    line("    '{}' writes it as {} ({}, {:.6g} us)", planned.name, name(made.from), planned.kernel, planned.cost_us);
   }
 
   void say_reader(const Conversion& made, const std::string& reader) {
-    const Node* node = find_node(graph_, reader);
-    const auto planned = std::find_if(plan_.nodes.begin(), plan_.nodes.end(), [&](const auto& n) { return n.name == reader; });
-    if (node == nullptr || planned == plan_.nodes.end()) return;
+    const auto [node, planned] = operators_.at(reader);
     line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned->kernel, planned->cost_us,
          direct_kernel(*node, made));
   }
@@ -126,7 +146,8 @@ class Explainer {
     };
     const auto other = plan(graph_, without);
     if (!other) return line("    without it nothing fits");
-    line("    without it {:.6g} us more: {}", other->cost_us - plan_.cost_us, differences(*other));
+    const double more = other->cost_us - plan_.cost_us;  // of plans that are not proven best, either may be better
+    line("    without it {:.6g} us {}: {}", std::abs(more), more < 0 ? "less" : "more", differences(*other));
   }
 
   std::string differences(const Plan& other) const {
@@ -137,10 +158,7 @@ class Explainer {
       parts.push_back(fmt::format("'{}' would run {} at {:.6g} us", theirs.name, theirs.kernel, theirs.cost_us));
     }
     for (const Conversion& theirs : other.conversions) {
-      const bool is_ours = std::any_of(plan_.conversions.begin(), plan_.conversions.end(), [&](const Conversion& ours) {
-        return std::tie(ours.tensor, ours.from, ours.to) == std::tie(theirs.tensor, theirs.from, theirs.to);
-      });
-      if (is_ours) continue;
+      if (conversions_.contains({theirs.tensor, theirs.from, theirs.to})) continue;
       parts.push_back(fmt::format("{} would go {} -> {} at {:.6g} us", theirs.tensor, name(theirs.from), name(theirs.to),
                                   theirs.cost_us));
     }
@@ -154,7 +172,7 @@ class Explainer {
   void say_dropped() {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const Dropped& dropped : plan_.dropped) {
-      if (info(dropped.representation).int8_only && !is_int8(dropped.tensor)) continue;  // goes without saying
+      if (info(dropped.representation).int8_only && !int8_tensors_.contains(dropped.tensor)) continue;  // goes without saying
       by_reason[fmt::format("{}: {}", dropped.tensor, dropped.reason)].push_back(name(dropped.representation));
     }
     if (by_reason.empty()) return;
@@ -162,73 +180,20 @@ class Explainer {
     for (const auto& [reason, names] : by_reason) line("  {} ({})", reason, fmt::join(names, ", "));
   }
 
-  bool is_int8(const std::string& tensor) const {
-    return std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
-                       [&](const Tensor& t) { return t.name == tensor && bytes(t.dtype) == 1; });
-  }
-
   const Graph& graph_;
   PlanOptions options_;
   const Plan& plan_;
+  std::unordered_map<std::string_view, PlannedOperator> operators_;  // by name
+  std::unordered_map<std::string_view, PlannedOperator> writers_;    // by the tensor that they write
+  std::unordered_set<std::string_view> int8_tensors_;
+  std::set<std::tuple<std::string_view, Representation, Representation>> conversions_;
   std::string text_;
 };
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
-template <typename List, typename Write>
-std::string array(const List& list, Write write) {
-  std::vector<std::string> parts;
-  for (const auto& item : list) parts.push_back(write(item));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
-template <typename List, typename Write>
-std::string lines(const List& list, Write write) {
-  std::vector<std::string> parts;
-  for (const auto& item : list) parts.push_back("\n    " + write(item));
-  return parts.empty() ? "[]" : fmt::format("[{}\n  ]", fmt::join(parts, ","));
-}
-
-std::string quoted_name(Representation r) { return quoted(name(r)); }
 
 }  // namespace
 
 std::string explain(const Graph& graph, const PlanOptions& options, const Plan& chosen, size_t most_conversions) {
   return Explainer(graph, options, chosen).run(most_conversions);
-}
-
-std::string to_json(const Plan& plan) {
-  const auto tensor = [](const PlannedTensor& t) {
-    return fmt::format(R"({{"name": {}, "home": {}}})", quoted(t.name), quoted_name(t.home));
-  };
-  const auto node = [](const PlannedNode& n) {
-    return fmt::format(R"({{"name": {}, "kernel": {}, "cost_us": {}, "takes": {}}})", quoted(n.name), quoted(n.kernel),
-                       n.cost_us, array(n.takes, quoted_name));
-  };
-  const auto conversion = [](const Conversion& c) {
-    return fmt::format(R"({{"tensor": {}, "from": {}, "to": {}, "cost_us": {}, "readers": {}, "leaves": {}}})",
-                       quoted(c.tensor), quoted_name(c.from), quoted_name(c.to), c.cost_us, array(c.readers, quoted), c.leaves);
-  };
-  const auto dropped = [](const Dropped& d) {
-    return fmt::format(R"({{"tensor": {}, "representation": {}, "reason": {}}})", quoted(d.tensor),
-                       quoted_name(d.representation), quoted(d.reason));
-  };
-  return fmt::format(
-      "{{\n  \"cost_us\": {},\n  \"lower_bound_us\": {},\n  \"tensors\": {},\n  \"operators\": {},\n"
-      "  \"conversions\": {},\n  \"dropped\": {}\n}}\n",
-      plan.cost_us, plan.lower_bound_us, lines(plan.tensors, tensor), lines(plan.nodes, node),
-      lines(plan.conversions, conversion), lines(plan.dropped, dropped));
 }
 
 }  // namespace qgen::planner

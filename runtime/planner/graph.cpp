@@ -39,8 +39,6 @@ Done check_tensor(const Tensor& tensor) {
   return kDone;
 }
 
-constexpr double kMostMicroseconds = 1e9;  // 17 minutes
-
 Done check_kernel(const Node& node, const Kernel& kernel) {
   const auto where = fmt::format("kernel '{}' of '{}' ({})", kernel.name, node.name, node.op);
   const size_t operands = node.inputs.size() + node.outputs.size();

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Tensor {
   RepresentationSet leaves_as;   // of a graph output: how the caller takes it; empty: no demand
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
+
+constexpr double kMostMicroseconds = 1e9;  // that a kernel or a conversion may cost: 17 minutes
 
 struct Kernel {
   std::string name;                           // unique in its node
@@ -66,11 +69,11 @@ struct ResolvedGraph {
   struct Edges {
     std::vector<uint32_t> inputs, outputs;  // tensors
   };
-  Graph graph;  // sorted; kernels too
-  std::vector<Edges> edges;                      // one a node
-  std::vector<std::vector<Use>> uses;            // one list a tensor, by node, then by input
-  std::vector<std::optional<uint32_t>> writer;   // one a tensor; none: a graph input
-  std::vector<uint32_t> topological;             // nodes, each after those that write its inputs
+  Graph graph;                                  // sorted; kernels too
+  std::vector<Edges> edges;                     // one a node
+  std::vector<std::vector<Use>> uses;           // one list a tensor, by node, then by input
+  std::vector<std::optional<uint32_t>> writer;  // one a tensor; none: a graph input
+  std::vector<uint32_t> topological;            // nodes, each after those that write its inputs
 };
 
 // Refuses: names that are not unique or not known, tensors written twice or both written and arriving, cycles, kernels

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 #include <utility>
 
@@ -64,21 +65,31 @@ class Writer {
     plan_.nodes.push_back(std::move(planned));
   }
 
+  // Makes what is read, and no more: a search that was cut short may hold copies that nobody reads.
   void write_tensor(uint32_t tensor) {
     const Tensor& described = assignment_.resolved.graph.tensors[tensor];
-    const State& s = state(tensor);
-    plan_.tensors.push_back({described.name, s.home});
-    for (Representation to : s.present - s.home) {
-      Conversion made{described.name, s.home, to, 0, readers(tensor, to), false};
-      made.leaves = !described.leaves_as.contains(s.home) && (described.leaves_as & s.present).bits() != 0 &&
-                    (described.leaves_as & s.present).first() == to;
-      // A search that was cut short may hold a copy that nobody reads.
-      if (made.readers.empty() && !made.leaves) continue;
-      const int64_t cost = to_picoseconds(conversion_(described, s.home, to).value_or(0));
-      made.cost_us = to_us(cost);
+    const Representation home = state(tensor).home;
+    plan_.tensors.push_back({described.name, home});
+    RepresentationSet needed;
+    for (const auto [node, input] : assignment_.resolved.uses[tensor]) needed = needed | read(node, input, tensor);
+    const auto leaving = leaves(described, state(tensor), needed);
+    if (leaving) needed = needed | *leaving;
+    if ((needed - home).empty()) return;
+    const auto conversions = conversions_of(described, assignment_.held[tensor], conversion_);
+    assert(conversions && "make_assignment() asked for the same conversions");
+    for (const ConversionStep& step : conversions->steps(home, needed)) {
+      const int64_t cost = conversions->direct(step).picoseconds;
       picoseconds_ += cost;
-      plan_.conversions.push_back(std::move(made));
+      plan_.conversions.push_back(
+          {described.name, step.from, step.to, to_us(cost), readers(tensor, step.to), leaving == step.to});
     }
+  }
+
+  // Which copy the caller takes; none: it takes what was written, or nothing.
+  static std::optional<Representation> leaves(const Tensor& described, const State& state, RepresentationSet read) {
+    if (described.leaves_as.empty() || described.leaves_as.contains(state.home)) return std::nullopt;
+    const RepresentationSet ready = described.leaves_as & read;
+    return ready.empty() ? (described.leaves_as & state.present).first() : ready.first();
   }
 
   std::vector<std::string> readers(uint32_t tensor, Representation form) const {

@@ -18,7 +18,7 @@
 
 namespace qgen::planner::testing {
 
-// Time, conversions, rows of the homes: the order in which plans are better.
+// Time, conversions, ranks of the homes: the order in which plans are better.
 using Rank = std::tuple<int64_t, int64_t, int64_t>;
 
 // Who wants a tensor and how; what is already decided.
@@ -120,23 +120,57 @@ class BruteForce {
   void add_up(const Situation& situation) {
     Rank rank{situation.kernels, 0, 0};
     for (const auto& [name, home] : situation.home) {
-      std::get<2>(rank) += home.row;
+      std::get<2>(rank) += qgen::planner::rank(home, options_.device.preferred);
       const auto wanted = situation.wanted.find(name);
       if (wanted == situation.wanted.end()) continue;
-      for (Representation to : wanted->second) {
-        if (to == home) continue;
-        const auto us = options_.conversion(*tensors_.at(name), home, to);
-        if (!us) return;
-        std::get<0>(rank) += std::llround(*us * 1e6);
-        std::get<1>(rank) += 1;
-      }
+      const auto copies = least_copies(*tensors_.at(name), home, wanted->second);
+      if (!copies) return;
+      std::get<0>(rank) += copies->first;
+      std::get<1>(rank) += copies->second;
     }
     if (!best_ || rank < *best_) best_ = rank;
+  }
+
+  // Picoseconds and number of the conversions that make the forms wanted, and whatever forms help on the way.
+  using Copies = std::optional<std::pair<int64_t, int64_t>>;
+  Copies least_copies(const Tensor& tensor, Representation home, const std::set<Representation>& wanted) {
+    RepresentationSet needed = home;
+    for (Representation r : wanted) needed = needed | r;
+    const auto& made = all_copies(tensor, home);
+    Copies least;
+    for (uint32_t set = 0; set < made.size(); ++set) {
+      if ((set & needed.bits()) != needed.bits() || !made[set] || (least && *least <= *made[set])) continue;
+      least = made[set];
+    }
+    return least;
+  }
+
+  // For every set of forms: the last that was made came from one that was there.
+  const std::vector<Copies>& all_copies(const Tensor& tensor, Representation home) {
+    auto& made = copies_[{tensor.name, home}];
+    if (!made.empty()) return made;
+    made.resize(any_representation().bits() + 1);
+    made[RepresentationSet(home).bits()] = {0, 0};
+    for (uint32_t bits = 0; bits < made.size(); ++bits) {
+      const auto set = RepresentationSet::from_bits(bits);
+      for (Representation last : set - home) {
+        const auto& before = made[(set - last).bits()];
+        if (!before || !holds(tensor, last)) continue;
+        for (Representation from : set - last) {
+          const auto us = options_.conversion(tensor, from, last);
+          if (!us) continue;
+          const std::pair<int64_t, int64_t> candidate{before->first + std::llround(*us * 1e6), before->second + 1};
+          if (!made[bits] || candidate < *made[bits]) made[bits] = candidate;
+        }
+      }
+    }
+    return made;
   }
 
   const Graph& graph_;
   const PlanOptions& options_;
   std::map<std::string, const Tensor*> tensors_;
+  std::map<std::pair<std::string, Representation>, std::vector<Copies>> copies_;
   std::optional<Rank> best_;
 };
 
@@ -153,12 +187,15 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
   for (const auto& planned : plan.tensors) {
     present[planned.name] = {planned.home};
     home[planned.name] = planned.home;
-    std::get<2>(rank) += planned.home.row;
+    std::get<2>(rank) += qgen::planner::rank(planned.home, options.device.preferred);
   }
   for (const Conversion& made : plan.conversions) {
-    if (made.from != home[made.tensor]) return {made.tensor + " is not converted from its home", rank};
+    if (!present[made.tensor].contains(made.from)) return {made.tensor + " is converted from what is not there", rank};
     if (!present[made.tensor].insert(made.to).second) return {made.tensor + " is converted twice to one form", rank};
-    if (made.readers.empty() && !made.leaves) return {made.tensor + " is converted for nobody", rank};
+    const bool leads_on = std::any_of(plan.conversions.begin(), plan.conversions.end(), [&](const Conversion& next) {
+      return next.tensor == made.tensor && next.from == made.to;
+    });
+    if (made.readers.empty() && !made.leaves && !leads_on) return {made.tensor + " is converted for nobody", rank};
     const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == made.tensor; });
     const auto us = options.conversion(*tensor, made.from, made.to);
     if (!us) return {made.tensor + ": there is no such conversion", rank};

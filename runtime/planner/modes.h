@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How an operator may run: one of its kernels, with one packed dimension and block for each synced group.
+//
+//   kernel add {takes: a any_packed_int8, b any_packed_int8, c any_packed_int8; synced: a b c}
+//     -> mode: a 4W or 4H4W, b 4W or 4H4W, c 4W or 4H4W
+//     -> mode: a 4C or 4W4C or 4C1W, b 4C or 4W4C or 4C1W, c 4C or 4W4C or 4C1W
+//
+// What a mode takes at each operand is a set: tuples of representations are never multiplied out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/planner/graph.h"
+
+namespace qgen::planner {
+
+struct Mode {
+  uint32_t kernel = 0;                   // of the node
+  std::vector<RepresentationSet> takes;  // at each operand, never empty
+  int64_t picoseconds = 0;
+};
+
+struct Modes {
+  // Without those that another mode replaces: takes at least as much at every operand, costs no more. Of equals the
+  // first stays.
+  std::vector<Mode> list;
+  std::vector<std::string> refusals;  // one a kernel that has no mode
+};
+
+// `held`: for each operand, the representations that the device can hold its tensor in.
+Modes modes_of(const Node& node, const std::vector<RepresentationSet>& held);
+
+const std::string& tensor_name(const Node& node, size_t operand);
+
+}  // namespace qgen::planner

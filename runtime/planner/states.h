@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How a tensor may lie in memory: the representation that it is written in, and all those in which copies of it exist.
+//
+// States are all (home, copies), less those that another state replaces at no higher cost: one that satisfies every
+// mode around the tensor that the first satisfies. A tensor that one operator reads in one of two ways has few states,
+// whatever its nine representations. The order in which operators are looked at plays no part.
+#pragma once
+
+#include <vector>
+
+#include "runtime/planner/conversions.h"
+
+namespace qgen::planner {
+
+struct State {
+  Representation home;
+  RepresentationSet present;  // home, and the copies that somebody may read
+  Cost cost;
+};
+
+// What the modes around a tensor write and read.
+struct Surroundings {
+  RepresentationSet homes;
+  RepresentationSet leaves_as;             // empty: no demand
+  std::vector<RepresentationSet> offers;   // sets that modes write, each once
+  std::vector<RepresentationSet> demands;  // sets that modes read, each once
+  size_t takers = 0;                       // operands that read it, and the caller: no plan needs more copies
+};
+
+// Empty where no conversion leads to what the caller takes. Of states that cost the same, that of the lower home comes
+// first, then of the lower copies.
+std::vector<State> states_of(const Surroundings& around, const Conversions& conversions, Storage preferred);
+
+}  // namespace qgen::planner
