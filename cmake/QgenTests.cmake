@@ -17,6 +17,10 @@ elseif(QGEN_SANITIZE MATCHES "thread")
   list(APPEND QGEN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/races.supp:halt_on_error=1")
 endif()
 
+add_library(qgen_test_support STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tests/support/source_folder.cpp")
+target_link_libraries(qgen_test_support PUBLIC qgen_options)
+target_compile_definitions(qgen_test_support PRIVATE QGEN_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
+
 # qgen_register_test(NAME [ENVIRONMENT ...] COMMAND ...): one line of ctest's list.
 function(qgen_register_test name)
   cmake_parse_arguments(TEST "" "" "ENVIRONMENT;COMMAND;LABELS" ${ARGN})
@@ -32,8 +36,8 @@ function(qgen_make_test_program made name folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
   if(sources)
     add_executable(test_${name} ${sources})
-    target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_definitions(test_${name} PRIVATE QGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
+      GTest::gtest GTest::gmock GTest::gtest_main)
     set(${made} TRUE PARENT_SCOPE)
   else()
     set(${made} FALSE PARENT_SCOPE)

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/source_folder.h"
+
 namespace qgen::tests {
 
 struct Example {
@@ -31,7 +33,7 @@ struct Example {
 
 // `path` is relative to the repository.
 inline std::string read_document(const std::string& path) {
-  std::ifstream file(std::string(QGEN_SOURCE_DIR) + "/" + path, std::ios::binary);
+  std::ifstream file(source_folder() + "/" + path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -20,6 +20,7 @@
 #include "tests/codegen/emit/golden/cpp/row_sum.h"
 #include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
 #include "tests/codegen/emit/golden/cpp/scale.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::emit {
 namespace {
@@ -160,7 +161,7 @@ class Emit : public testing::Test {
   std::vector<Family> families_;
 };
 
-const std::string kGolden = QGEN_SOURCE_DIR "/tests/codegen/emit/golden/";
+const std::string kGolden = tests::source_folder() + "/tests/codegen/emit/golden/";
 
 TEST_F(Emit, EveryFileIsAsExpected) {
   const auto files = emit(families_, {});

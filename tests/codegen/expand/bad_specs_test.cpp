@@ -16,6 +16,7 @@
 
 #include "codegen/expand/variant.h"
 #include "codegen/spec/parse_spec.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::expand {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxVariants = 1000;
-const fs::path kFolder = fs::path(QGEN_SOURCE_DIR) / "tests" / "bad_specs";
+const fs::path kFolder = fs::path(tests::source_folder()) / "tests" / "bad_specs";
 
 std::string read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

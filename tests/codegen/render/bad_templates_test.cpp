@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/codegen/render/run_template.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::render {
 namespace {
@@ -20,7 +21,7 @@ struct Pair {
 
 std::vector<Pair> pairs() {
   std::vector<Pair> all;
-  for (const auto& entry : std::filesystem::directory_iterator(QGEN_SOURCE_DIR "/tests/bad_templates")) {
+  for (const auto& entry : std::filesystem::directory_iterator(tests::source_folder() + "/tests/bad_templates")) {
     if (entry.is_directory()) all.push_back({entry.path()});
   }
   std::sort(all.begin(), all.end(), [](const Pair& a, const Pair& b) { return a.folder < b.folder; });

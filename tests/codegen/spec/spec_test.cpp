@@ -10,6 +10,7 @@
 
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/parse_spec.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::spec {
 namespace {
@@ -234,7 +235,7 @@ TEST(Specs, BearDifferentNames) {
 }
 
 TEST(JsonSchema, IsAsInTheGolden) {
-  std::ifstream file(QGEN_SOURCE_DIR "/tests/codegen/spec/schema.json");
+  std::ifstream file(tests::source_folder() + "/tests/codegen/spec/schema.json");
   std::ostringstream golden;
   golden << file.rdbuf();
   EXPECT_EQ(json_schema(), golden.str());

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/support/source_folder.h"
+
 namespace qgen {
 namespace {
 
@@ -209,7 +211,7 @@ std::vector<std::byte> bytes_of_file(const std::filesystem::path& path) {
 
 TEST(Npy, ConformanceFilesAreWrittenAsNumpyWroteThem) {
   size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(QGEN_SOURCE_DIR "/tests/conformance")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tests::source_folder() + "/tests/conformance")) {
     if (entry.path().extension() != ".npy") continue;
     const auto bytes = bytes_of_file(entry.path());
     const auto tensor = load_npy(entry.path());
