@@ -38,6 +38,8 @@ function(qgen_make_test_program made name folder)
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
       GTest::gtest GTest::gmock GTest::gtest_main)
+    # What is tested keeps its optimisation; the tests' own code compiles a third faster with less.
+    target_compile_options(test_${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O1>)
     set(${made} TRUE PARENT_SCOPE)
   else()
     set(${made} FALSE PARENT_SCOPE)
