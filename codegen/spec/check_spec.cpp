@@ -40,6 +40,7 @@ class DeclarationChecker {
     for (const Axis& axis : spec_.parameters) check_axis(axis, false);
     for (const Axis& axis : spec_.specialization) check_axis(axis, true);
     for (const Operand& operand : spec_.operands) check_operand(operand);
+    if (!spec_.template_path) check_parameters_of_operands();
     return std::move(errors_);
   }
 
@@ -168,6 +169,22 @@ class DeclarationChecker {
              fmt::format("'{}' is no {}, and '{}' takes its {} from here", text, what, operand.name.value, what),
              fmt::format("one of {}", join_sorted(words)), suggest(text, words))
           .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
+    }
+  }
+
+  // Without kernels of its own, what else would a parameter be for?
+  void check_parameters_of_operands() {
+    const auto names = [](const Choice& choice, const Axis& axis) {
+      return choice.is_parameter && choice.word == axis.name.value;
+    };
+    for (const Axis& axis : spec_.parameters) {
+      const bool is_read = std::any_of(spec_.operands.begin(), spec_.operands.end(), [&](const Operand& operand) {
+        return names(operand.dtype, axis) || names(operand.storage, axis) || (operand.layout && names(*operand.layout, axis));
+      });
+      if (is_read) continue;
+      report(axis.name.where, fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only",
+                                          axis.name.value),
+             "", "without one, parameters are what operands may be: 'dtype: $parameter'");
     }
   }
 

@@ -122,7 +122,7 @@ class SpecParser {
       return;
     }
     for (std::string_view key :
-         {"parameters", "specialization", "require", "applies_when", "require_device", "grid", "cost"}) {
+         {"specialization", "require", "applies_when", "require_device", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
@@ -176,7 +176,9 @@ class SpecParser {
   // ---------------------------------------------------------------------------------------------------------
 
   void make_scope() {
-    for (const Axis& axis : spec_.parameters) add_axis(axis, kParameter);
+    if (spec_.template_path) {  // else they say what operands may be, and have no value that could be read
+      for (const Axis& axis : spec_.parameters) add_axis(axis, kParameter);
+    }
     for (const Axis& axis : spec_.specialization) add_axis(axis, kSpecialization);
     for (const ProblemField& field : spec_.problem) {
       if (field.count != 1) continue;
