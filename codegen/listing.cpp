@@ -8,6 +8,7 @@
 #include <charconv>
 #include <spirv-tools/libspirv.hpp>
 
+#include "codegen/spec/axes.h"
 #include "codegen/spec/parse_spec.h"
 #include "runtime/library/features.h"
 
@@ -150,36 +151,56 @@ Result<Question> parse_question(std::string_view text) {
   return question;
 }
 
-std::vector<std::string> value_texts(const Axis& axis) {
+// An axis and those of its choices that a question leaves open.
+struct Admitted {
+  spec::AxisGroup group;
+  std::vector<size_t> choices;
+};
+
+std::vector<Admitted> all_admitted(const Spec& spec) {
+  std::vector<Admitted> admitted;
+  for (const spec::AxisGroup& group : spec::groups_of(spec.parameters)) {
+    Admitted& one = admitted.emplace_back(Admitted{group, {}});
+    for (size_t i = 0; i < group.size(); ++i) one.choices.push_back(i);
+  }
+  return admitted;
+}
+
+// The texts of a parameter's values, one a choice; none if the axis has no parameter of this name.
+std::vector<std::string> value_texts(const spec::AxisGroup& group, std::string_view name) {
   std::vector<std::string> texts;
-  for (const auto& value : axis.values) texts.push_back(expression::to_text(value.value));
+  for (const Axis& axis : group.axes) {
+    if (axis.name.value != name) continue;
+    for (const auto& value : axis.values) texts.push_back(expression::to_text(value.value));
+  }
   return texts;
 }
 
-// For each parameter, the values that the question leaves open.
-Result<std::vector<std::vector<expression::Value>>> admitted_values(const Spec& spec, const Question& question) {
-  std::vector<std::vector<expression::Value>> admitted;
+Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question& question) {
+  std::vector<Admitted> admitted = all_admitted(spec);
   std::vector<std::string> names;
-  for (const Axis& axis : spec.parameters) {
-    names.push_back(axis.name.value);
-    auto& values = admitted.emplace_back();
-    for (const auto& value : axis.values) values.push_back(value.value);
-  }
+  for (const Axis& axis : spec.parameters) names.push_back(axis.name.value);
   for (const auto& [name, text] : question.values) {
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
       return complaint(fmt::format("'{}' has no parameter '{}'", question.op, name), "one of " + join_sorted(names),
                        suggest(name, names));
     }
-    const auto index = static_cast<size_t>(at - names.begin());
-    std::erase_if(admitted[index], [&](const auto& value) { return expression::to_text(value) != text; });
-    if (admitted[index].empty()) {
-      const auto texts = value_texts(spec.parameters[index]);
-      return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
-                       suggest(text, texts));
+    for (Admitted& one : admitted) {
+      const std::vector<std::string> texts = value_texts(one.group, name);
+      if (texts.empty()) continue;
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
+        return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
+                         suggest(text, texts));
+      }
+      std::erase_if(one.choices, [&](size_t choice) { return texts[choice] != text; });
     }
   }
   return admitted;
+}
+
+// Whether two values that are asked for stand in no record together.
+bool is_empty(const std::vector<Admitted>& admitted) {
+  return std::any_of(admitted.begin(), admitted.end(), [](const Admitted& one) { return one.choices.empty(); });
 }
 
 // What became of one combination.
@@ -198,13 +219,21 @@ std::string verdict(const SpecJob& job, const std::vector<expression::Value>& va
   return text + (variant == job.variants.end() ? "  exists\n" : fmt::format("  exists as {}\n", variant->id));
 }
 
-// Steps `places` to the next combination, the last parameter fastest; false after the last.
-bool advance(std::vector<size_t>& places, const std::vector<std::vector<expression::Value>>& admitted) {
+// Steps `places` to the next combination, the last axis fastest; false after the last.
+bool advance(std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
   for (size_t i = places.size(); i-- > 0;) {
-    if (++places[i] < admitted[i].size()) return true;
+    if (++places[i] < admitted[i].choices.size()) return true;
     places[i] = 0;
   }
   return false;
+}
+
+std::vector<expression::Value> values_at(const std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
+  std::vector<expression::Value> values;
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (const Axis& axis : admitted[i].group.axes) values.push_back(axis.values[admitted[i].choices[places[i]]].value);
+  }
+  return values;
 }
 
 }  // namespace
@@ -245,16 +274,15 @@ Result<std::string> why_not(const Product& product, std::string_view text) {
     return complaint(fmt::format("no operator is named '{}'", question->op), "one of " + join_sorted(names),
                      suggest(question->op, names));
   }
-  const auto admitted = admitted_values(job->spec, *question);
+  const auto admitted = admitted_choices(job->spec, *question);
   if (!admitted) return admitted.error();
+  if (is_empty(*admitted)) return std::string("no record has these values together\n");
 
   std::string answer;
   size_t count = 0;
   std::vector<size_t> places(admitted->size(), 0);
   do {
-    std::vector<expression::Value> values;
-    for (size_t i = 0; i < places.size(); ++i) values.push_back((*admitted)[i][places[i]]);
-    if (++count <= kMostCombinationsShown) answer += verdict(*job, values);
+    if (++count <= kMostCombinationsShown) answer += verdict(*job, values_at(places, *admitted));
   } while (advance(places, *admitted));
   if (count > kMostCombinationsShown) answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
   return answer;

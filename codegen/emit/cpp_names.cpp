@@ -34,13 +34,14 @@ bool is_in(const std::array<std::string_view, N>& sorted, std::string_view word)
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-// "reduce_mode" -> "ReduceMode"
+// "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput"
 std::string camel_case(std::string_view name) {
   std::string text;
   bool starts_word = true;
   for (const char c : name) {
-    if (c != '_') text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    starts_word = c == '_';
+    const bool is_gap = c == '_' || c == '.';
+    if (!is_gap) text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    starts_word = is_gap;
   }
   return is_in(kOwnTypes, text) ? text + "Word" : text;
 }

@@ -6,6 +6,7 @@
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
+#include "codegen/spec/axes.h"
 #include "codegen/support/text_writer.h"
 
 namespace qgen::emit {
@@ -90,7 +91,7 @@ void print_word_enum(TextWriter& out, const Axis& axis) {
   out.line("enum class {} : uint8_t {{", cpp_type(axis));
   {
     const auto indented = out.indent();
-    for (const auto& value : axis.values) out.line("{},", identifier(std::get<expression::Word>(value.value).text));
+    for (const std::string& word : spec::words_of(axis)) out.line("{},", identifier(word));
   }
   out.text("};");
   out.blank();

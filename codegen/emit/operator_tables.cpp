@@ -14,6 +14,7 @@
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/expression/expression.h"
+#include "codegen/spec/axes.h"
 #include "codegen/support/text_writer.h"
 #include "runtime/library/features.h"
 
@@ -112,7 +113,7 @@ void print_own_words(TextWriter& out, const Spec& spec) {
     out.line("constexpr std::string_view {}[] = {{", words_array(axis));
     {
       const auto indented = out.indent();
-      for (const auto& value : axis.values) out.line("{},", quoted(std::get<expression::Word>(value.value).text));
+      for (const std::string& word : spec::words_of(axis)) out.line("{},", quoted(word));
     }
     out.text("};");
     out.blank();
@@ -763,13 +764,14 @@ void print_operator(TextWriter& out, const OperatorModel& model) {
 
 std::vector<std::vector<uint32_t>> specialization_rows(const Spec& spec) {
   std::vector<std::vector<uint32_t>> rows{{}};
-  for (const Axis& axis : spec.specialization) {
+  for (const spec::AxisGroup& group : spec::groups_of(spec.specialization)) {
     std::vector<std::vector<uint32_t>> longer;
     for (const auto& row : rows) {
-      for (const auto& value : axis.values) {
+      for (size_t choice = 0; choice < group.size(); ++choice) {
         longer.push_back(row);
-        const auto* flag = std::get_if<bool>(&value.value);
-        longer.back().push_back(flag ? (*flag ? 1 : 0) : static_cast<uint32_t>(std::get<Integer>(value.value).value));
+        for (const Axis& axis : group.axes) {
+          longer.back().push_back(static_cast<uint32_t>(std::get<Integer>(axis.values[choice].value).value));
+        }
       }
     }
     rows = std::move(longer);

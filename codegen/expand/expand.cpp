@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The product is walked depth first, one parameter a level, and each condition of `require` is checked at the level of
-// the last parameter it reads: a condition on the first two of six parameters cuts whole subtrees.
+// The product is walked depth first, one axis a level, and each condition of `require` is checked at the level of the
+// last axis it reads: a condition on the first two of six axes cuts whole subtrees.
 //
-// The values of a level are taken in the order of their text in ids. '.' sorts before every letter and digit, so the
+// The choices of a level are taken in the order of their text in ids. '.' sorts before every letter and digit, so the
 // walk meets ids in byte order and nothing is sorted afterwards.
 #include <fmt/format.h>
 
@@ -13,59 +13,40 @@
 #include <unordered_map>
 
 #include "codegen/expand/variant.h"
+#include "codegen/spec/axes.h"
 
 namespace qgen::expand {
 namespace {
 
-using expression::Type;
 using expression::Value;
-using spec::Axis;
+using spec::AxisGroup;
 using spec::Condition;
-using spec::Located;
 
 // Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile.
 constexpr size_t kMaxSteps = 4'000'000;
 
-// One value of a parameter in an id: words stand alone, numbers carry the parameter's name, booleans are the name or
-// its opposite.
-std::string id_part(const Axis& axis, const Value& value) {
-  switch (expression::type_of(value)) {
-    case Type::integer:
-      return fmt::format("{}{}", axis.name.value, expression::to_text(value));
-    case Type::boolean:
-      return std::get<bool>(value) ? axis.name.value : fmt::format("not_{}", axis.name.value);
-    case Type::word:
-    case Type::real:
-    case Type::text:
-      return expression::to_text(value);
-  }
-  return "";
-}
-
-struct LevelValue {
-  const Located<Value>* value = nullptr;
+struct LevelChoice {
+  size_t choice = 0;  // of the group
   std::string id_part;
   bool survives = false;  // in at least one variant
 };
 
 struct Level {
-  std::vector<LevelValue> values;            // by id_part
-  std::vector<const Condition*> conditions;  // whose last parameter is this one
+  AxisGroup group;
+  std::vector<LevelChoice> choices;          // by id_part
+  std::vector<const Condition*> conditions;  // whose last parameter is one of the group
 };
 
 class Product {
  public:
   Product(const spec::Spec& spec, size_t max_variants) : spec_(spec), max_variants_(max_variants) {
-    levels_.resize(spec.parameters.size());
     environment_.resize(spec.parameters.size());
-    for (size_t i = 0; i < levels_.size(); ++i) add_values(spec.parameters[i], levels_[i]);
+    for (const AxisGroup& group : spec::groups_of(spec.parameters)) add_level(group);
     for (const Condition& condition : spec.require) add_condition(condition);
   }
 
   Result<std::vector<Variant>> run() {
-    if (std::all_of(constants_.begin(), constants_.end(), [&](const Condition* c) { return holds(*c); })) {
-      walk(0, spec_.name.value);
-    }
+    if (all_hold(constants_)) walk(0, spec_.name.value);
     if (count_ > max_variants_ || steps_ > kMaxSteps) return Diagnostics{too_many()};
     if (count_ == 0) return Diagnostics{none_left()};
     Diagnostics errors = unused_values();
@@ -78,10 +59,11 @@ class Product {
   }
 
  private:
-  static void add_values(const Axis& axis, Level& level) {
-    for (const auto& value : axis.values) level.values.push_back({&value, id_part(axis, value.value)});
-    std::sort(level.values.begin(), level.values.end(),
-              [](const LevelValue& a, const LevelValue& b) { return a.id_part < b.id_part; });
+  void add_level(const AxisGroup& group) {
+    Level& level = levels_.emplace_back(Level{group, {}, {}});
+    for (size_t i = 0; i < group.size(); ++i) level.choices.push_back({i, spec::id_part(group, i)});
+    std::sort(level.choices.begin(), level.choices.end(),
+              [](const LevelChoice& a, const LevelChoice& b) { return a.id_part < b.id_part; });
   }
 
   // check_spec guarantees that `require` reads parameters only, and they are the first symbols of the scope.
@@ -91,28 +73,37 @@ class Product {
       constants_.push_back(&condition);
       return;
     }
-    assert(symbols.back() < levels_.size() && "require reads parameters only");
-    levels_[symbols.back()].conditions.push_back(&condition);
+    assert(symbols.back() < environment_.size() && "require reads parameters only");
+    const auto level = std::find_if(levels_.begin(), levels_.end(), [&](const Level& one) {
+      return symbols.back() < one.group.first + one.group.axes.size();
+    });
+    level->conditions.push_back(&condition);
   }
 
-  bool holds(const Condition& condition) const {
-    return std::get<bool>(expression::evaluate(condition.expression, environment_));
+  bool all_hold(const std::vector<const Condition*>& conditions) const {
+    return std::all_of(conditions.begin(), conditions.end(), [&](const Condition* condition) {
+      return std::get<bool>(expression::evaluate(condition->expression, environment_));
+    });
   }
 
-  // All variants below the values chosen so far; whether there is one.
+  // All variants below what is chosen so far; whether there is one.
   bool walk(size_t depth, const std::string& id) {
     if (depth == levels_.size()) return add(id);
     bool has_variant = false;
-    const auto& conditions = levels_[depth].conditions;
-    for (LevelValue& value : levels_[depth].values) {
+    Level& level = levels_[depth];
+    for (LevelChoice& one : level.choices) {
       if (++steps_ > kMaxSteps) return has_variant;
-      environment_[depth] = value.value->value;
-      if (!std::all_of(conditions.begin(), conditions.end(), [&](const Condition* c) { return holds(*c); })) continue;
-      const bool survives = walk(depth + 1, count_ < max_variants_ ? id + '.' + value.id_part : id);
-      value.survives |= survives;
+      choose(level.group, one.choice);
+      if (!all_hold(level.conditions)) continue;
+      const bool survives = walk(depth + 1, count_ < max_variants_ ? id + '.' + one.id_part : id);
+      one.survives |= survives;
       has_variant |= survives;
     }
     return has_variant;
+  }
+
+  void choose(const AxisGroup& group, size_t choice) {
+    for (size_t i = 0; i < group.axes.size(); ++i) environment_[group.first + i] = group.axes[i].values[choice].value;
   }
 
   // Past the limit variants are counted and no longer kept.
@@ -160,24 +151,23 @@ class Product {
 
   Diagnostics unused_values() const {
     Diagnostics errors;
-    for (size_t i = 0; i < levels_.size(); ++i) {
-      for (const LevelValue& value : levels_[i].values) {
-        if (!value.survives) errors.push_back(unused(i, value));
+    for (const Level& level : levels_) {
+      for (const LevelChoice& one : level.choices) {
+        if (!one.survives) errors.push_back(unused(level.group, one.choice));
       }
     }
     return errors;
   }
 
-  Diagnostic unused(size_t parameter, const LevelValue& value) const {
-    Diagnostic error = error_at(value.value->where, fmt::format("value {} of parameter '{}' never survives 'require'",
-                                                                expression::to_text(value.value->value),
-                                                                spec_.parameters[parameter].name.value));
+  Diagnostic unused(const AxisGroup& group, size_t choice) const {
+    Diagnostic error = error_at(group.where(choice), fmt::format("value {} of parameter '{}' never survives 'require'",
+                                                                 spec::value_text(group, choice), group.name()));
     error.hint = "remove the value, or loosen a condition";
     for (const Condition& condition : spec_.require) {
       const auto symbols = expression::symbols_of(condition.expression);
-      if (!std::binary_search(symbols.begin(), symbols.end(), parameter)) continue;
-      error.notes.push_back(
-          {condition.expression.where(), fmt::format("'{}' is read here", spec_.parameters[parameter].name.value)});
+      const auto first = std::lower_bound(symbols.begin(), symbols.end(), group.first);
+      if (first == symbols.end() || *first >= group.first + group.axes.size()) continue;
+      error.notes.push_back({condition.expression.where(), fmt::format("'{}' is read here", group.name())});
     }
     return error;
   }

@@ -69,9 +69,10 @@ class Resolver {
       if (symbol.name.starts_with("device.") == is_device) shown.push_back(symbol.name);
     }
     const std::string expected = shown.empty() ? "" : fmt::format("one of {}", join_sorted(shown));
-    const std::string device_name = "device." + node.name;
-    const std::string hint =
-        scope_.find(device_name) ? fmt::format("did you mean '{}'?", device_name) : suggest(node.name, all);
+    const auto dotted = std::find_if(all.begin(), all.end(), [&](const std::string& name) {
+      return name.ends_with("." + node.name) || name.starts_with(node.name + ".");
+    });
+    const std::string hint = dotted != all.end() ? fmt::format("did you mean '{}'?", *dotted) : suggest(node.name, all);
     report(node, fmt::format("unknown name '{}'", node.name), expected, hint);
     return std::nullopt;
   }

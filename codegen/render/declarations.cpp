@@ -9,6 +9,7 @@
 
 #include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
+#include "codegen/spec/axes.h"
 
 namespace qgen::render {
 namespace {
@@ -322,7 +323,7 @@ std::string print(const Declaration& declaration, const spec::Spec& spec, std::s
 
 std::string constant_declaration(const spec::Spec& spec, size_t index) {
   const spec::Axis& axis = spec.specialization[index];
-  return fmt::format("layout(constant_id = {}) const uint {} = {}u;", index, axis.name.value,
+  return fmt::format("layout(constant_id = {}) const uint {} = {}u;", index, spec::glsl_name(axis),
                      expression::to_text(axis.values.front().value));
 }
 

@@ -3,6 +3,7 @@
 #include "codegen/render/names.h"
 
 #include "codegen/render/glsl.h"
+#include "codegen/spec/axes.h"
 
 namespace qgen::render {
 namespace {
@@ -19,10 +20,7 @@ void add(Names& names, Symbol symbol, Role role, size_t index) {
 }
 
 Symbol symbol_of(const spec::Axis& axis, std::string kind) {
-  Symbol symbol{axis.name.value, axis.type, {}, axis.name.where, std::move(kind)};
-  if (axis.type != Type::word) return symbol;
-  for (const auto& value : axis.values) symbol.words.push_back(expression::to_text(value.value));
-  return symbol;
+  return {axis.name.value, axis.type, spec::words_of(axis), axis.name.where, std::move(kind)};
 }
 
 }  // namespace
@@ -67,7 +65,7 @@ std::vector<expression::Value> environment_of(const Names& names, const spec::Sp
     const size_t index = names.role_index[i];
     switch (names.roles[i]) {
       case Role::parameter: values[i] = variant.values[index]; break;
-      case Role::specialization: values[i] = spec.specialization[index].name.value; break;
+      case Role::specialization: values[i] = spec::glsl_name(spec.specialization[index]); break;
       case Role::operand: values[i] = spec.operands[index].name.value; break;
       case Role::problem_field:
       case Role::device_number:

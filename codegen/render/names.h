@@ -20,7 +20,8 @@ namespace qgen::render {
 
 enum class Role : uint8_t { parameter, specialization, problem_field, device_number, operand, loop_variable };
 
-// One name's place is the same in both scopes, and is its index into the environment.
+// One name's place is the same in both scopes, and is its index into the environment: parameters, then specialization
+// constants, then the rest.
 struct Names {
   expression::Scope in_text;       // of ${...}: a specialization constant is a text
   expression::Scope in_directive;  // of $if, $for, $require: a specialization constant has its own type

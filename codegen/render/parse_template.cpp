@@ -16,6 +16,7 @@
 #include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
 #include "codegen/render/render.h"
+#include "codegen/spec/axes.h"
 
 namespace qgen::render {
 namespace {
@@ -68,13 +69,21 @@ class TemplateParser {
     errors_.push_back({std::move(where), std::move(message), std::move(expected), std::move(hint), std::move(notes)});
   }
 
+  // Names begin with the parameters and go on with the specialization constants, each in the spec's order.
   void report_unused() {
-    for (size_t i = 0; i < names_.roles.size(); ++i) {
-      const bool matters = names_.roles[i] == Role::parameter || names_.roles[i] == Role::specialization;
-      if (!matters || used_.contains(i)) continue;
-      const Symbol& symbol = names_.in_directive.symbols()[i];
+    report_unused(spec_.parameters, 0);
+    report_unused(spec_.specialization, spec_.parameters.size());
+  }
+
+  // Of a record one field is enough: the others may matter to the spec's expressions alone.
+  void report_unused(const std::vector<spec::Axis>& axes, size_t offset) {
+    for (const spec::AxisGroup& group : spec::groups_of(axes)) {
+      const size_t first = offset + group.first;
+      const auto next = used_.lower_bound(first);
+      if (next != used_.end() && *next < first + group.axes.size()) continue;
+      const Symbol& symbol = names_.in_directive.symbols()[first];
       report(symbol.declared,
-             fmt::format("no line of '{}' uses {} '{}'", spec_.template_path->value, symbol.kind, symbol.name), {},
+             fmt::format("no line of '{}' uses {} '{}'", spec_.template_path->value, symbol.kind, group.name()), {},
              "use it, or take it out of the spec: every value of it would be the same kernel");
     }
   }

@@ -86,7 +86,8 @@ class ShapeChecker {
   void check_map(const YamlNode& node, const Key& key) {
     if (!is_kind(node, Kind::map, fmt::format("'{}'", key.name), fmt::format("{}: {{name: ...}}", key.name))) return;
     for (const YamlEntry& entry : node.entries) {
-      check_name(entry.key);
+      // 'with' names parameters of another spec, which has checked them; those of records are dotted.
+      if (key.leaf != Leaf::value) check_name(entry.key);
       check_leaf(entry.value, entry.key.where, fmt::format("'{}'", entry.key.text), key);
     }
   }
@@ -180,10 +181,40 @@ class ShapeChecker {
            fmt::format("one of {}{}", join_sorted(key.words), parameter), suggest(node.text, key.words));
   }
 
+  // Single values, or records that all have the fields of the first.
   void check_axis(const YamlNode& node, const std::string& what) {
     if (!is_kind(node, Kind::list, what, "[1, 4]")) return;
-    if (node.items.empty()) report(node.where, fmt::format("{} has no values", what), "at least one");
-    for (const YamlNode& item : node.items) is_kind(item, Kind::scalar, fmt::format("a value of {}", what), "4 or f32");
+    if (node.items.empty()) return report(node.where, fmt::format("{} has no values", what), "at least one");
+    const YamlNode& first = node.items.front();
+    for (const YamlNode& item : node.items) {
+      const bool is_record = item.kind == Kind::map;
+      if (!is_record && !is_kind(item, Kind::scalar, fmt::format("a value of {}", what), "4 or f32")) continue;
+      if (is_record != (first.kind == Kind::map)) {
+        report(item.where, fmt::format("{} mixes records and single values", what),
+               first.kind == Kind::map ? "a record, as the first value is" : "a single value, as the first is");
+      } else if (is_record) {
+        check_record(item, first, what);
+      }
+    }
+  }
+
+  void check_record(const YamlNode& record, const YamlNode& first, const std::string& what) {
+    if (record.entries.empty()) return report(record.where, fmt::format("a record of {} has no fields", what));
+    std::vector<std::string> fields;
+    for (const YamlEntry& entry : first.entries) fields.push_back(entry.key.text);
+    bool has_unknown = false;
+    for (const YamlEntry& entry : record.entries) {
+      check_name(entry.key);
+      is_kind(entry.value, Kind::scalar, fmt::format("'{}'", entry.key.text), "16");
+      if (first.find(entry.key.text)) continue;
+      has_unknown = true;
+      report(entry.key.where, fmt::format("'{}' is no field of the first record of {}", entry.key.text, what),
+             fmt::format("one of {}", join_sorted(fields)), suggest(entry.key.text, fields));
+    }
+    for (const std::string& field : fields) {
+      if (has_unknown || record.find(field)) continue;  // a misspelt field is one fault, not also one that is missing
+      report(record.where, fmt::format("this record of {} has no '{}'", what, field), "the fields of the first record");
+    }
   }
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "codegen/spec/axes.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/words.h"
 
@@ -37,8 +38,8 @@ class DeclarationChecker {
   Diagnostics run() {
     check_head();
     check_names();
-    for (const Axis& axis : spec_.parameters) check_axis(axis, false);
-    for (const Axis& axis : spec_.specialization) check_axis(axis, true);
+    check_axes(spec_.parameters, false);
+    check_axes(spec_.specialization, true);
     for (const Operand& operand : spec_.operands) check_operand(operand);
     if (!spec_.template_path) check_parameters_of_operands();
     return std::move(errors_);
@@ -65,12 +66,29 @@ class DeclarationChecker {
   void check_names() {
     for (const Operand& operand : spec_.operands) declare(operand.name, "operand");
     for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
-    for (const Axis& axis : spec_.parameters) declare(axis.name, kParameter);
-    for (const Axis& axis : spec_.specialization) declare_in_glsl(axis.name, kSpecialization);
+    for (const AxisGroup& group : groups_of(spec_.parameters)) declare_axes(group, kParameter);
+    for (const AxisGroup& group : groups_of(spec_.specialization)) declare_axes(group, kSpecialization);
+    for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
+  }
+
+  // The field m of a record `shape` is shape_m in C++ and GLSL, which must be free too.
+  void declare_axes(const AxisGroup& group, std::string_view kind) {
+    const Axis& first = group.axes.front();
+    declare({std::string(group.name()), first.name.where}, kind);
+    if (first.record.empty()) return;
+    for (const Axis& axis : group.axes) {
+      if (Diagnostic* error = declare({glsl_name(axis), axis.name.where}, kind)) {
+        error->hint = fmt::format("C++ and GLSL call '{}' so", axis.name.value);
+      }
+    }
   }
 
   void declare_in_glsl(const Located<std::string>& name, std::string_view kind) {
     declare(name, kind);
+    check_glsl_name(name);
+  }
+
+  void check_glsl_name(const Located<std::string>& name) {
     if (const auto fault = fault_of_glsl_name(name.value)) report(name.where, *fault, "", "take another name");
   }
 
@@ -79,21 +97,31 @@ class DeclarationChecker {
     std::string_view kind;
   };
 
-  void declare(const Located<std::string>& name, std::string_view kind) {
+  // What was reported, or nothing.
+  Diagnostic* declare(const Located<std::string>& name, std::string_view kind) {
     const auto [first, is_new] = declared_.emplace(name.value, Declared{name.where, kind});
-    if (is_new) return;
-    report(name.where, fmt::format("'{}' is the name of a {} already", name.value, first->second.kind))
-        .notes.push_back({first->second.where, "declared here"});
+    if (is_new) return nullptr;
+    Diagnostic& error =
+        report(name.where, fmt::format("'{}' is the name of a {} already", name.value, first->second.kind));
+    error.notes.push_back({first->second.where, "declared here"});
+    return &error;
   }
 
-  void check_axis(const Axis& axis, bool is_specialization) {
+  void check_axes(const std::vector<Axis>& axes, bool is_specialization) {
+    for (const Axis& axis : axes) {
+      for (const auto& value : axis.values) check_value(axis, value, is_specialization);
+    }
+    for (const AxisGroup& group : groups_of(axes)) check_is_given_once(group);
+  }
+
+  void check_is_given_once(const AxisGroup& group) {
     std::map<std::string, SourceLocation> seen;
-    for (const auto& value : axis.values) {
-      check_value(axis, value, is_specialization);
-      const std::string text = expression::to_text(value.value);
-      const auto [first, is_new] = seen.emplace(text, value.where);
+    for (size_t i = 0; i < group.size(); ++i) {
+      const SourceLocation& where = group.where(i);
+      const std::string text = value_text(group, i);
+      const auto [first, is_new] = seen.emplace(text, where);
       if (!is_new)
-        report(value.where, fmt::format("'{}' has the value {} twice", axis.name.value, text))
+        report(where, fmt::format("'{}' has the value {} twice", group.name(), text))
             .notes.push_back({first->second, "first given here"});
     }
   }

@@ -48,7 +48,9 @@ std::string leaf_members(const Key& key, const std::string& indent) {
     case Leaf::value:
       return std::string(kValue);
     case Leaf::axis:
-      return fmt::format(R"("type": "array", "minItems": 1, "items": {{{}}})", kValue);
+      return fmt::format(R"("type": "array", "minItems": 1, "items": {{"anyOf": [{{{0}}}, )"
+                         R"({{"type": "object", "minProperties": 1, "additionalProperties": {{{0}}}}}]}})",
+                         kValue);
     case Leaf::word:
       return fmt::format(R"("enum": [{}])", joined_quoted(key.words));
     case Leaf::choice:

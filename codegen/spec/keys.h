@@ -22,7 +22,7 @@ enum class Leaf : uint8_t {
   boolean,
   number,  // not negative
   value,   // a parameter's: an integer, a boolean or a word
-  axis,    // a list of them
+  axis,    // a list of them, or of records of them
   word,    // one of Key::words
   choice,  // one of Key::words, or $parameter
   field,   // u32, i32 or f32, or an array of them: u32[8]

@@ -9,6 +9,7 @@
 
 #include <charconv>
 
+#include "codegen/spec/axes.h"
 #include "codegen/spec/check_spec.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/field_type.h"
@@ -58,8 +59,8 @@ class SpecParser {
     read_head();
     for (const YamlEntry& entry : entries(root_, "operands")) spec_.operands.push_back(operand(entry));
     for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
-    for (const YamlEntry& entry : entries(root_, "parameters")) spec_.parameters.push_back(axis(entry));
-    for (const YamlEntry& entry : entries(root_, "specialization")) spec_.specialization.push_back(axis(entry));
+    for (const YamlEntry& entry : entries(root_, "parameters")) read_axis(entry, spec_.parameters);
+    for (const YamlEntry& entry : entries(root_, "specialization")) read_axis(entry, spec_.specialization);
     append(errors_, check_declarations(spec_));
     if (!errors_.empty()) return std::move(errors_);  // their names would be reported again by every expression
 
@@ -164,12 +165,27 @@ class SpecParser {
     return {located(entry.key), type.kind, type.count};
   }
 
-  static Axis axis(const YamlEntry& entry) {
-    Axis axis;
-    axis.name = located(entry.key);
-    for (const YamlNode& item : entry.value.items) axis.values.push_back({parse_value(item), item.where});
-    if (!axis.values.empty()) axis.type = expression::type_of(axis.values.front().value);
-    return axis;
+  // check_shape guarantees that the values are all single, or all records with the fields of the first.
+  static void read_axis(const YamlEntry& entry, std::vector<Axis>& axes) {
+    const auto& items = entry.value.items;
+    if (items.front().kind == YamlNode::Kind::scalar) {
+      Axis& axis = axes.emplace_back(Axis{located(entry.key)});
+      for (const YamlNode& item : items) add_value(axis, item);
+      return;
+    }
+    for (const YamlEntry& field : items.front().entries) {
+      Axis& axis = axes.emplace_back(Axis{located(entry.key), entry.key.text});
+      axis.name.value += '.' + field.key.text;
+      for (const YamlNode& record : items) {
+        add_value(axis, record.find(field.key.text)->value);
+        axis.record_places.push_back(record.where);
+      }
+    }
+  }
+
+  static void add_value(Axis& axis, const YamlNode& node) {
+    axis.values.push_back({parse_value(node), node.where});
+    axis.type = expression::type_of(axis.values.front().value);
   }
 
   // ---- the scope
@@ -192,11 +208,8 @@ class SpecParser {
   }
 
   void add_axis(const Axis& axis, std::string_view kind) {
-    expression::Symbol symbol{axis.name.value, axis.type, {}, axis.name.where, std::string(kind)};
-    for (const auto& value : axis.values) {
-      if (axis.type == Type::word) symbol.words.push_back(expression::to_text(value.value));
-    }
-    spec_.scope.add(std::move(symbol));
+    spec_.scope.add(
+        expression::Symbol{axis.name.value, axis.type, words_of(axis), axis.name.where, std::string(kind)});
   }
 
   // ---- expressions

@@ -4,6 +4,7 @@
 // A spec as YAML in one form: keys in the order of the language, an expression a line, nothing that the defaults say.
 #include <fmt/format.h>
 
+#include "codegen/spec/axes.h"
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/parse_spec.h"
 
@@ -90,10 +91,10 @@ class Printer {
 
   void print_axes(std::string_view key, const std::vector<Axis>& axes) {
     if (!axes.empty()) line("{}:", key);
-    for (const Axis& axis : axes) {
+    for (const AxisGroup& group : groups_of(axes)) {
       std::vector<std::string> values;
-      for (const auto& value : axis.values) values.push_back(expression::to_text(value.value));
-      line("  {}: [{}]", axis.name.value, fmt::join(values, ", "));
+      for (size_t i = 0; i < group.size(); ++i) values.push_back(value_text(group, i));
+      line("  {}: [{}]", group.name(), fmt::join(values, ", "));
     }
   }
 

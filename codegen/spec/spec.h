@@ -23,15 +23,21 @@ struct Located {
 };
 
 // An axis: `vec: [1, 4]`. All values are of one type: integer, boolean or word.
+//
+// Values that only make sense together are records, `shape: [{m: 16, n: 16, k: 32}, {m: 8, n: 8, k: 8}]`. Each of their
+// fields is an Axis here, "shape.m", "shape.n" and "shape.k", one behind the other and with a value a record, so that
+// whoever reads a parameter's value need not know; who combines values walks groups_of() (axes.h).
 struct Axis {
   Located<std::string> name;
+  std::string record;  // "shape": what this is a field of; empty: an axis of single values
+  std::vector<SourceLocation> record_places;  // of a field: where each record stands
   expression::Type type = expression::Type::integer;
   std::vector<Located<expression::Value>> values;
 };
 
 // What an operand's dtype or storage is: a fixed word, or the value of a parameter (`$input_dtype`).
 struct Choice {
-  std::string word;       // "f32", or the parameter's name
+  std::string word;       // "f32", or the parameter's name: "input_dtype", "types.input"
   bool is_parameter = false;
   SourceLocation where;
 };

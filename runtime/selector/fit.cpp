@@ -342,11 +342,29 @@ Fitting fit(const Request& request, const Filter& filter) {
 
 // ---- ids and texts -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+// "tile.m": the field m of a record, whose fields follow each other in ids: "m64n32".
+struct ConstantName {
+  explicit ConstantName(std::string_view name) : own(name) {
+    const size_t dot = name.find('.');
+    if (dot == name.npos) return;
+    record = name.substr(0, dot);
+    own = name.substr(dot + 1);
+  }
+  std::string_view record;  // empty: a constant of its own
+  std::string_view own;
+};
+
+}  // namespace
+
 std::string specialization_id(const OperatorInfo& op, size_t row) {
   std::string text;
   const uint32_t* values = op.specialization(row);
   for (size_t i = 0; i < op.specialization_names.size(); ++i) {
-    fmt::format_to(std::back_inserter(text), "{}{}{}", i == 0 ? "" : ".", op.specialization_names[i], values[i]);
+    const ConstantName name(op.specialization_names[i]);
+    const bool goes_on = i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
+    fmt::format_to(std::back_inserter(text), "{}{}{}", i == 0 || goes_on ? "" : ".", name.own, values[i]);
   }
   return text;
 }

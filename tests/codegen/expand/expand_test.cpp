@@ -33,6 +33,13 @@ constexpr Case kCases[] = {
     {"a word that begins another comes first", "parameters: {mode: [ab, a, a_b], vec: [1]}",
      "op.a.vec1\nop.a_b.vec1\nop.ab.vec1\n"},
     {"specialization makes no variants", "parameters: {vec: [4]}\nspecialization: {workgroup: [64, 128]}", "op.vec4\n"},
+    {"a record is one choice", "parameters: {shape: [{m: 16, n: 16, k: 32}, {m: 8, n: 8, k: 8}], vec: [1, 4]}",
+     "op.m16n16k32.vec1\nop.m16n16k32.vec4\nop.m8n8k8.vec1\nop.m8n8k8.vec4\n"},
+    {"the first record says the order of fields", "parameters: {shape: [{m: 1, k: 2}, {k: 4, m: 3}]}", "op.m1k2\nop.m3k4\n"},
+    {"words of a record stand apart", "parameters: {types: [{load: f32, acc: f32, k: 4, n: 2, fast: true}, {load: f16, acc: f32, k: 4, n: 2, fast: false}]}",
+     "op.f16_f32_k4n2_not_fast\nop.f32_f32_k4n2_fast\n"},
+    {"require reads fields", "parameters: {a: [1, 2], shape: [{m: 1, k: 2}, {m: 2, k: 2}]}\nrequire: [shape.m == a]",
+     "op.a1.m1k2\nop.a2.m2k2\n"},
     // Constraints remove combinations; they never reorder the rest.
     {"require removes", "parameters: {dtype: [f32, f16], vec: [1, 4]}\nrequire: [not (dtype == f16 and vec == 1)]",
      "op.f16.vec4\nop.f32.vec1\nop.f32.vec4\n"},
@@ -87,6 +94,14 @@ TEST(Expand, DescribesAVariantByItsParameters) {
   ASSERT_TRUE(variants);
   EXPECT_EQ(variants->front().id, "op.f16.vec4.not_fast");
   EXPECT_EQ(describe(*spec, variants->front()), "dtype=f16 vec=4 fast=false");
+}
+
+TEST(Expand, DescribesARecordByItsFields) {
+  const auto spec = spec::parse_spec(std::string(kHead) + "parameters: {shape: [{m: 8, k: 4}]}", "op.yaml");
+  ASSERT_TRUE(spec);
+  const auto variants = expand(*spec, 9);
+  ASSERT_TRUE(variants);
+  EXPECT_EQ(describe(*spec, variants->front()), "shape.m=8 shape.k=4");
 }
 
 TEST(Expand, HasNoVariantsOfRecipes) {

@@ -28,9 +28,11 @@ parameters:
   storage: [buffer, texture3d]
   vec:     [1, 4]
   fast:    [true, false]
+  shape:   [{m: 8, inner: i8}]
 specialization:
   workgroup: [64, 128]
   tiles:     [2, 4]
+  grain:     [{rows: 1, columns: 2}]
 grid: [ceil_div(numel, vec * workgroup), 1, 1]
 cost: numel / device.bytes_per_us
 )";
@@ -59,7 +61,7 @@ const expand::Variant& variant(std::string_view id) {
 }
 
 // Names every parameter and constant in a comment, so that no row must.
-constexpr std::string_view kUseAll = "// ${dtype} ${storage} ${vec} ${fast} ${workgroup} ${tiles}\n";
+constexpr std::string_view kUseAll = "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows}\n";
 
 TemplateSet templates_of(std::string_view text) {
   TemplateSet templates;
@@ -96,15 +98,16 @@ struct Row {
   std::string_view expected;
 };
 
-constexpr std::string_view kFloat4 = "sample.f32.buffer.vec4.fast";
-constexpr std::string_view kHalf1 = "sample.f16.buffer.vec1.not_fast";
-constexpr std::string_view kInt8 = "sample.i8.buffer.vec4.fast";
-constexpr std::string_view kImage = "sample.i8.texture3d.vec4.fast";
+constexpr std::string_view kFloat4 = "sample.f32.buffer.vec4.fast.m8_i8";
+constexpr std::string_view kHalf1 = "sample.f16.buffer.vec1.not_fast.m8_i8";
+constexpr std::string_view kInt8 = "sample.i8.buffer.vec4.fast.m8_i8";
+constexpr std::string_view kImage = "sample.i8.texture3d.vec4.fast.m8_i8";
 
 constexpr Row kRows[] = {
     // ---- ${...}
     {"parameters are their literals", "a ${dtype} ${vec} ${fast}", kFloat4, "a f32 4 true\n"},
     {"constants are their names", "a ${workgroup}, ${tiles}", kFloat4, "a workgroup, tiles\n"},
+    {"fields of records", "a ${2 * shape.m} ${glsl_type(shape.inner)} ${grain.rows}", kFloat4, "a 16 int8_t grain_rows\n"},
     {"operands are their names", "a ${input}", kFloat4, "a input\n"},
     {"arithmetic", "a ${vec * 2 + bytes(dtype)}", kFloat4, "a 12\n"},
     {"comparisons", "a ${vec == 4} ${dtype in (f16, i8)}", kFloat4, "a true false\n"},
@@ -134,6 +137,8 @@ constexpr Row kRows[] = {
      "layout(local_size_x = 32, local_size_y = 2) in;\n"},
     {"workgroup by constant", "${local_size(4, 2, workgroup)}", kFloat4,
      "layout(local_size_x = 4, local_size_y = 2, local_size_z = 64, local_size_z_id = 0) in;\n"},
+    {"workgroup by a field", "${local_size(grain.columns, shape.m)}", kFloat4,
+     "layout(local_size_x = 2, local_size_x_id = 3, local_size_y = 8) in;\n"},
     {"a buffer", "${declare(input, vec)}", kFloat4,
      "layout(set = 0, binding = 0, std430) readonly restrict buffer InputBuffer { vec4 input_data[]; };\n"},
     {"a buffer of scalars", "${declare(input)}", kInt8,
@@ -200,8 +205,9 @@ TEST(Render, constants_are_declared_after_the_extensions) {
             "// of the kernel\n"
             "layout(constant_id = 0) const uint workgroup = 64u;\n"
             "layout(constant_id = 1) const uint tiles = 2u;\n"
+            "layout(constant_id = 2) const uint grain_rows = 1u;\n"
             "void main() {}\n"
-            "// f16 buffer 1 false workgroup tiles\n");
+            "// f16 buffer 1 false 8 workgroup tiles grain_rows\n");
 }
 
 struct Place {
@@ -242,8 +248,9 @@ TEST(Render, every_line_knows_its_origin) {
             "templates/sample.comp:1\n"
             "templates/sample.comp:2\n"
             "templates/sample.comp:2\n"
-            "specs/sample.yaml:19\n"
             "specs/sample.yaml:20\n"
+            "specs/sample.yaml:21\n"
+            "specs/sample.yaml:22\n"
             "templates/lib/one.glsl:1\n"
             "templates/lib/two.glsl:2\n"
             "templates/sample.comp:6\n"

@@ -34,8 +34,13 @@ parameters:
   storage: [texture3d]
   fast: [true, false]
   vec: [1, 4]
+  types:
+    - {load: f32, lanes: 4}
+    - lanes: 8
+      load: "f16"
 specialization:
   workgroup: [64, 128]
+  tile: [{rows: 1, columns: 2}]
 require: [vec in (1, 4), (fast or dtype == f32)]
 applies_when:
   - ((numel)) % vec == 0
@@ -55,7 +60,7 @@ recipes:
       - kernel: op
         operands: {input: input, out: partial}
         problem: {numel: min(numel, 7), offset: -offset}
-        with: {dtype: f32, fast: true, vec: 4}
+        with: {dtype: f32, fast: true, vec: 4, types.load: f16}
 )";
 
 constexpr std::string_view kCanonical = R"(operator: op
@@ -75,8 +80,10 @@ parameters:
   storage: [texture3d]
   fast: [true, false]
   vec: [1, 4]
+  types: [{load: f32, lanes: 4}, {load: f16, lanes: 8}]
 specialization:
   workgroup: [64, 128]
+  tile: [{rows: 1, columns: 2}]
 require:
   - vec in (1, 4)
   - fast or dtype == f32
@@ -114,6 +121,7 @@ recipes:
           dtype: f32
           fast: true
           vec: 4
+          types.load: f16
 )";
 
 Spec parse_good(std::string_view yaml, const std::string& file = "op.yaml") {
@@ -148,7 +156,8 @@ TEST(Spec, HasAScopeInAFixedOrder) {
       names,
       testing::ElementsAre(
           "word parameter dtype", "word parameter storage", "boolean parameter fast", "integer parameter vec",
-          "integer specialization constant workgroup", "integer problem field numel", "integer problem field offset",
+          "word parameter types.load", "integer parameter types.lanes", "integer specialization constant workgroup",
+          "integer specialization constant tile.rows", "integer specialization constant tile.columns", "integer problem field numel", "integer problem field offset",
           "real problem field eps", "integer device number device.subgroup_size",
           "integer device number device.max_workgroup_invocations", "integer device number device.max_workgroup_size_x",
           "integer device number device.shared_memory_bytes", "integer device number device.max_storage_buffer_bytes",
@@ -164,11 +173,11 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.operands[1].name.where), "specs/op.yaml:7:3");
   EXPECT_EQ(to_text(spec.operands[0].dtype.where), "specs/op.yaml:6:32");
   EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
-  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:20:26");
-  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:23:6") << "inside the quotes";
-  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:25:42");
-  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:26") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:38:41");
+  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:25:26");
+  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:28:6") << "inside the quotes";
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:30:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:31") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:43:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
