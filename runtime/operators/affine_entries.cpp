@@ -47,12 +47,10 @@ Expected<Inputs> upload_inputs(Context& context, const Request& request, Prepare
   return Inputs{*input, *scale, *zero_point};
 }
 
-Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments,
-                                std::vector<std::string_view> outputs) {
+Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments) {
   if (!call) return call.error();
   prepared.call = *call;
   prepared.arguments = std::move(arguments);
-  prepared.outputs = std::move(outputs);
   return prepared;
 }
 
@@ -75,8 +73,7 @@ Expected<PreparedCall> prepare_quantize(Context& context, const Request& request
                                           .output_dtype = dtype,
                                           .range = *range,
                                           .output = place_of(request, "output")});
-  return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}},
-                  {"output"});
+  return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}});
 }
 
 // ---- dequantize_affine -------------------------------------------------------------------------------------------------
@@ -108,8 +105,7 @@ Expected<PreparedCall> prepare_dequantize(Context& context, const Request& reque
                                             .output_dtype = dtype_attribute(request, "output_dtype"),
                                             .range = *range,
                                             .output = place_of(request, "output")});
-  return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}},
-                  {"output"});
+  return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}});
 }
 
 // ---- choose_qparams_affine ---------------------------------------------------------------------------------------------
@@ -144,7 +140,7 @@ Expected<PreparedCall> prepare_choose(Context& context, const Request& request) 
   const auto input = upload_input(context, request, "input", prepared);
   if (!input) return input.error();
   const auto call = choose_qparams_affine_call(view(desc_of(**input)), choose_options(request, dtype, *range));
-  return finished(std::move(prepared), call, {*input, {}, {}}, {"scale", "zero_point"});
+  return finished(std::move(prepared), call, {*input, {}, {}});
 }
 
 constexpr OperatorEntry kEntries[] = {

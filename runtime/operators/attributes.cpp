@@ -76,12 +76,6 @@ Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::stri
                meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
 }
 
-template <typename Words, typename Name>
-auto find_named(const Words& words, std::string_view word, Name name_of) -> std::optional<std::decay_t<decltype(words[0])>> {
-  const auto found = std::ranges::find(words, word, name_of);
-  return found == std::end(words) ? std::nullopt : std::optional(*found);
-}
-
 }  // namespace
 
 std::string_view name(AttributeInfo::Kind kind) {
@@ -136,16 +130,31 @@ std::optional<DType> dtype_named(std::string_view word) {
 }
 
 std::optional<Storage> storage_named(std::string_view word) {
-  constexpr Storage kStorages[] = {Storage::buffer, Storage::texture3d};
-  return find_named(kStorages, word, [](Storage storage) { return name(storage); });
+  for (const Storage storage : {Storage::buffer, Storage::texture3d}) {
+    if (name(storage) == word) return storage;
+  }
+  return std::nullopt;
+}
+
+// name() ends the enumeration with "?".
+std::vector<std::string_view> layout_words() {
+  std::vector<std::string_view> words;
+  for (unsigned value = 0; name(static_cast<Layout>(value)) != "?"; ++value) words.push_back(name(static_cast<Layout>(value)));
+  return words;
 }
 
 std::optional<Layout> layout_named(std::string_view word) {
-  for (unsigned value = 0;; ++value) {  // the words of the enumeration; name() ends it with "?"
-    const auto layout = static_cast<Layout>(value);
-    if (name(layout) == "?") return std::nullopt;
-    if (name(layout) == word) return layout;
+  const auto words = layout_words();
+  const auto found = std::ranges::find(words, word);
+  return found == words.end() ? std::nullopt : std::optional(static_cast<Layout>(found - words.begin()));
+}
+
+Storage storage_of(Layout layout) {
+  switch (layout) {
+    case Layout::width_packed: case Layout::height_packed: case Layout::channels_packed: return Storage::texture3d;
+    case Layout::strided: return Storage::buffer;
   }
+  return Storage::buffer;
 }
 
 const HostTensor* find_input(const Request& request, std::string_view name) {

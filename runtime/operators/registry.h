@@ -41,10 +41,13 @@ struct TensorInfo {
   std::string_view name;  // the operand's in the spec
   bool is_optional = false;
   std::string_view summary;  // "f32 or f16, [..., K]"
+  bool is_weight = false;    // the chosen kernel says in which form it lies on the device: it has no place of its own
 };
 
+using Tensors = std::map<std::string, HostTensor, std::less<>>;  // by operand
+
 struct Request {
-  std::map<std::string, HostTensor, std::less<>> inputs;
+  Tensors inputs;
   std::map<std::string, AttributeValue, std::less<>> attributes;
   std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: the operator's default
 };
@@ -53,7 +56,6 @@ struct Request {
 struct PreparedCall {
   Call call;
   std::vector<Argument> arguments;        // those that are to be made are std::monostate
-  std::vector<std::string_view> outputs;  // names of those, in the order of the operands
   // What the arguments point at.
   std::vector<std::unique_ptr<DeviceTensor>> tensors;
   std::vector<std::unique_ptr<Weight>> weights;

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/library/nearest.h"
+#include "runtime/operators/attributes.h"
+#include "runtime/runner/ways.h"
+#include "runtime/tensor/npy.h"
+
+namespace qgen::runner {
+namespace {
+
+Error refused(std::string message, std::string hint = {}) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+Done add_input(std::string_view text, Request& request) {
+  const auto named = split_named("--input", text);
+  if (!named) return named.error();
+  auto tensor = load_npy(named->value);
+  if (!tensor) return tensor.error();
+  request.inputs.insert_or_assign(named->name, *std::move(tensor));
+  return std::monostate{};
+}
+
+Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& request) {
+  const auto named = split_named("--set", text);
+  if (!named) return named.error();
+  const auto info = std::ranges::find(entry.attributes, named->name, &AttributeInfo::name);
+  // A name that the operator does not know is reported by complete(), with what it does know.
+  const auto value = info == entry.attributes.end() ? AttributeValue(named->value) : parse_attribute(*info, named->value);
+  if (!value) return value.error();
+  request.attributes.insert_or_assign(named->name, *value);
+  return std::monostate{};
+}
+
+Done add_storage(std::string_view text, Request& request) {
+  const auto named = split_named("--storage", text);
+  if (!named) return named.error();
+  const auto storage = storage_named(named->value);
+  if (!storage) return refused(fmt::format("'{}' is no storage", named->value), "there are buffer, texture3d");
+  const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
+  request.places.insert_or_assign(named->name, Place{*storage, first});
+  return std::monostate{};
+}
+
+Done add_layout(std::string_view text, Request& request) {
+  const auto named = split_named("--layout", text);
+  if (!named) return named.error();
+  const auto layout = layout_named(named->value);
+  if (!layout) {
+    const auto words = layout_words();
+    const std::string_view meant = nearest(named->value, words);
+    return refused(fmt::format("'{}' is no layout", named->value),
+                   meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
+  }
+  request.places.insert_or_assign(named->name, Place{storage_of(*layout), *layout});
+  return std::monostate{};
+}
+
+std::string rows_text(std::string_view title, const std::vector<std::pair<std::string, std::string>>& rows) {
+  if (rows.empty()) return "";
+  size_t widest = 0;
+  for (const auto& row : rows) widest = std::max(widest, row.first.size());
+  std::string text = fmt::format("{}:\n", title);
+  for (const auto& [left, right] : rows) text += fmt::format("  {:<{}}  {}\n", left, widest, right);
+  return text;
+}
+
+std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
+  if (!op || info.is_weight) return "";
+  const auto operand = std::ranges::find(op->operands, info.name, &OperandInfo::name);
+  std::vector<std::string> places;
+  for (const Place& place : places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
+    if (place != Place{}) places.push_back(fmt::format("{} {}", name(place.storage), name(place.layout)));
+  }
+  return places.empty() ? "" : fmt::format("; buffer, or {}", fmt::join(places, ", "));
+}
+
+std::string tensors_text(std::string_view title, std::span<const TensorInfo> tensors, const OperatorInfo* op) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const TensorInfo& info : tensors) {
+    rows.emplace_back(std::string(info.name), fmt::format("{}{}{}", info.summary, info.is_optional ? "; optional" : "",
+                                                          places_text(op, info)));
+  }
+  return rows_text(title, rows);
+}
+
+std::string attributes_text(std::span<const AttributeInfo> attributes) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const AttributeInfo& info : attributes) {
+    const std::string otherwise = info.otherwise.empty() ? "needed" : fmt::format("default {}", info.otherwise);
+    const std::string kind = info.words.empty() ? std::string(name(info.kind)) : fmt::format("{}", fmt::join(info.words, ", "));
+    rows.emplace_back(std::string(info.name), fmt::format("{}: {}; {}", info.summary, kind, otherwise));
+  }
+  return rows_text("attributes (--set name=value)", rows);
+}
+
+}  // namespace
+
+Expected<Named> split_named(std::string_view flag, std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return refused(fmt::format("{} takes name=value, given '{}'", flag, text));
+  }
+  return Named{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& text) {
+  Request request;
+  for (const std::string& storage : text.storages) {
+    if (Done added = add_storage(storage, request); !added) return added.error();
+  }
+  for (const std::string& layout : text.layouts) {
+    if (Done added = add_layout(layout, request); !added) return added.error();
+  }
+  for (const std::string& attribute : text.attributes) {
+    if (Done added = add_attribute(entry, attribute, request); !added) return added.error();
+  }
+  for (const std::string& input : text.inputs) {
+    if (Done added = add_input(input, request); !added) return added.error();
+  }
+  return request;
+}
+
+Error no_output(const OperatorEntry& entry, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const TensorInfo& info : entry.outputs) names.push_back(info.name);
+  return refused(fmt::format("'{}' has no output '{}'", entry.name, name), fmt::format("there are {}", fmt::join(names, ", ")));
+}
+
+std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {
+  return fmt::format("{}: {}\n{}{}{}", entry.name, entry.summary,
+                     tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
+                     tensors_text("outputs (--output name=file.npy)", entry.outputs, op), attributes_text(entry.attributes));
+}
+
+std::string list_text() {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const OperatorEntry& entry : operators()) rows.emplace_back(std::string(entry.name), std::string(entry.summary));
+  return rows_text("operators", rows);
+}
+
+}  // namespace qgen::runner

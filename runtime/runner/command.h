@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a person types, as a request: "input=x.npy", "block_size=1,64", "input=texture3d".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/operators/registry.h"
+
+namespace qgen::runner {
+
+struct RequestText {
+  std::vector<std::string> inputs;      // name=file.npy
+  std::vector<std::string> attributes;  // name=value
+  std::vector<std::string> storages;    // name=texture3d
+  std::vector<std::string> layouts;     // name=channels_packed; says the storage too, where there is but one
+};
+
+// Files are read, values parsed as the operator's attributes are. Errors say what was typed.
+Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& text);
+
+// "name=value". Error: there is no '=', or nothing before it.
+struct Named {
+  std::string name, value;
+};
+Expected<Named> split_named(std::string_view flag, std::string_view text);
+
+Error no_output(const OperatorEntry& entry, std::string_view name);
+
+// What `qgen-run OP --help` and `qgen-run --list` print.
+std::string help_of(const OperatorEntry& entry, const OperatorInfo* op);
+std::string list_text();
+
+}  // namespace qgen::runner

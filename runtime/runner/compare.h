@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Whether a result is what was expected. Without tolerance it must be so bit for bit, but for NaN, of which there are many.
+#pragma once
+
+#include <string>
+
+#include "runtime/tensor/tensor.h"
+
+namespace qgen::runner {
+
+// |got - expected| <= abs + rel * |expected|
+struct Tolerance {
+  double abs = 0;
+  double rel = 0;
+};
+
+struct Comparison {
+  double largest_error = 0;  // |got - expected|; infinite where only one is NaN or infinite
+  std::string fault;         // the first element that is too far off, with its index; or another dtype or shape; or empty
+};
+Comparison compare(const HostTensor& got, const HostTensor& expected, Tolerance tolerance);
+
+}  // namespace qgen::runner

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Conformance cases: a folder with a case.json and the .npy files that it names. tests/conformance/README.md has the form.
+//
+//   for (const auto& file : find_cases("tests/conformance")) {
+//     const CaseResult result = run_case(context, file, {.all_kernels = true});
+//   }
+//
+// A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). What is run on halves
+// is judged by the case's `f16_rel`, and where it has none by the scalar reference on the same halves.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/operators/registry.h"
+#include "runtime/runner/compare.h"
+
+namespace qgen::runner {
+
+struct ConformanceCase {
+  std::string name;  // "quantize_affine/12_b3_int8_-128_127"
+  std::string op;
+  Request request;
+  Tensors expected;
+  std::map<std::string, Tolerance, std::less<>> tolerances;  // one an expected tensor
+  std::optional<double> f16_rel;
+};
+std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);  // of each the case.json, sorted
+std::string case_name(const std::filesystem::path& file);
+Expected<ConformanceCase> load_case(const std::filesystem::path& file);
+
+struct CaseOptions {
+  bool all_kernels = false;
+  std::string kernel;  // only this, where it applies; with or without its specialization
+};
+struct CaseResult {
+  std::string name;
+  enum class Kind : uint8_t { passed, failed, unknown_operator } kind = Kind::failed;
+  size_t kernels = 0;  // variants and recipes that ran
+  size_t runs = 0;     // each with its specialization, in each way
+  double largest_error = 0;
+  std::string fault;         // why it failed: the first of
+  size_t faults = 0;
+  std::string failed_kernel;  // its id
+};
+CaseResult run_case(Context& context, const std::filesystem::path& file, const CaseOptions& options);
+
+}  // namespace qgen::runner

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/ways.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <optional>
+
+namespace qgen::runner {
+namespace {
+
+constexpr size_t kMaxTextureRank = 4;
+constexpr std::string_view kOutputDtype = "output_dtype";
+
+// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand.
+void for_each_form(const OperatorInfo& op, size_t operand, const std::function<void(const OperandForm&)>& visit) {
+  for (const KernelInfo& kernel : op.kernels) visit(op.form(kernel.parameters, operand));
+  for (const RecipeInfo& recipe : op.recipes) {
+    for (const StepInfo& step : recipe.steps) {
+      for (size_t i = 0; i < step.operands.size(); ++i) {
+        if (step.operands[i].is_scratch || step.operands[i].index != operand) continue;
+        for (const KernelInfo& kernel : step.family->kernels) visit(step.family->form(kernel.parameters, i));
+      }
+    }
+  }
+}
+
+bool takes(const OperatorInfo& op, size_t operand, DType dtype) {
+  bool is_taken = false;
+  for_each_form(op, operand, [&](const OperandForm& form) { is_taken |= form.dtype == dtype; });
+  return is_taken;
+}
+
+std::vector<Layout> layouts_of(const OperandForm& form) {
+  if (form.layouts == 0) {
+    if (form.storage == Storage::buffer) return {Layout::strided};
+    return {Layout::width_packed, Layout::height_packed, Layout::channels_packed};
+  }
+  std::vector<Layout> layouts;
+  for (uint32_t bits = form.layouts; bits != 0; bits &= bits - 1) {
+    layouts.push_back(static_cast<Layout>(std::countr_zero(bits)));
+  }
+  return layouts;
+}
+
+size_t operand_named(const OperatorInfo& op, std::string_view name) {
+  const auto operand = std::ranges::find(op.operands, name, &OperandInfo::name);
+  return static_cast<size_t>(operand - op.operands.begin());
+}
+
+// An operand that may lie in several places.
+struct Mover {
+  std::string name;
+  std::vector<Place> places;
+};
+
+std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
+                             const std::map<std::string, size_t, std::less<>>& ranks) {
+  std::vector<Mover> movers;
+  const auto add = [&](const TensorInfo& info) {
+    const auto rank = ranks.find(info.name);
+    if (info.is_weight || rank == ranks.end()) return;
+    auto places = places_of(op, operand_named(op, info.name));
+    if (rank->second > kMaxTextureRank) {
+      std::erase_if(places, [](const Place& place) { return place.storage == Storage::texture3d; });
+    }
+    if (places.size() > 1) movers.push_back({std::string(info.name), std::move(places)});
+  };
+  for (const TensorInfo& info : entry.inputs) add(info);
+  for (const TensorInfo& info : entry.outputs) add(info);
+  return movers;
+}
+
+void add_way(std::vector<Way>& ways, Way way) {
+  std::erase_if(way.places, [](const auto& named) { return named.second == Place{}; });
+  const bool is_known = std::ranges::any_of(ways, [&](const Way& other) { return other.places == way.places; });
+  if (!is_known) ways.push_back(std::move(way));
+}
+
+std::vector<Way> ways_through(const std::vector<Mover>& movers) {
+  std::vector<Way> ways = {Way{}};
+  for (const Mover& first : movers) {
+    for (const Place& place : first.places) {
+      add_way(ways, {.places = {{first.name, place}}});
+      for (const Mover& second : movers) {
+        if (&second <= &first) continue;
+        for (const Place& other : second.places) add_way(ways, {.places = {{first.name, place}, {second.name, other}}});
+      }
+      Way together;
+      for (const Mover& mover : movers) together.places.emplace(mover.name, place);
+      add_way(ways, std::move(together));
+    }
+  }
+  return ways;
+}
+
+HostTensor as_half(const HostTensor& tensor) {
+  HostTensor half = zeros(DType::f16, tensor.shape);
+  for (int64_t i = 0; i < element_count(tensor.shape); ++i) set_element(half, i, element(tensor, i));
+  return half;
+}
+
+// What becomes a half: f32 inputs that some kernel takes as f16, and a real output whose dtype the request may say.
+bool may_be_half(const OperatorInfo& op, std::string_view name, DType given) {
+  const size_t operand = operand_named(op, name);
+  return given == DType::f32 && operand < op.operands.size() && takes(op, operand, DType::f16);
+}
+
+bool output_may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
+  const auto given = request.attributes.find(kOutputDtype);
+  const bool says_so = std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name) != entry.attributes.end();
+  const bool is_real = given == request.attributes.end() || given->second == AttributeValue("float32");
+  return says_so && is_real && std::ranges::any_of(entry.outputs, [&](const TensorInfo& info) {
+    return may_be_half(op, info.name, DType::f32);
+  });
+}
+
+bool may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
+  return output_may_be_half(entry, op, request) || std::ranges::any_of(request.inputs, [&](const auto& named) {
+    return may_be_half(op, named.first, named.second.dtype);
+  });
+}
+
+}  // namespace
+
+std::string to_text(const Way& way) {
+  std::vector<std::string> parts;
+  for (const auto& [operand, place] : way.places) {
+    parts.push_back(fmt::format("{} {} {}", operand, name(place.storage), name(place.layout)));
+  }
+  if (parts.empty()) parts.emplace_back("plain buffers");
+  if (way.is_half) parts.emplace_back("f16");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<Place> places_of(const OperatorInfo& op, size_t operand) {
+  std::vector<Place> places;
+  if (operand >= op.operands.size()) return places;
+  for_each_form(op, operand, [&](const OperandForm& form) {
+    for (const Layout layout : layouts_of(form)) {
+      const Place place{form.storage, layout};
+      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    }
+  });
+  return places;
+}
+
+std::vector<Way> ways_of(const OperatorEntry& entry, const OperatorInfo& op, const Request& request,
+                         const std::map<std::string, size_t, std::less<>>& ranks) {
+  std::vector<Way> ways = ways_through(movers_of(entry, op, ranks));
+  if (!may_be_half(entry, op, request)) return ways;
+  const size_t count = ways.size();
+  for (size_t i = 0; i < count; ++i) {
+    ways.push_back(ways[i]);
+    ways.back().is_half = true;
+  }
+  return ways;
+}
+
+Request in_way(const Request& request, const Way& way, const OperatorEntry& entry, const OperatorInfo& op) {
+  Request result = request;
+  result.places = way.places;
+  if (!way.is_half) return result;
+  for (auto& [name, tensor] : result.inputs) {
+    if (may_be_half(op, name, tensor.dtype)) tensor = as_half(tensor);
+  }
+  if (output_may_be_half(entry, op, request)) result.attributes.insert_or_assign(std::string(kOutputDtype), "float16");
+  return result;
+}
+
+}  // namespace qgen::runner
