@@ -66,7 +66,8 @@ class Builder {
 
   Done add_modes(uint32_t node) {
     std::vector<RepresentationSet> held;
-    for (size_t operand = 0; operand < operands(node); ++operand) held.push_back(result_.held[tensor_of(node, operand)]);
+    for (size_t operand = 0; operand < operands(node); ++operand)
+      held.push_back(result_.held[tensor_of(node, operand)]);
     Modes modes = modes_of(graph().nodes[node], held);
     if (modes.list.empty()) return no_kernel(node, modes.refusals);
     result_.modes[node] = std::move(modes.list);
@@ -163,7 +164,8 @@ class Builder {
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Dropped& dropped : result_.dropped) {
       if (dropped.tensor != graph().tensors[tensor].name) continue;
-      auto same = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == dropped.reason; });
+      auto same =
+          std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == dropped.reason; });
       if (same == reasons.end()) same = reasons.insert(reasons.end(), {dropped.reason, {}});
       same->second.push_back(name(dropped.representation));
     }
@@ -226,8 +228,8 @@ Expected<Assignment> make_assignment(const Graph& graph, const DeviceModel& devi
 Error no_way_to(const Assignment& assignment, uint32_t node) {
   const auto& resolved = assignment.resolved;
   const Node& described = resolved.graph.nodes[node];
-  std::string text = fmt::format("no representations satisfy '{}' ({}) together with what comes before it", described.name,
-                                 described.op);
+  std::string text = fmt::format("no representations satisfy '{}' ({}) together with what comes before it",
+                                 described.name, described.op);
   for (size_t input = 0; input < described.inputs.size(); ++input) {
     RepresentationSet homes, taken;
     for (const State& state : assignment.states[resolved.edges[node].inputs[input]]) homes = homes | state.home;
@@ -237,7 +239,8 @@ Error no_way_to(const Assignment& assignment, uint32_t node) {
                         writer ? fmt::format("is written by '{}'", resolved.graph.nodes[*writer].name) : "arrives",
                         to_text(homes), described.name, to_text(taken));
   }
-  return {Error::Kind::unsupported, std::move(text), "allow a conversion between the two sides, or add a kernel that bridges them"};
+  return {Error::Kind::unsupported, std::move(text),
+          "allow a conversion between the two sides, or add a kernel that bridges them"};
 }
 
 }  // namespace qgen::planner

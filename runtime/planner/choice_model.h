@@ -9,19 +9,19 @@
 //   model.fits = {{0, 1, {0b01, 0b10}, {0b01, 0b11}}};    // value i of 0 fits value j of 1 if their masks meet
 //   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the dear 1
 //
-// How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value of
-// its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small table a
-// choice; a residual network tables over three; in general the price is exponential in the graph's treewidth.
+// How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
+// of its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small
+// table a choice; a residual network tables over three; in general the price is exponential in the graph's treewidth.
 //
 // Where a table would pass the limit, its summands are split into groups, each minimised by itself (mini-buckets). For
 // any f and g, min(f + g) >= min f + min g: the left side has one minimiser, which the right side may choose anew for
-// each summand. So every split can only lower the result, and what remains when all choices are gone is a lower bound of
-// the least cost: proven, whatever was split. With nothing split it is the least cost.
+// each summand. So every split can only lower the result, and what remains when all choices are gone is a lower bound
+// of the least cost: proven, whatever was split. With nothing split it is the least cost.
 //
 // After a split the bound is first tightened by moving cost between a choice and the pairs that it is in, which changes
-// no assignment's sum (tighten.h). Then depth-first branch and bound runs in the reverse of the elimination's order. The
-// tables give each partial assignment a lower bound by the same argument; a branch is cut when its bound reaches the
-// best assignment known. It ends with the optimum and a proof, or at its limit with the best found and the bound.
+// no assignment's sum (tighten.h). Then depth-first branch and bound runs in the reverse of the elimination's order.
+// The tables give each partial assignment a lower bound by the same argument; a branch is cut when its bound reaches
+// the best assignment known. It ends with the optimum and a proof, or at its limit with the best found and the bound.
 #pragma once
 
 #include <compare>

@@ -230,8 +230,8 @@ class Eliminator {
   }
 
   // The next row of values, the first other fastest.
-  void advance(std::vector<uint64_t>& values, std::vector<uint64_t>& at, const std::vector<std::vector<uint64_t>>& steps,
-               const std::vector<uint32_t>& others) const {
+  void advance(std::vector<uint64_t>& values, std::vector<uint64_t>& at,
+               const std::vector<std::vector<uint64_t>>& steps, const std::vector<uint32_t>& others) const {
     for (size_t k = 0; k < values.size(); ++k) {
       if (++values[k] < size(others[k])) {
         for (size_t t = 0; t < at.size(); ++t) at[t] += steps[t][k];

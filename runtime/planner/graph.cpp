@@ -24,7 +24,8 @@ const Done kDone{std::monostate{}};
 template <typename Named>
 Done sort_by_name(std::vector<Named>& list, std::string_view what) {
   std::sort(list.begin(), list.end(), [](const Named& a, const Named& b) { return a.name < b.name; });
-  const auto same = std::adjacent_find(list.begin(), list.end(), [](const Named& a, const Named& b) { return a.name == b.name; });
+  const auto same =
+      std::adjacent_find(list.begin(), list.end(), [](const Named& a, const Named& b) { return a.name == b.name; });
   if (same == list.end()) return kDone;
   return invalid(fmt::format("two {} are named '{}'", what, same->name), "names tell them apart: give each its own");
 }

@@ -72,7 +72,8 @@ class Search {
     Level& level = levels_[depth];
     level.next = 0;
     level.options.clear();
-    for (uint32_t value = 0; value < bucket.content.front().cells.size(); ++value) level.options.push_back({bound, value});
+    for (uint32_t value = 0; value < bucket.content.front().cells.size(); ++value)
+      level.options.push_back({bound, value});
     for (const Table& table : bucket.content) {
       const Cost* row = table.cells.data() + table.row(values_);
       for (auto& [sum, value] : level.options) sum = sum + row[value];
@@ -131,7 +132,8 @@ ChoiceModel restrict_to(const ChoiceModel& model, const Values& values, const st
 }
 
 // The best assignment that agrees with `best` on the choices kept; never a worse one.
-void resolve_others(const ChoiceModel& model, Minimum& best, std::vector<bool> is_kept, const MinimizeOptions& options) {
+void resolve_others(const ChoiceModel& model, Minimum& best, std::vector<bool> is_kept,
+                    const MinimizeOptions& options) {
   auto [order, limit] = affordable_order(restrict_to(model, best.values, is_kept), options);
   for (uint32_t choice : order.too_wide) is_kept[choice] = true;
   const ChoiceModel rest = restrict_to(model, best.values, is_kept);

@@ -75,8 +75,8 @@ class Lister {
     std::vector<std::string> sides;
     for (const auto& group : kernel.synced) {
       for (uint32_t operand : group) {
-        sides.push_back(fmt::format("'{}' as {}", tensor_name(node_, operand),
-                                    to_text(kernel.takes[operand] & held_[operand])));
+        sides.push_back(
+            fmt::format("'{}' as {}", tensor_name(node_, operand), to_text(kernel.takes[operand] & held_[operand])));
       }
     }
     refusals_.push_back(fmt::format("{} wants one packed dimension and block for its synced operands, but takes {}",

@@ -52,7 +52,9 @@ std::optional<Representation> find_representation(std::string_view text) {
 
 uint8_t rank(Representation r, Storage preferred) {
   const RepresentationSet first = any_of(preferred);
-  const auto before = [&](RepresentationSet set) { return (set & RepresentationSet::from_bits((1u << r.row) - 1)).size(); };
+  const auto before = [&](RepresentationSet set) {
+    return (set & RepresentationSet::from_bits((1u << r.row) - 1)).size();
+  };
   const int place = first.contains(r) ? before(first) : first.size() + before(any_representation() - first);
   return static_cast<uint8_t>(place);
 }
@@ -115,7 +117,8 @@ std::string refusal(const Shape& shape, DType dtype, Representation r, const Dev
   constexpr std::array kAxes{"width", "height", "depth"};
   for (size_t axis = 0; axis < 3; ++axis) {
     if (extents[axis] <= device.image_extent[axis]) continue;
-    return fmt::format("{} texels pass the device's image {} of {}", extents[axis], kAxes[axis], device.image_extent[axis]);
+    return fmt::format("{} texels pass the device's image {} of {}", extents[axis], kAxes[axis],
+                       device.image_extent[axis]);
   }
   return "";
 }

@@ -89,15 +89,24 @@ class RepresentationSet {
   constexpr bool contains(Representation r) const { return (bits_ >> r.row & 1) != 0; }
   constexpr Representation first() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
   friend constexpr bool operator==(RepresentationSet, RepresentationSet) = default;
-  friend constexpr RepresentationSet operator&(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ & b.bits_); }
-  friend constexpr RepresentationSet operator|(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ | b.bits_); }
-  friend constexpr RepresentationSet operator-(RepresentationSet a, RepresentationSet b) { return from_bits(a.bits_ & ~b.bits_); }
+  friend constexpr RepresentationSet operator&(RepresentationSet a, RepresentationSet b) {
+    return from_bits(a.bits_ & b.bits_);
+  }
+  friend constexpr RepresentationSet operator|(RepresentationSet a, RepresentationSet b) {
+    return from_bits(a.bits_ | b.bits_);
+  }
+  friend constexpr RepresentationSet operator-(RepresentationSet a, RepresentationSet b) {
+    return from_bits(a.bits_ & ~b.bits_);
+  }
 
   class Iterator {
    public:
     constexpr explicit Iterator(uint32_t bits) : bits_(bits) {}
     constexpr Representation operator*() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
-    constexpr Iterator& operator++() { bits_ &= bits_ - 1; return *this; }
+    constexpr Iterator& operator++() {
+      bits_ &= bits_ - 1;
+      return *this;
+    }
     friend constexpr bool operator==(Iterator, Iterator) = default;
 
    private:
@@ -112,7 +121,9 @@ class RepresentationSet {
 
 std::string to_text(RepresentationSet set);  // "buffer.packed_4w or buffer.packed_4c"; "nothing"
 
-constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits((1u << kRepresentations.size()) - 1); }
+constexpr RepresentationSet any_representation() {
+  return RepresentationSet::from_bits((1u << kRepresentations.size()) - 1);
+}
 RepresentationSet any_of(Storage storage);
 RepresentationSet any_packed_int8();
 

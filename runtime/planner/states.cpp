@@ -24,8 +24,8 @@ class Lister {
     std::vector<uint64_t> signatures;
     for (const State& state : all_) {
       const uint64_t satisfied = signature(state.home, state.present);
-      const bool is_replaced = std::any_of(signatures.begin(), signatures.end(),
-                                           [&](uint64_t other) { return (satisfied & ~other) == 0; });
+      const bool is_replaced =
+          std::any_of(signatures.begin(), signatures.end(), [&](uint64_t other) { return (satisfied & ~other) == 0; });
       if (is_replaced) continue;
       kept.push_back(state);
       signatures.push_back(satisfied);

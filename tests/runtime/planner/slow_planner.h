@@ -196,22 +196,28 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
       return next.tensor == made.tensor && next.from == made.to;
     });
     if (made.readers.empty() && !made.leaves && !leads_on) return {made.tensor + " is converted for nobody", rank};
-    const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == made.tensor; });
+    const auto tensor = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                     [&](const Tensor& t) { return t.name == made.tensor; });
     const auto us = options.conversion(*tensor, made.from, made.to);
     if (!us) return {made.tensor + ": there is no such conversion", rank};
     std::get<0>(rank) += std::llround(*us * 1e6);
     std::get<1>(rank) += 1;
   }
   for (const Tensor& tensor : graph.tensors) {
-    if (!tensor.leaves_as.empty() && std::none_of(present[tensor.name].begin(), present[tensor.name].end(), [&](Representation r) { return tensor.leaves_as.contains(r); })) return {tensor.name + " leaves otherwise", rank};
+    if (!tensor.leaves_as.empty() && std::none_of(present[tensor.name].begin(), present[tensor.name].end(),
+                                                  [&](Representation r) { return tensor.leaves_as.contains(r); }))
+      return {tensor.name + " leaves otherwise", rank};
     for (Representation r : present[tensor.name]) {
-      if (!refusal(tensor.shape, tensor.dtype, r, options.device).empty()) return {tensor.name + " cannot be held", rank};
+      if (!refusal(tensor.shape, tensor.dtype, r, options.device).empty())
+        return {tensor.name + " cannot be held", rank};
     }
   }
   for (const Node& node : graph.nodes) {
-    const auto planned = std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name == node.name; });
+    const auto planned =
+        std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const auto& n) { return n.name == node.name; });
     if (planned == plan.nodes.end()) return {node.name + " has no kernel", rank};
-    const auto kernel = std::find_if(node.kernels.begin(), node.kernels.end(), [&](const Kernel& k) { return k.name == planned->kernel; });
+    const auto kernel = std::find_if(node.kernels.begin(), node.kernels.end(),
+                                     [&](const Kernel& k) { return k.name == planned->kernel; });
     if (kernel == node.kernels.end()) return {node.name + " has an unknown kernel", rank};
     std::get<0>(rank) += std::llround(kernel->cost_us * 1e6);
     for (size_t operand = 0; operand < kernel->takes.size(); ++operand) {
@@ -224,7 +230,8 @@ inline Verdict judge(const Graph& graph, const PlanOptions& options, const Plan&
     }
     for (const auto& group : kernel->synced) {
       for (uint32_t operand : group) {
-        if (!are_compatible(planned->takes[operand], planned->takes[group.front()])) return {node.name + " is out of sync", rank};
+        if (!are_compatible(planned->takes[operand], planned->takes[group.front()]))
+          return {node.name + " is out of sync", rank};
       }
     }
   }
@@ -240,7 +247,8 @@ inline std::optional<double> greedy_cost_us(const Graph& graph, const PlanOption
     tensors[tensor.name] = &tensor;
     if (!tensor.arrives_as.empty()) present[tensor.name] = {tensor.arrives_as.first()};
   }
-  const auto copy_us = [&](const std::string& tensor, RepresentationSet takes, Representation* form) -> std::optional<double> {
+  const auto copy_us = [&](const std::string& tensor, RepresentationSet takes,
+                           Representation* form) -> std::optional<double> {
     auto& forms = present[tensor];
     if (forms.empty()) forms = {takes.first()};
     std::optional<double> least;
