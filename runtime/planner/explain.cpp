@@ -40,14 +40,15 @@ class Explainer {
       if (bytes(tensor.dtype) == 1) int8_tensors_.insert(tensor.name);
     }
     for (const Conversion& made : plan_.conversions) conversions_.insert({made.tensor, made.from, made.to});
-    std::unordered_map<std::string_view, const Node*> nodes;
-    for (const Node& node : graph_.nodes) nodes[node.name] = &node;
-    for (const PlannedNode& planned : plan_.nodes) {
-      const auto node = nodes.find(planned.name);
-      assert(node != nodes.end() && "the plan is one of this graph");
-      operators_[planned.name] = {node->second, &planned};
-      for (const auto& output : node->second->outputs) writers_[output] = {node->second, &planned};
-    }
+    list_in_order();
+  }
+
+  std::string brief() && {
+    say_total();
+    say_nodes();
+    if (!plan_.conversions.empty()) line("\nconversions:");
+    for (const Conversion* made : made_) say_conversion(*made);
+    return std::move(text_);
   }
 
   std::string run(size_t most_conversions) && {
@@ -62,6 +63,29 @@ class Explainer {
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  // Operators as they run, each tensor's conversions after its writer.
+  void list_in_order() {
+    const auto resolved = resolve(graph_);
+    assert(resolved && "the plan is one of this graph");
+    const auto find_planned = [&](const std::string& operator_name) {
+      return std::lower_bound(plan_.nodes.begin(), plan_.nodes.end(), operator_name,
+                              [](const PlannedNode& node, const std::string& name) { return node.name < name; });
+    };
+    for (uint32_t index : resolved->topological) {
+      nodes_.push_back(resolved->graph.nodes[index]);
+      places_[nodes_.back().name] = order_.size();
+      for (const auto& output : nodes_.back().outputs) writers_[output] = order_.size();
+      order_.push_back({nullptr, &*find_planned(nodes_.back().name)});
+    }
+    for (size_t at = 0; at < order_.size(); ++at) order_[at].node = &nodes_[at];
+    for (const Conversion& made : plan_.conversions) made_.push_back(&made);
+    const auto place = [&](const Conversion* made) {
+      const auto writer = writers_.find(made->tensor);
+      return writer == writers_.end() ? -1 : static_cast<ptrdiff_t>(writer->second);
+    };
+    std::stable_sort(made_.begin(), made_.end(), [&](auto* a, auto* b) { return place(a) < place(b); });
   }
 
   void say_total() {
@@ -79,25 +103,28 @@ class Explainer {
 
   void say_nodes() {
     line("\noperators:");
-    for (const PlannedNode& planned : plan_.nodes) {
-      const Node& node = *operators_.at(planned.name).node;
-      const auto split = planned.takes.begin() + static_cast<ptrdiff_t>(node.inputs.size());
-      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned.name, node.op, planned.kernel, planned.cost_us,
-           joined_names({planned.takes.begin(), split}), joined_names({split, planned.takes.end()}));
+    for (const auto [node, planned] : order_) {
+      const auto split = planned->takes.begin() + static_cast<ptrdiff_t>(node->inputs.size());
+      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned->name, node->op, planned->kernel, planned->cost_us,
+           joined_names({planned->takes.begin(), split}), joined_names({split, planned->takes.end()}));
     }
   }
 
   void say_conversions(size_t most) {
     if (plan_.conversions.empty()) return line("\nno conversions: each tensor is read as it is written");
     line("\nconversions:");
-    for (size_t at = 0; at < plan_.conversions.size(); ++at) {
-      if (at == most) return line("  and {} more", plan_.conversions.size() - most);
-      say_conversion(plan_.conversions[at]);
+    for (size_t at = 0; at < made_.size(); ++at) {
+      if (at == most) return line("  and {} more", made_.size() - most);
+      say_conversion(*made_[at]);
+      say_reasons(*made_[at]);
     }
   }
 
   void say_conversion(const Conversion& made) {
     line("  {}: {} -> {}, {:.6g} us", made.tensor, name(made.from), name(made.to), made.cost_us);
+  }
+
+  void say_reasons(const Conversion& made) {
     say_origin(made);
     for (const auto& reader : made.readers) say_reader(made, reader);
     for (const Conversion& next : plan_.conversions) {
@@ -108,18 +135,20 @@ class Explainer {
   }
 
   void say_origin(const Conversion& made) {
-    const auto is_source = [&](const Conversion& other) { return other.tensor == made.tensor && other.to == made.from; };
+    const auto is_source = [&](const Conversion& other) {
+      return other.tensor == made.tensor && other.to == made.from;
+    };
     if (std::any_of(plan_.conversions.begin(), plan_.conversions.end(), is_source)) {
       return line("    from the copy in {}", name(made.from));
     }
     const auto writer = writers_.find(made.tensor);
     if (writer == writers_.end()) return line("    it arrives as {}", name(made.from));
-    const PlannedNode& planned = *writer->second.planned;
+    const PlannedNode& planned = *order_[writer->second].planned;
     line("    '{}' writes it as {} ({}, {:.6g} us)", planned.name, name(made.from), planned.kernel, planned.cost_us);
   }
 
   void say_reader(const Conversion& made, const std::string& reader) {
-    const auto [node, planned] = operators_.at(reader);
+    const auto [node, planned] = order_[places_.at(reader)];
     line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned->kernel, planned->cost_us,
          direct_kernel(*node, made));
   }
@@ -147,7 +176,9 @@ class Explainer {
     const auto other = plan(graph_, without);
     if (!other) return line("    without it nothing fits");
     const double more = other->cost_us - plan_.cost_us;  // of plans that are not proven best, either may be better
-    line("    without it {:.6g} us {}: {}", std::abs(more), more < 0 ? "less" : "more", differences(*other));
+    const std::string change =
+        more == 0 ? "the same time" : fmt::format("{:.6g} us {}", std::abs(more), more < 0 ? "less" : "more");
+    line("    without it {}: {}", change, differences(*other));
   }
 
   std::string differences(const Plan& other) const {
@@ -159,8 +190,8 @@ class Explainer {
     }
     for (const Conversion& theirs : other.conversions) {
       if (conversions_.contains({theirs.tensor, theirs.from, theirs.to})) continue;
-      parts.push_back(fmt::format("{} would go {} -> {} at {:.6g} us", theirs.tensor, name(theirs.from), name(theirs.to),
-                                  theirs.cost_us));
+      parts.push_back(fmt::format("{} would go {} -> {} at {:.6g} us", theirs.tensor, name(theirs.from),
+                                  name(theirs.to), theirs.cost_us));
     }
     if (parts.empty()) return "the same kernels on tensors written otherwise";
     constexpr size_t kMost = 4;
@@ -172,7 +203,8 @@ class Explainer {
   void say_dropped() {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const Dropped& dropped : plan_.dropped) {
-      if (info(dropped.representation).int8_only && !int8_tensors_.contains(dropped.tensor)) continue;  // goes without saying
+      if (info(dropped.representation).int8_only && !int8_tensors_.contains(dropped.tensor))
+        continue;  // goes without saying
       by_reason[fmt::format("{}: {}", dropped.tensor, dropped.reason)].push_back(name(dropped.representation));
     }
     if (by_reason.empty()) return;
@@ -183,8 +215,10 @@ class Explainer {
   const Graph& graph_;
   PlanOptions options_;
   const Plan& plan_;
-  std::unordered_map<std::string_view, PlannedOperator> operators_;  // by name
-  std::unordered_map<std::string_view, PlannedOperator> writers_;    // by the tensor that they write
+  std::vector<Node> nodes_;                                   // as they run
+  std::vector<PlannedOperator> order_;                        // the same
+  std::unordered_map<std::string, size_t> places_, writers_;  // in order_: by name, by the tensor written
+  std::vector<const Conversion*> made_;                       // as they run
   std::unordered_set<std::string_view> int8_tensors_;
   std::set<std::tuple<std::string_view, Representation, Representation>> conversions_;
   std::string text_;
@@ -195,5 +229,7 @@ class Explainer {
 std::string explain(const Graph& graph, const PlanOptions& options, const Plan& chosen, size_t most_conversions) {
   return Explainer(graph, options, chosen).run(most_conversions);
 }
+
+std::string to_text(const Graph& graph, const Plan& plan) { return Explainer(graph, {}, plan).brief(); }
 
 }  // namespace qgen::planner

@@ -7,7 +7,7 @@
 //   const auto planned = plan(graph, {.device = device_model(profile.numbers)});
 //   if (!planned) return planned.error();          // names the operator that nothing satisfies, and both sides
 //   for (const Conversion& c : planned->conversions) insert(c);   // before its readers
-//   print(explain(graph, {}, *planned));           // what each conversion costs, and what going without would
+//   print(explain(graph, {}, *planned));           // what each conversion costs, and what going without it would
 //
 // The answer is exact (cost_us == lower_bound_us) for chains, trees, residual and other networks that are nowhere wide,
 // of any size, and for every graph of up to 64 tensors: by elimination, then branch and bound (choice_model.h). For the
@@ -16,8 +16,8 @@
 // What it does not weigh: memory.
 //
 // It does not depend on the order of tensors, nodes or kernels. Among plans of equal time it takes one with the fewest
-// conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first, then rows of
-// kRepresentations; what is equal then is settled by a walk in the order of the names.
+// conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first, then rows
+// of kRepresentations; what is equal then is settled by a walk in the order of the names.
 //
 // Time: 0.2 s for a residual network of 10,000 operators, under 1 ms for a graph of 64 tensors as networks have them
 // (bench/planner_bench.cpp). Proving the optimum of a graph of 64 tensors where each operator reads two at random takes
@@ -43,7 +43,7 @@ ConversionCost conversion_cost(const DeviceModel& device);
 // A copy of a tensor in another representation; one serves all its readers.
 struct Conversion {
   std::string tensor;
-  Representation from, to;           // from: the tensor's home, or the copy that an earlier conversion made
+  Representation from, to;  // from: the tensor's home, or the copy that an earlier conversion made
   double cost_us = 0;
   std::vector<std::string> readers;  // operators
   bool leaves = false;               // the caller takes this copy
@@ -83,6 +83,7 @@ Expected<Plan> plan(const Graph& graph, const PlanOptions& options = {});
 // difference is what the conversion saves, and where the other plan differs is why.
 std::string explain(const Graph& graph, const PlanOptions& options, const Plan& plan, size_t most_conversions = 20);
 
-std::string to_json(const Plan& plan);  // keys in a fixed order
+std::string to_text(const Graph& graph, const Plan& plan);  // the same without reasons
+std::string to_json(const Plan& plan);                      // keys in a fixed order
 
 }  // namespace qgen::planner

@@ -6,22 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "runtime/planner/plan.h"
+#include "runtime/planner/text_report.h"
 
 namespace qgen::planner {
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
 
 template <typename List, typename Write>
 std::string array(const List& list, Write write) {
@@ -51,7 +39,8 @@ std::string to_json(const Plan& plan) {
   };
   const auto conversion = [](const Conversion& c) {
     return fmt::format(R"({{"tensor": {}, "from": {}, "to": {}, "cost_us": {}, "readers": {}, "leaves": {}}})",
-                       quoted(c.tensor), quoted_name(c.from), quoted_name(c.to), c.cost_us, array(c.readers, quoted), c.leaves);
+                       quoted(c.tensor), quoted_name(c.from), quoted_name(c.to), c.cost_us, array(c.readers, quoted),
+                       c.leaves);
   };
   const auto dropped = [](const Dropped& d) {
     return fmt::format(R"({{"tensor": {}, "representation": {}, "reason": {}}})", quoted(d.tensor),

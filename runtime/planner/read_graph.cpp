@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Reads on after a fault, so that one run reports them all; what could not be read is left at its default, and reported
+// once. yaml-cpp throws; nothing leaves read_graph().
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/planner/graph_text.h"
+#include "runtime/planner/text_report.h"
+
+namespace qgen::planner {
+namespace {
+
+// A value of a small text may stand for many where aliases are nested; what people write stays far below.
+constexpr size_t kMostValues = 4'000'000;
+
+constexpr std::array kDTypes{DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
+                             DType::i16, DType::u16, DType::i32,  DType::u32};
+
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+// All representations with this name, or this beginning.
+RepresentationSet find_representations(std::string_view word) {
+  if (word == "any") return any_representation();
+  const bool is_beginning = word.ends_with('*');
+  if (is_beginning) word.remove_suffix(1);
+  RepresentationSet found;
+  for (Representation r : any_representation()) {
+    const std::string full = name(r);
+    if (is_beginning ? full.starts_with(word) : full == word) found = found | r;
+  }
+  return found;
+}
+
+struct Field {
+  std::string_view key;
+  bool is_required;
+  std::function<void(const YAML::Node&)> read;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file) : report_(text, file) {}
+
+  Expected<GraphText> run(const std::string& yaml) && {
+    try {
+      const auto documents = YAML::LoadAll(yaml);
+      if (documents.size() == 1) {
+        read_graph(documents[0]);
+      } else {
+        report_.add({}, fmt::format("the text holds {} YAML documents, not one", documents.size()));
+      }
+    } catch (const YAML::Exception& fault) {
+      report_.add(place(fault.mark, 1), "this is not YAML: " + fault.msg);
+    }
+    if (report_.is_empty()) return std::move(result_);
+    return Error{Error::Kind::invalid_argument, report_.to_text(), ""};
+  }
+
+ private:
+  // ---- values ----------------------------------------------------------------------------------------------------
+
+  static TextPlace place(const YAML::Mark& mark, size_t length) { return {mark.line, mark.column, length}; }
+  static TextPlace place(const YAML::Node& node) {
+    return place(node.Mark(), node.IsScalar() ? node.Scalar().size() : 1);
+  }
+
+  void fault(const YAML::Node& at, std::string message, std::string expected = "", std::string hint = "") {
+    report_.add(place(at), std::move(message), std::move(expected), std::move(hint));
+  }
+
+  bool may_read_on(const YAML::Node& at) {
+    if (++values_ < kMostValues) return true;
+    if (values_ == kMostValues) fault(at, fmt::format("the text stands for more than {} values", kMostValues));
+    return false;
+  }
+
+  // Each key and value of a map; a key that is given twice is reported.
+  void entries(const YAML::Node& map, std::string_view what,
+               const std::function<void(const YAML::Node& key, const YAML::Node& value)>& read) {
+    if (!map.IsMap()) return fault(map, fmt::format("{} must be a map", what), "key: value");
+    std::map<std::string, int> lines;
+    for (const auto& entry : map) {
+      if (!may_read_on(map)) return;
+      if (!entry.first.IsScalar()) {
+        fault(entry.first.Mark().is_null() ? map : entry.first, "a key must be a name");
+        continue;
+      }
+      const auto [first, is_new] = lines.emplace(entry.first.Scalar(), entry.first.Mark().line + 1);
+      if (!is_new) {
+        fault(entry.first, fmt::format("'{}' is given twice", first->first), "",
+              fmt::format("first in line {}", first->second));
+        continue;
+      }
+      read(entry.first, entry.second);
+    }
+  }
+
+  void fields(const YAML::Node& map, std::string_view what, const std::vector<Field>& known) {
+    std::vector<std::string_view> keys, given;
+    for (const Field& field : known) keys.push_back(field.key);
+    entries(map, what, [&](const YAML::Node& key, const YAML::Node& value) {
+      const auto field =
+          std::find_if(known.begin(), known.end(), [&](const Field& f) { return f.key == key.Scalar(); });
+      if (field == known.end()) {
+        return fault(key, fmt::format("unknown key '{}' in {}", key.Scalar(), what),
+                     fmt::format("one of {}", fmt::join(keys, ", ")), did_you_mean(key.Scalar(), keys));
+      }
+      given.push_back(field->key);
+      field->read(value);
+    });
+    if (!map.IsMap()) return;
+    for (const Field& field : known) {
+      if (!field.is_required || std::find(given.begin(), given.end(), field.key) != given.end()) continue;
+      fault(map, fmt::format("{} lacks '{}'", what, field.key));
+    }
+  }
+
+  template <typename Read>
+  void items(const YAML::Node& list, std::string_view what, Read read) {
+    if (!list.IsSequence()) return fault(list, fmt::format("{} must be a list", what), "[a, b]");
+    for (const auto& item : list) {
+      if (!may_read_on(list)) return;
+      read(item);
+    }
+  }
+
+  bool scalar(const YAML::Node& node, std::string_view what) {
+    if (node.IsScalar()) return true;
+    fault(node, fmt::format("{} must be a single value", what));
+    return false;
+  }
+
+  void number(const YAML::Node& node, std::string_view what, double least, double most, double& value) {
+    if (!scalar(node, what)) return;
+    const auto read = parse_number<double>(node.Scalar());
+    if (read && *read >= least && *read <= most) {
+      value = *read;
+    } else {
+      fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a number from {} to {:g}", least, most));
+    }
+  }
+
+  void integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t& value) {
+    if (!scalar(node, what)) return;
+    const auto read = parse_number<int64_t>(node.Scalar());
+    if (read && *read >= least) {
+      value = *read;
+    } else {
+      fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a whole number from {}", least));
+    }
+  }
+
+  RepresentationSet representations(const YAML::Node& node) {
+    RepresentationSet set;
+    if (node.IsSequence()) {
+      items(node, "a set", [&](const YAML::Node& item) { set = set | representations_of_word(item); });
+      if (node.size() == 0) fault(node, "this set names no representation");
+    } else {
+      set = representations_of_word(node);
+    }
+    return set;
+  }
+
+  RepresentationSet representations_of_word(const YAML::Node& node) {
+    if (!scalar(node, "a representation")) return {};
+    const RepresentationSet found = find_representations(node.Scalar());
+    if (!found.empty()) return found;
+    std::vector<std::string> names;
+    for (Representation r : any_representation()) names.push_back(name(r));
+    const std::vector<std::string_view> words(names.begin(), names.end());
+    fault(node, fmt::format("unknown representation '{}'", node.Scalar()),
+          fmt::format("one of {}; a name cut short by '*'; any", fmt::join(names, ", ")),
+          did_you_mean(node.Scalar(), words));
+    return {};
+  }
+
+  // ---- the graph -------------------------------------------------------------------------------------------------
+
+  void read_graph(const YAML::Node& root) {
+    std::optional<YAML::Node> operators;
+    fields(root, "a graph",
+           {{"device", false, [&](const YAML::Node& node) { read_device(node); }},
+            {"tensors", true, [&](const YAML::Node& node) { read_tensors(node); }},
+            {"operators", true, [&](const YAML::Node& node) { operators.emplace(node); }},
+            {"conversions", false, [&](const YAML::Node& node) {
+               items(node, "conversions", [&](const YAML::Node& item) { read_rule(item); });
+             }}});
+    if (!operators) return;
+    entries(*operators, "operators",
+            [&](const YAML::Node& key, const YAML::Node& value) { read_operator(key, value); });
+    for (const auto& [tensor, node] : rule_tensors_) known_tensor(node, tensor);
+  }
+
+  void read_device(const YAML::Node& map) {
+    DeviceModel& device = result_.device;
+    fields(map, "device",
+           {{"image_extent", false, [&](const YAML::Node& node) { read_extent(node); }},
+            {"buffer_bytes", false,
+             [&](const YAML::Node& node) { integer(node, "buffer_bytes", 1, device.buffer_bytes); }},
+            {"bytes_per_us", false,
+             [&](const YAML::Node& node) { number(node, "bytes_per_us", 1e-3, 1e12, device.bytes_per_us); }},
+            {"launch_us", false, [&](const YAML::Node& node) { number(node, "launch_us", 0, 1e6, device.launch_us); }},
+            {"preferred", false, [&](const YAML::Node& node) { read_preferred(node); }}});
+  }
+
+  void read_extent(const YAML::Node& list) {
+    std::vector<int64_t> sides;
+    items(list, "image_extent",
+          [&](const YAML::Node& item) { integer(item, "a side of an image", 1, sides.emplace_back()); });
+    if (sides.size() == 3) {
+      std::copy(sides.begin(), sides.end(), result_.device.image_extent.begin());
+    } else if (list.IsSequence()) {
+      fault(list, fmt::format("image_extent has {} sides", sides.size()), "[width, height, depth]");
+    }
+  }
+
+  void read_preferred(const YAML::Node& node) {
+    if (!scalar(node, "preferred")) return;
+    for (const Storage storage : {Storage::buffer, Storage::texture3d}) {
+      if (name(storage) != node.Scalar()) continue;
+      result_.device.preferred = storage;
+      return;
+    }
+    fault(node, fmt::format("unknown storage '{}'", node.Scalar()), "buffer or texture3d");
+  }
+
+  void read_tensors(const YAML::Node& map) {
+    entries(map, "tensors", [&](const YAML::Node& key, const YAML::Node& value) {
+      Tensor& tensor = result_.graph.tensors.emplace_back();
+      tensor.name = key.Scalar();
+      tensors_.insert({tensor.name, ""});
+      fields(value, fmt::format("tensor '{}'", tensor.name),
+             {{"shape", true, [&](const YAML::Node& node) { read_shape(node, tensor.shape); }},
+              {"dtype", true, [&](const YAML::Node& node) { read_dtype(node, tensor.dtype); }},
+              {"arrives_as", false, [&](const YAML::Node& node) { tensor.arrives_as = representations(node); }},
+              {"leaves_as", false, [&](const YAML::Node& node) { tensor.leaves_as = representations(node); }}});
+    });
+  }
+
+  void read_shape(const YAML::Node& list, Shape& shape) {
+    items(list, "shape", [&](const YAML::Node& item) { integer(item, "a side", 0, shape.emplace_back()); });
+    if (Done done = check_shape(shape); !done) fault(list, done.error().message, "", done.error().hint);
+  }
+
+  void read_dtype(const YAML::Node& node, DType& dtype) {
+    if (!scalar(node, "dtype")) return;
+    std::vector<std::string_view> words;
+    for (const DType known : kDTypes) {
+      words.push_back(name(known));
+      if (words.back() != node.Scalar()) continue;
+      dtype = known;
+      return;
+    }
+    fault(node, fmt::format("unknown dtype '{}'", node.Scalar()), fmt::format("one of {}", fmt::join(words, ", ")),
+          did_you_mean(node.Scalar(), words));
+  }
+
+  void read_operator(const YAML::Node& key, const YAML::Node& map) {
+    Node& node = result_.graph.nodes.emplace_back();
+    node.name = key.Scalar();
+    std::optional<YAML::Node> kernels;
+    fields(map, fmt::format("operator '{}'", node.name),
+           {{"op", true,
+             [&](const YAML::Node& value) {
+               if (scalar(value, "op")) node.op = value.Scalar();
+             }},
+            {"reads", false, [&](const YAML::Node& value) { read_operands(value, "reads", node.inputs); }},
+            {"writes", false, [&](const YAML::Node& value) { read_outputs(value, node); }},
+            {"kernels", true, [&](const YAML::Node& value) { kernels.emplace(value); }}});
+    if (!kernels) return;
+    entries(*kernels, "kernels",
+            [&](const YAML::Node& name, const YAML::Node& value) { read_kernel(name, value, node); });
+  }
+
+  void read_operands(const YAML::Node& list, std::string_view what, std::vector<std::string>& tensors) {
+    items(list, what, [&](const YAML::Node& item) {
+      if (!scalar(item, "a tensor")) return;
+      tensors.push_back(item.Scalar());
+      known_tensor(item, item.Scalar());
+    });
+  }
+
+  bool known_tensor(const YAML::Node& at, const std::string& tensor) {
+    if (tensors_.contains(tensor)) return true;
+    std::vector<std::string_view> names;
+    for (const Tensor& known : result_.graph.tensors) names.push_back(known.name);
+    fault(at, fmt::format("unknown tensor '{}'", tensor), "a name under tensors", did_you_mean(tensor, names));
+    return false;
+  }
+
+  void read_outputs(const YAML::Node& list, Node& node) {
+    read_operands(list, "writes", node.outputs);
+    if (!list.IsSequence()) return;
+    for (const auto& item : list) {
+      if (!item.IsScalar() || !tensors_.contains(item.Scalar())) continue;
+      std::string& writer = tensors_[item.Scalar()];
+      if (!writer.empty()) fault(item, fmt::format("tensor '{}' is written by '{}' already", item.Scalar(), writer));
+      writer = node.name;
+    }
+  }
+
+  void read_kernel(const YAML::Node& key, const YAML::Node& map, Node& node) {
+    Kernel& kernel = node.kernels.emplace_back();
+    kernel.name = key.Scalar();
+    fields(map, fmt::format("kernel '{}'", kernel.name),
+           {{"takes", true, [&](const YAML::Node& value) { read_takes(value, node, kernel); }},
+            {"synced", false, [&](const YAML::Node& value) { read_synced(value, node, kernel); }},
+            {"cost_us", true,
+             [&](const YAML::Node& value) { number(value, "cost_us", 0, kMostMicroseconds, kernel.cost_us); }}});
+  }
+
+  void read_takes(const YAML::Node& list, const Node& node, Kernel& kernel) {
+    items(list, "takes", [&](const YAML::Node& item) { kernel.takes.push_back(representations(item)); });
+    const size_t reads = node.inputs.size(), writes = node.outputs.size();
+    if (!list.IsSequence() || kernel.takes.size() == reads + writes) return;
+    fault(list,
+          fmt::format("kernel '{}' takes {} operands, but '{}' reads {} and writes {}", kernel.name,
+                      kernel.takes.size(), node.name, reads, writes),
+          "one set for each tensor of reads, then of writes");
+  }
+
+  void read_synced(const YAML::Node& list, const Node& node, Kernel& kernel) {
+    const bool is_one_group = list.IsSequence() && list.size() > 0 && !list[0].IsSequence();
+    if (is_one_group) return kernel.synced.push_back(group(list, node));
+    items(list, "synced", [&](const YAML::Node& item) { kernel.synced.push_back(group(item, node)); });
+  }
+
+  std::vector<uint32_t> group(const YAML::Node& list, const Node& node) {
+    std::vector<uint32_t> operands;
+    items(list, "synced", [&](const YAML::Node& item) {
+      if (!scalar(item, "an operand")) return;
+      if (const auto operand = find_operand(item, node)) operands.push_back(*operand);
+    });
+    return operands;
+  }
+
+  std::optional<uint32_t> find_operand(const YAML::Node& item, const Node& node) {
+    std::vector<std::string_view> names(node.inputs.begin(), node.inputs.end());
+    names.insert(names.end(), node.outputs.begin(), node.outputs.end());
+    const auto count = std::count(names.begin(), names.end(), item.Scalar());
+    if (count == 1) return static_cast<uint32_t>(std::find(names.begin(), names.end(), item.Scalar()) - names.begin());
+    const auto number = parse_number<uint32_t>(item.Scalar());
+    if (count == 0 && number && *number < names.size()) return number;
+    if (count > 1) {
+      fault(item, fmt::format("'{}' is an operand of '{}' {} times", item.Scalar(), node.name, count),
+            fmt::format("a number from 0 to {}", names.size() - 1));
+    } else {
+      fault(item, fmt::format("'{}' is no operand of '{}'", item.Scalar(), node.name),
+            fmt::format("one of {}", fmt::join(names, ", ")), did_you_mean(item.Scalar(), names));
+    }
+    return std::nullopt;
+  }
+
+  void read_rule(const YAML::Node& map) {
+    ConversionRule& rule = result_.conversions.emplace_back();
+    fields(map, "a conversion",
+           {{"tensor", false, [&](const YAML::Node& node) { read_rule_tensor(node, rule); }},
+            {"from", true, [&](const YAML::Node& node) { rule.from = representations(node); }},
+            {"to", true, [&](const YAML::Node& node) { rule.to = representations(node); }},
+            {"cost_us", true, [&](const YAML::Node& node) {
+               if (node.IsScalar() && node.Scalar() == "none") return;
+               number(node, "cost_us", 0, kMostMicroseconds, rule.cost_us.emplace());
+             }}});
+  }
+
+  void read_rule_tensor(const YAML::Node& node, ConversionRule& rule) {
+    if (!scalar(node, "tensor")) return;
+    rule.tensor = node.Scalar();
+    rule_tensors_.emplace_back(rule.tensor, node);
+  }
+
+  GraphText result_;
+  TextReport report_;
+  size_t values_ = 0;
+  std::unordered_map<std::string, std::string> tensors_;          // and who writes them
+  std::vector<std::pair<std::string, YAML::Node>> rule_tensors_;  // checked when all tensors are known
+};
+
+}  // namespace
+
+Expected<GraphText> read_graph(std::string_view yaml, const std::string& file) {
+  return Reader(yaml, file).run(std::string(yaml));
+}
+
+PlanOptions plan_options(const GraphText& text) {
+  PlanOptions options{text.device, {}};
+  if (text.conversions.empty()) return options;
+  options.conversion = [rules = text.conversions, otherwise = conversion_cost(text.device)](
+                           const Tensor& tensor, Representation from, Representation to) {
+    for (const ConversionRule& rule : rules) {
+      const bool is_tensor = rule.tensor.empty() || rule.tensor == tensor.name;
+      if (is_tensor && rule.from.contains(from) && rule.to.contains(to)) return rule.cost_us;
+    }
+    return otherwise(tensor, from, to);
+  };
+  return options;
+}
+
+}  // namespace qgen::planner
