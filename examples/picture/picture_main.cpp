@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "examples/picture/png_file.h"
 #include "examples/picture/scene.h"
@@ -19,7 +21,6 @@ namespace qgen::picture {
 namespace {
 
 constexpr int64_t kHeight = 256, kWidth = 384;
-constexpr float kErrorScale = 8;  // errors are drawn so many times brighter
 
 struct Way {
   const char* name;
@@ -34,6 +35,9 @@ const Way kWays[] = {
     {"per block, 4 bits", "block_4bit", {1, 8, 8}, 4},
 };
 
+// Errors are drawn so many times brighter that half a step of all values' range is white.
+float brightness_of(const Way& way) { return static_cast<float>(2 * ((1 << way.bits) - 1)); }
+
 struct Roundtrip {
   HostTensor result;
   int64_t scales = 0;
@@ -42,8 +46,8 @@ struct Roundtrip {
 // choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
 Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Way& way) {
   const IntegerRange range{0, (1 << way.bits) - 1};
-  auto params = choose_qparams_affine(context, view(image),
-                                      {.block_size = way.block, .target_dtype = DType::u8, .range = range});
+  auto params =
+      choose_qparams_affine(context, view(image), {.block_size = way.block, .target_dtype = DType::u8, .range = range});
   if (!params) return params.error();
   auto quantized = quantize_affine(context, view(image), params->scale, &params->zero_point,
                                    {.block_size = way.block, .output_dtype = DType::u8, .range = range});
@@ -56,17 +60,17 @@ Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& imag
 }
 
 struct Difference {
-  HostTensor image;  // |a - b|, brightened
+  HostTensor image;  // |a - b| * brightness
   double mean = 0, largest = 0, psnr_db = 0;
 };
 
-Difference difference_of(const HostTensor& a, const HostTensor& b) {
+Difference difference_of(const HostTensor& a, const HostTensor& b, float brightness) {
   Difference difference{zeros(DType::f32, a.shape)};
   const auto drawn = difference.image.as<float>();
   double squares = 0;
   for (size_t i = 0; i < drawn.size(); ++i) {
     const double error = std::fabs(a.as<float>()[i] - b.as<float>()[i]);
-    drawn[i] = static_cast<float>(error) * kErrorScale;
+    drawn[i] = static_cast<float>(error) * brightness;
     difference.mean += error;
     difference.largest = std::max(difference.largest, error);
     squares += error * error;
@@ -77,18 +81,55 @@ Difference difference_of(const HostTensor& a, const HostTensor& b) {
   return difference;
 }
 
+// Prints which kernel was chosen and why; of one that was explained before, only that.
+class Narrator {
+ public:
+  void tell(const Selection& selection) {
+    if (selection.ranked.empty()) return;  // the error to come explains it
+    const Choice& best = selection.ranked.front();
+    const bool is_new = told_.insert(best.id).second;
+    fmt::print("  {}{}\n", best.id, is_new ? "" : ", as above");
+    if (is_new) fmt::print("{}{}", merit(selection.ranked), refusal(selection.rejected));
+    std::fflush(stdout);
+  }
+
+ private:
+  static std::string merit(const std::vector<Choice>& ranked) {
+    if (ranked.size() == 1) return fmt::format("    {:.0f} us estimated; no other fits\n", ranked[0].cost_us);
+    return fmt::format("    {:.0f} us estimated, the least of {} that fit; the next takes {:.0f} us:\n      {}\n",
+                       ranked[0].cost_us, ranked.size(), ranked[1].cost_us, ranked[1].id);
+  }
+  static std::string refusal(const std::vector<Rejection>& rejected) {
+    if (rejected.empty()) return "";
+    const Rejection& nearest = *std::ranges::max_element(rejected, {}, &Rejection::hurdle);
+    return fmt::format("    {} do not fit; the nearest is {}:\n      {}\n", rejected.size(), nearest.id,
+                       nearest.reason);
+  }
+
+  std::set<std::string> told_;
+};
+
 Done show_way(Context& context, const std::filesystem::path& folder, const HostTensor& original,
               const DeviceTensor& image, const Way& way, std::string& table) {
-  fmt::print("== {}\n", way.name);
+  fmt::print("\n{}\n", way.name);
   const auto roundtrip = quantize_and_back(context, image, way);
   if (!roundtrip) return roundtrip.error();
-  const Difference difference = difference_of(original, roundtrip->result);
+  const Difference difference = difference_of(original, roundtrip->result, brightness_of(way));
+  // A scale and a zero point are 32 bits each.
   const double bits =
       way.bits + 64.0 * static_cast<double>(roundtrip->scales) / static_cast<double>(element_count(original.shape));
-  table += fmt::format("{:<20} {:>7} {:>14.2f} {:>12.5f} {:>14.5f} {:>9.1f} dB\n", way.name, roundtrip->scales, bits,
+  table += fmt::format("{:<20} {:>7} {:>11.2f} {:>12.5f} {:>14.5f} {:>9.1f} dB\n", way.name, roundtrip->scales, bits,
                        difference.mean, difference.largest, difference.psnr_db);
   if (auto done = write_png(folder / fmt::format("{}_result.png", way.file), roundtrip->result); !done) return done;
   return write_png(folder / fmt::format("{}_error.png", way.file), difference.image);
+}
+
+void print_results(const std::filesystem::path& folder, const std::string& table) {
+  fmt::print("\nerror of values in 0..1\n{:<20} {:>7} {:>11} {:>12} {:>14} {:>12}\n{}", "", "scales", "bits/value",
+             "mean", "largest", "PSNR", table);
+  fmt::print("\nIn {}: original.png, and of each way\n", folder.string());
+  for (const Way& way : kWays) fmt::print("  {0}_result.png  {0}_error.png\n", way.file);
+  fmt::print("White in an error picture is half a step of its 8 or 4 bits.\n");
 }
 
 Done show_all(const std::filesystem::path& folder, std::string_view which_device) {
@@ -103,18 +144,19 @@ Done show_all(const std::filesystem::path& folder, std::string_view which_device
   if (auto done = write_png(folder / "original.png", original); !done) return done;
   const auto image = executor->upload(original, Storage::buffer);
   if (!image) return image.error();
-  fmt::print("a picture of {} x {} pixels, 3 channels of f32, on \"{}\"\n\n", kWidth, kHeight, device->profile().name);
+  fmt::print(
+      "A picture of {} x {} pixels, red, green and blue in f32, on \"{}\".\n"
+      "Which kernel finds the scales, which quantizes, which dequantizes, and why not another:\n",
+      kWidth, kHeight, device->profile().name);
 
+  Narrator narrator;
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
-  context.on_selection = [](const Selection& selection) { fmt::print("{}\n", explain(selection, 6)); };
+  context.on_selection = [&](const Selection& selection) { narrator.tell(selection); };
   std::string table;
   for (const Way& way : kWays) {
     if (auto done = show_way(context, folder, original, *image, way, table); !done) return done;
   }
-  fmt::print("{:<20} {:>7} {:>14} {:>12} {:>14} {:>12}\n{}", "", "scales", "bits/value", "mean error", "largest error",
-             "PSNR", table);
-  fmt::print("\nwritten to {}: original.png, and of each way _result.png and _error.png ({:g} times as bright)\n",
-             folder.string(), kErrorScale);
+  print_results(folder, table);
   return std::monostate{};
 }
 
