@@ -8,6 +8,8 @@
 namespace qgen::reflect {
 namespace {
 
+constexpr uint32_t kNumWorkgroupsSpace = 1;
+
 std::string to_msl(std::span<const uint32_t> spirv) {
   spirv_cross::CompilerMSL compiler(spirv.data(), spirv.size());
   spirv_cross::CompilerMSL::Options options;
@@ -22,6 +24,12 @@ std::string to_hlsl(std::span<const uint32_t> spirv) {
   options.shader_model = 62;
   options.enable_16bit_types = true;
   compiler.set_hlsl_options(options);
+  // HLSL does not say how many workgroups there are: the caller does, in the first constants of a space that Vulkan's
+  // descriptor sets leave free.
+  if (const spirv_cross::VariableID count = compiler.remap_num_workgroups_builtin(); count != 0) {
+    compiler.set_decoration(count, spv::DecorationDescriptorSet, kNumWorkgroupsSpace);
+    compiler.set_decoration(count, spv::DecorationBinding, 0);
+  }
   return compiler.compile();
 }
 
