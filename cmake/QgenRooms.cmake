@@ -66,6 +66,7 @@ function(qgen_add_program name source)
   add_executable(${name} ${source})
   add_executable(qgen::${name} ALIAS ${name})
   target_link_libraries(${name} PRIVATE qgen_options ${PROGRAM_LINKS})
+  target_link_options(${name} PRIVATE LINKER:--build-id=sha1)  # codegen/support/build_id.h
   if(QGEN_STATIC AND NOT QGEN_SANITIZE)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
   endif()

@@ -26,8 +26,16 @@ constexpr std::string_view kTemporarySuffix = ".qgen-tmp";
 Error system_error(std::string_view verb, const std::string& path, int code) {
   const char* hint = code == EACCES || code == EROFS ? "check the permissions of the folder"
                      : code == ENOSPC || code == EDQUOT ? "free some space, then run again: no file was left in half"
-                                                        : "";
+                     : code == EFBIG ? "raise the limit on the size of files (ulimit -f)"
+                                     : "";
   return {Error::Kind::system, fmt::format("cannot {} {}: {}", verb, path, std::strerror(code)), hint};
+}
+
+// A path that is not there, or is of the wrong sort, was named wrongly.
+Error read_error(const std::string& path, int code) {
+  Error error = system_error("read", path, code);
+  if (code == ENOENT || code == ENOTDIR || code == EISDIR) error.kind = Error::Kind::not_found;
+  return error;
 }
 
 class Descriptor {
@@ -76,10 +84,10 @@ pid_t writer_of(std::string_view name) {
 
 Expected<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return system_error("read", path, errno);
+  if (!file.is_open()) return read_error(path, errno);
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return system_error("read", path, errno);
-  if (S_ISDIR(status.st_mode)) return system_error("read", path, EISDIR);
+  if (::fstat(file.get(), &status) != 0) return read_error(path, errno);
+  if (S_ISDIR(status.st_mode)) return read_error(path, EISDIR);
   std::string bytes;
   bytes.resize(static_cast<size_t>(status.st_size));
   size_t size = 0;
@@ -87,7 +95,7 @@ Expected<std::string> read_file(const std::string& path) {
     if (size == bytes.size()) bytes.resize(size + (S_ISREG(status.st_mode) ? 1 : 1 << 16));
     const ssize_t got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error("read", path, errno);
+    if (got < 0) return read_error(path, errno);
     if (got == 0) break;
     size += static_cast<size_t>(got);
   }
@@ -126,7 +134,7 @@ Expected<std::vector<std::string>> list_files(const std::string& folder) {
     std::error_code ignored;
     if (entry->is_regular_file(ignored)) names.push_back(entry->path().lexically_relative(folder).generic_string());
   }
-  if (code) return system_error("read", folder, code.value());
+  if (code) return read_error(folder, code.value());
   std::sort(names.begin(), names.end());
   return names;
 }

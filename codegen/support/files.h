@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The only ways in which qgen touches files. A file appears whole or not at all: it is written beside its place and
-// renamed, so a run that is killed, or a second run in the same folder, leaves no half of one. Errors name the path.
+// renamed, so a run that is killed, or a second run in the same folder, leaves no half of one. Errors name the path;
+// to read what is not there is Kind::not_found, whatever else goes wrong Kind::system.
 #pragma once
 
 #include <string>
