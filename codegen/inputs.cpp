@@ -122,7 +122,7 @@ Digest digest_of(const Inputs& inputs) {
   builder.add(inputs.is_whole_tree);
   for (const SpecFile& spec : inputs.specs) builder.add(spec.path).add(spec.source).add(spec.text);
   builder.add(inputs.specs.size());
-  for (const auto& [path, file] : inputs.templates) builder.add(path).add(file.text);
+  for (const auto& [path, file] : inputs.templates) builder.add(path).add(file.display).add(file.text);
   return builder.finish();
 }
 

@@ -188,9 +188,10 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
     for (Admitted& one : admitted) {
       const std::vector<std::string> texts = value_texts(one.group, name);
       if (texts.empty()) continue;
+      const bool is_number = text.find_first_not_of("0123456789") == text.npos;  // and near to every other
       if (std::find(texts.begin(), texts.end(), text) == texts.end()) {
         return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
-                         suggest(text, texts));
+                         is_number ? "" : suggest(text, texts));
       }
       std::erase_if(one.choices, [&](size_t choice) { return texts[choice] != text; });
     }
@@ -240,10 +241,13 @@ std::vector<expression::Value> values_at(const std::vector<size_t>& places, cons
 
 std::string text_of(const Product& product, Room room) {
   std::string text;
+  for (const emit::File& file : product.files) {
+    if (file.path != kBlobFile) text += heading(file.path) + file.text;
+  }
   for (const SpecJob& job : product.jobs) {
     if (room == Room::spec) text += spec::to_text(job.spec);
     if (room == Room::expand) text += expand::to_text(job.spec, job.variants);
-    if (room == Room::spec || room == Room::expand) continue;
+    if (room == Room::spec || room == Room::expand || room == Room::emit) continue;
     for (size_t v = 0; v < job.variants.size(); ++v) text += variant_text(job, v, room);
   }
   return text;

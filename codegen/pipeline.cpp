@@ -19,9 +19,6 @@
 namespace qgen {
 namespace {
 
-// Part of every cache key: to be raised when the same text no longer gives the same cached value.
-constexpr uint64_t kCacheFormat = 1;
-
 // The variants of all specs as one sequence, for the thread pool.
 struct VariantPlace {
   SpecJob* job;
@@ -127,6 +124,7 @@ Diagnostics Run::spec() {
 
 Diagnostics Run::expand() {
   Diagnostics errors;
+  std::vector<std::string> ids;  // that a filter may have meant
   size_t count = 0;
   for (SpecJob& job : product_.jobs) {
     if (!job.spec.template_path) continue;
@@ -138,6 +136,7 @@ Diagnostics Run::expand() {
     count += variants->size();
     job.variants = *std::move(variants);
     if (settings_.filter.empty()) continue;
+    for (const auto& variant : job.variants) ids.push_back(variant.id);
     std::erase_if(job.variants, [&](const auto& variant) { return !matches(settings_.filter, variant.id); });
   }
   if (errors.empty() && count > settings_.max_variants) {
@@ -147,6 +146,12 @@ Diagnostics Run::expand() {
     error.hint = "raise --max-variants if that is meant";
   }
   for (const SpecJob& job : product_.jobs) product_.figures.variants += job.variants.size();
+  if (errors.empty() && count > 0 && product_.figures.variants == 0) {
+    Diagnostic& error = errors.emplace_back();
+    error.message = fmt::format("no variant's id matches '{}'", settings_.filter);
+    error.hint = suggest(settings_.filter, ids);
+    if (error.hint.empty()) error.hint = "--list prints every id; '*' matches any text, '?' any character";
+  }
   return errors;
 }
 
@@ -202,7 +207,7 @@ Diagnostics Run::render() {
 
 Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
   DigestBuilder key;
-  key.add(kCacheFormat).add(versions).add(static_cast<uint64_t>(settings_.optimization));
+  key.add(machine_.build).add(versions).add(static_cast<uint64_t>(settings_.optimization));
   key.add(render::without_comments(job.rendered[variant].text));
   for (const auto& row : emit::specialization_rows(job.spec)) {  // resources are remembered for each of them
     for (const uint32_t value : row) key.add(value);
@@ -346,7 +351,7 @@ Diagnostics Run::emit() {
   for (const emit::File& file : product_.files) {
     if (file.path.starts_with("cpp/")) product_.figures.cpp_bytes += file.text.size();
   }
-  product_.files.push_back({"kernels.blob", emit::write_blob(blob_families)});
+  product_.files.push_back({std::string(kBlobFile), emit::write_blob(blob_families)});
   product_.figures.blob_bytes = product_.files.back().text.size();
   return {};
 }

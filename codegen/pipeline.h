@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/cache/figures.h"
 #include "codegen/cache/spec_pack.h"
 #include "codegen/compile/compile.h"
 #include "codegen/emit/emit.h"
@@ -38,21 +39,12 @@ struct Settings {
 // What a run leans on; results do not depend on it.
 struct Machine {
   ThreadPool& threads;
+  // Which build of the program this is: what another one remembered is not believed.
+  std::string build;
   // What is remembered of the spec of this name.
   std::function<cache::SpecPack(const std::string& spec)> load_pack;
   // Called from many threads.
   std::function<void(Room room, size_t done, size_t total)> progress;
-};
-
-struct Figures {
-  size_t specs = 0;
-  size_t variants = 0;
-  size_t modules = 0;  // different ones
-  size_t compiled = 0;
-  size_t from_cache = 0;
-  uint64_t raw_bytes = 0;  // of the modules of all variants
-  uint64_t blob_bytes = 0;
-  uint64_t cpp_bytes = 0;
 };
 
 // A spec on its way through the rooms.
@@ -67,6 +59,8 @@ struct SpecJob {
   bool pack_changed = false;
   std::vector<const cache::CachedModule*> modules;  // of each variant
 };
+
+constexpr std::string_view kBlobFile = "kernels.blob";  // the one output that is no text
 
 struct Product {
   std::vector<SpecJob> jobs;       // by name; filled up to Settings::last_room

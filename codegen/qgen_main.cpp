@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <map>
 
 #include "codegen/run.h"
@@ -32,9 +35,12 @@ const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},
                                                  {"expand", Room::expand},
                                                  {"render", Room::render},
                                                  {"compile", Room::compile},
-                                                 {"reflect", Room::reflect}};
+                                                 {"reflect", Room::reflect},
+                                                 {"emit", Room::emit}};
 const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::Language::msl},
                                                              {"hlsl", reflect::Language::hlsl}};
+
+constexpr int kMostThreads = 1024;
 
 // The flags, as far as they are not RunOptions themselves.
 struct Flags {
@@ -60,7 +66,8 @@ void declare_options(CLI::App& app, Flags& flags) {
                  "where templates are; may be given again, the first that has a file wins.\n"
                  "Default: the nearest folder named templates beside the specs or above them")
       ->type_name("DIR")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")->type_name("N");
+  app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")
+      ->check(CLI::Range(0, kMostThreads))->option_text("N");
   app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
       ->check(CLI::IsMember(words(kOptimizations)))->option_text("WHAT");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
@@ -83,7 +90,7 @@ void declare_questions(CLI::App& app, Flags& flags) {
   app.add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
   app.add_option("--why-not", flags.why_not, "print what removed the combinations of 'op(name=value, ...)'")
       ->type_name("COMBINATION");
-  app.add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile or reflect")
+  app.add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile, reflect or emit")
       ->check(CLI::IsMember(words(kShownRooms)))->option_text("ROOM");
   app.add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
       ->check(CLI::IsMember(words(kLanguages)))->option_text("LANGUAGE");
@@ -142,6 +149,7 @@ int code(ExitCode exit_code) { return static_cast<int>(exit_code); }
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file past its limit is an error like a full disk
   CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.", "qgen");
   Flags flags;
   declare(app, flags);
@@ -155,13 +163,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "qgen: %s\n  hint: qgen --help shows examples\n", text.c_str());
     return code(ExitCode::bad_input);
   }
-  if (flags.schema) {
-    std::fputs(spec::json_schema().c_str(), stdout);
-    return code(ExitCode::done);
-  }
-  const RunResult result = run(options);
-  std::fputs(result.out.c_str(), stdout);
-  std::fputs(result.err.c_str(), stderr);
-  const bool is_printed = std::fflush(stdout) == 0 && !std::ferror(stdout);
-  return code(is_printed ? result.code : ExitCode::bad_machine);
+  const RunResult result = flags.schema ? RunResult{ExitCode::done, spec::json_schema(), ""} : run(options);
+  // Messages quote the user's lines, and those may hold anything.
+  std::fwrite(result.out.data(), 1, result.out.size(), stdout);
+  std::fwrite(result.err.data(), 1, result.err.size(), stderr);
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code(result.code);
+  std::fprintf(stderr, "qgen: error: cannot write to standard output: %s\n", std::strerror(errno));
+  return code(ExitCode::bad_machine);
 }

@@ -16,6 +16,7 @@
 
 #include "codegen/cache/run_memo.h"
 #include "codegen/listing.h"
+#include "codegen/support/build_id.h"
 #include "codegen/support/files.h"
 #include "codegen/support/progress.h"
 
@@ -25,9 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Verbosity = RunOptions::Verbosity;
-
-constexpr uint64_t kMemoFormat = 1;
-constexpr std::string_view kBlobFile = "kernels.blob";
 
 // ---- answers ---------------------------------------------------------------------------------------------------------------
 
@@ -69,8 +67,9 @@ class Session {
   Expected<std::vector<std::string>> orphans(const std::vector<emit::File>& files) const;
   Done write_depfile(const std::vector<std::string>& files_read) const;
   Done write_stats(const Figures& figures, size_t written) const;
-  void remember(const Product& product, const std::string& summary);
-  std::string summary(const Figures& figures) const;
+  cache::RunMemo memo_of(const Product& product) const;
+  void remember(const Product& product, const cache::RunMemo& memo);
+  std::string report(const cache::RunMemo& memo, const std::string& deeds) const;
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   bool is_quiet() const { return options_.verbosity == Verbosity::quiet; }
 
@@ -100,7 +99,7 @@ RunResult Session::run() {
 Result<Product> Session::generate(Room last_room) {
   Settings settings = options_.settings;
   settings.last_room = last_room;
-  Machine machine{threads_, {}, {}};
+  Machine machine{threads_, build_id(), {}, {}};
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
   }
@@ -118,7 +117,7 @@ Digest Session::inputs_digest() const {
   const Settings& settings = options_.settings;
   const Digest inputs = digest_of(inputs_);
   DigestBuilder builder;
-  builder.add(kMemoFormat).add(QGEN_VERSION).add(compile::versions());
+  builder.add(build_id()).add(QGEN_VERSION).add(compile::versions());
   builder.add(static_cast<uint64_t>(settings.optimization)).add(settings.filter).add(settings.max_variants);
   return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
 }
@@ -135,12 +134,25 @@ std::optional<RunResult> Session::nothing_to_do() {
   const auto memo = cache::load_memo(memo_path());
   if (!memo || memo->inputs != inputs_digest() || !cache::has_all_outputs(*memo, options_.output)) return std::nullopt;
   if (auto done = write_depfile(memo->files_read); !done) return failed(done.error());
-  RunResult result;
-  if (!is_quiet()) result.out = fmt::format("{}; nothing changed, {:.2f} s\n", memo->summary, seconds());
-  return result;
+  Figures figures = memo->figures;
+  figures.compiled = 0;
+  figures.from_cache = figures.variants;
+  if (auto done = write_stats(figures, 0); !done) return failed(done.error());
+  return RunResult{ExitCode::done, report(*memo, "nothing changed"), ""};
 }
 
-void Session::remember(const Product& product, const std::string& summary) {
+cache::RunMemo Session::memo_of(const Product& product) const {
+  cache::RunMemo memo;
+  memo.inputs = inputs_digest();
+  for (const emit::File& file : product.files) {
+    memo.outputs.push_back({file.path, file.text.size(), qgen::digest_of(file.text)});
+  }
+  memo.files_read = product.files_read;
+  memo.figures = product.figures;
+  return memo;
+}
+
+void Session::remember(const Product& product, const cache::RunMemo& memo) {
   if (!options_.cache) return;
   const auto warn = [&](const Done& done) {
     if (!done) warnings_ += fmt::format("qgen: warning: the cache was not written: {}\n", to_text(done.error()));
@@ -153,11 +165,6 @@ void Session::remember(const Product& product, const std::string& summary) {
     if (!job.pack_changed || !options_.settings.filter.empty()) continue;
     if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
   }
-  cache::RunMemo memo;
-  memo.inputs = inputs_digest();
-  for (const emit::File& file : product.files) memo.outputs.push_back({file.path, qgen::digest_of(file.text)});
-  memo.files_read = product.files_read;
-  memo.summary = summary;
   warn(cache::store_memo(memo_path(), memo));
 }
 
@@ -215,12 +222,21 @@ std::string bytes_text(uint64_t bytes) {
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-std::string Session::summary(const Figures& figures) const {
+std::string summary(const Figures& figures) {
   const double part = figures.raw_bytes == 0 ? 0 : 100.0 * static_cast<double>(figures.blob_bytes) /
                                                        static_cast<double>(figures.raw_bytes);
   return fmt::format("{} specs, {} variants, {} modules, SPIR-V {} in a blob of {} ({:.0f} %), C++ {}", figures.specs,
                      figures.variants, figures.modules, bytes_text(figures.raw_bytes), bytes_text(figures.blob_bytes),
                      part, bytes_text(figures.cpp_bytes));
+}
+
+// What there is now and what this run did for it; with -v every file.
+std::string Session::report(const cache::RunMemo& memo, const std::string& deeds) const {
+  if (is_quiet()) return "";
+  std::string text = fmt::format("{}\n{}, {:.2f} s\n", summary(memo.figures), deeds, seconds());
+  if (options_.verbosity != Verbosity::verbose) return text;
+  for (const auto& output : memo.outputs) text += fmt::format("  {:>9} {}\n", output.bytes, output_path(output.path));
+  return text;
 }
 
 Done Session::write_stats(const Figures& f, size_t written) const {
@@ -250,16 +266,12 @@ RunResult Session::store() {
   }
   if (auto done = write_depfile(product->files_read); !done) return failed(done.error());
   const Figures& figures = product->figures;
-  remember(*product, summary(figures));
+  const cache::RunMemo memo = memo_of(*product);
+  remember(*product, memo);
   if (auto done = write_stats(figures, written); !done) return failed(done.error());
-  result.out += fmt::format("{}\n{} compiled, {} from the cache, {} files written, {:.2f} s\n", summary(figures),
-                            figures.compiled, figures.from_cache, written, seconds());
+  result.out += report(memo, fmt::format("{} compiled, {} from the cache, {} files written", figures.compiled,
+                                         figures.from_cache, written));
   if (is_quiet()) result.out.clear();
-  if (options_.verbosity == Verbosity::verbose) {
-    for (const emit::File& file : product->files) {
-      result.out += fmt::format("  {:>9} {}\n", file.text.size(), output_path(file.path));
-    }
-  }
   return result;
 }
 

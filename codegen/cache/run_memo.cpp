@@ -7,12 +7,19 @@
 #include "codegen/cache/byte_stream.h"
 #include "codegen/support/files.h"
 
+namespace qgen {
+template <typename Stream>
+void fields(Stream& s, Figures& f) {
+  s(f.specs); s(f.variants); s(f.modules); s(f.compiled); s(f.from_cache); s(f.raw_bytes); s(f.blob_bytes); s(f.cpp_bytes);
+}
+}  // namespace qgen
+
 namespace qgen::cache {
 
 template <typename Stream>
-void fields(Stream& s, RunMemo::Output& o) { s(o.path); s(o.content); }
+void fields(Stream& s, RunMemo::Output& o) { s(o.path); s(o.bytes); s(o.content); }
 template <typename Stream>
-void fields(Stream& s, RunMemo& m) { s(m.inputs); s(m.outputs); s(m.files_read); s(m.summary); }
+void fields(Stream& s, RunMemo& m) { s(m.inputs); s(m.outputs); s(m.files_read); s(m.figures); }
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cache/figures.h"
 #include "codegen/support/digest.h"
 #include "runtime/library/error.h"
 
@@ -18,11 +19,12 @@ struct RunMemo {
   Digest inputs;  // of every file's name and content, the options, and the versions of what compiles
   struct Output {
     std::string path;  // relative to the output folder
+    uint64_t bytes = 0;
     Digest content;
   };
   std::vector<Output> outputs;
   std::vector<std::string> files_read;  // for the depfile
-  std::string summary;                  // of the run that made the outputs
+  Figures figures;                      // of the run that made the outputs
 };
 
 // nullopt: none, or damaged.

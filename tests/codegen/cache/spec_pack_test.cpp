@@ -122,15 +122,15 @@ TEST_F(Cache, KeepsAsMuchUnusedAsUsed) {
 TEST_F(Cache, AMemoKnowsWhetherItsOutputsAreThere) {
   RunMemo memo;
   memo.inputs = key(7);
-  memo.outputs = {{"a", digest_of("one")}, {"b/c", digest_of("two")}};
+  memo.outputs = {{"a", 3, digest_of("one")}, {"b/c", 3, digest_of("two")}};
   memo.files_read = {"specs/x.yaml"};
-  memo.summary = "3 variants";
+  memo.figures.variants = 3;
   ASSERT_TRUE(store_memo(path_, memo));
   const auto loaded = load_memo(path_);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->inputs, key(7));
   EXPECT_EQ(loaded->files_read, memo.files_read);
-  EXPECT_EQ(loaded->summary, "3 variants");
+  EXPECT_EQ(loaded->figures.variants, 3u);
   EXPECT_FALSE(has_all_outputs(*loaded, folder_));
   ASSERT_TRUE(write_file(folder_ + "/a", "one"));
   ASSERT_TRUE(write_file(folder_ + "/b/c", "two"));

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a run tells of itself: its summary, and --stats-json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace qgen {
+
+struct Figures {
+  uint64_t specs = 0;
+  uint64_t variants = 0;
+  uint64_t modules = 0;  // different ones
+  uint64_t compiled = 0;
+  uint64_t from_cache = 0;
+  uint64_t raw_bytes = 0;  // of the modules of all variants
+  uint64_t blob_bytes = 0;
+  uint64_t cpp_bytes = 0;
+};
+
+}  // namespace qgen
