@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What `qgen SPECS -o DIR` writes, leaves alone, removes and tells, and what --check says of it.
+#include "tests/codegen/program/run_qgen.h"
+
+namespace qgen::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+using testing::Pair;
+using testing::StartsWith;
+
+std::vector<std::string> names(const std::map<std::string, std::string>& files) {
+  std::vector<std::string> all;
+  for (const auto& [name, bytes] : files) all.push_back(name);
+  return all;
+}
+
+TEST_F(Program, WritesTablesManifestAndBlob) {
+  const Answer answer = made({"specs", "-o", "out"});
+  EXPECT_THAT(names(contents(here() / "out")),
+              ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/registry.cpp",
+                          "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "kernels.blob"));
+  EXPECT_THAT(answer.out, MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
+                                       "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
+                                       "6 compiled, 0 from the cache, 10 files written, [0-9.]+ s\n"));
+}
+
+TEST_F(Program, ASecondRunWritesNothing) {
+  made({"specs", "-o", "out"});
+  const auto before = stamps(here() / "out");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("\nnothing changed, "));
+  EXPECT_EQ(stamps(here() / "out"), before);
+  EXPECT_THAT(made({"specs", "-o", "out", "--no-cache"}).out, HasSubstr("6 compiled, 0 from the cache, 0 files written"));
+  EXPECT_EQ(stamps(here() / "out"), before);
+}
+
+TEST_F(Program, AnEditedCommentCompilesNothing) {
+  made({"specs", "-o", "out"});
+  const auto before = stamps(here() / "out");
+  write_text(here() / "templates/lib/index.glsl", "// The number of this invocation.\n" + std::string(kIndex));
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("0 compiled, 6 from the cache, 0 files written"));
+  EXPECT_EQ(stamps(here() / "out"), before);
+}
+
+TEST_F(Program, AnEditedTemplateCompilesItsOwnVariants) {
+  made({"specs", "-o", "out"});
+  const auto before = stamps(here() / "out");
+  replace_in(here() / "templates/reduce/total.comp", "= 0.0", "= 1.0");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("2 compiled, 4 from the cache, 1 files written"));
+  auto after = stamps(here() / "out");
+  EXPECT_NE(after.at("kernels.blob"), before.at("kernels.blob"));
+  after["kernels.blob"] = before.at("kernels.blob");
+  EXPECT_EQ(after, before) << "the interfaces are the same, so the tables are";
+}
+
+TEST_F(Program, ADamagedOutputIsMadeAgain) {
+  made({"specs", "-o", "out"});
+  const auto good = contents(here() / "out");
+  write_text(here() / "out/cpp/copy.h", "damaged");
+  fs::remove(here() / "out/MANIFEST.tsv");
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("0 compiled, 6 from the cache, 2 files written"));
+  EXPECT_EQ(contents(here() / "out"), good);
+}
+
+TEST_F(Program, RemovesWhatItMadeForSpecsThatAreGone) {
+  made({"specs", "-o", "out"});
+  fs::remove_all(here() / "specs/reduce");
+  fs::remove_all(here() / "templates/reduce");
+  write_text(here() / "out/cpp/notes.txt", "written by hand\n");
+  const Answer answer = made({"specs", "-o", "out"});
+  EXPECT_THAT(answer.out, StartsWith("removed out/cpp/total.cpp: no spec makes it any more\n"
+                                     "removed out/cpp/total.h: no spec makes it any more\n"));
+  EXPECT_FALSE(fs::exists(here() / "out/cpp/total.h"));
+  EXPECT_TRUE(fs::exists(here() / "out/cpp/notes.txt"));
+}
+
+TEST_F(Program, QuietSaysNothingAndVerboseNamesEveryFile) {
+  const Answer quiet = made({"specs", "-o", "out", "-q"});
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  EXPECT_EQ(made({"specs", "-o", "out", "-q"}).out, "");
+  for (const char* what : {"nothing changed", "6 from the cache"}) {  // with a memo, then without
+    const Answer verbose = made({"specs", "-o", "out", "-v"});
+    EXPECT_THAT(verbose.out, HasSubstr(what));
+    for (const auto& [name, bytes] : contents(here() / "out")) {
+      EXPECT_THAT(verbose.out, HasSubstr(std::to_string(bytes.size()) + " out/" + name + "\n"));
+    }
+    fs::remove_all(cache() / "runs");
+  }
+}
+
+TEST_F(Program, StatsAreWrittenAlsoWhenNothingChanged) {
+  made({"specs", "-o", "out", "--stats-json", "stats.json"});
+  EXPECT_THAT(read_text(here() / "stats.json"), MatchesRegex("\\{\"specs\": 2, \"variants\": 6, .*\"compiled\": 6, "
+                                                             "\"from_cache\": 0, .*\"files_written\": 10, .*\\}\n"));
+  made({"specs", "-o", "out", "--stats-json", "stats.json"});
+  EXPECT_THAT(read_text(here() / "stats.json"), HasSubstr("\"compiled\": 0, \"from_cache\": 6"));
+  EXPECT_THAT(read_text(here() / "stats.json"), HasSubstr("\"files_written\": 0"));
+}
+
+TEST_F(Program, TheDepfileIsTheUnionOfWhatWasRead) {
+  write_text(here() / "templates/lib/unused.glsl", "\n");
+  const std::string at = here().string();
+  const std::string expected = at + "/out/MANIFEST.tsv: \\\n  " + at + "/specs/copy.yaml \\\n  " + at +
+                               "/specs/reduce/total.yaml \\\n  " + at + "/templates/copy.comp \\\n  " + at +
+                               "/templates/lib/index.glsl \\\n  " + at + "/templates/reduce/total.comp\n";
+  made({"specs", "-o", "out", "--depfile", "out.d"});
+  EXPECT_EQ(read_text(here() / "out.d"), expected);
+  fs::remove(here() / "out.d");
+  made({"specs", "-o", "out", "--depfile", "out.d"});  // nothing changed
+  EXPECT_EQ(read_text(here() / "out.d"), expected);
+  fs::rename(here() / "templates", here() / "elsewhere");
+  made({"specs", "-o", "out", "--depfile", "out.d", "--templates", "elsewhere"});
+  EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(at + "/elsewhere/lib/index.glsl"));
+}
+
+TEST_F(Program, CheckFindsACurrentFolderCurrent) {
+  made({"specs", "-o", "out"});
+  EXPECT_EQ(made({"specs", "-o", "out", "--check"}).out, "out is current\n");
+  EXPECT_EQ(made({"specs", "-o", "out", "--check", "-q"}).out, "");
+  fs::remove(here() / "out/kernels.blob");
+  EXPECT_EQ(made({"specs", "-o", "out", "--check"}).out, "out is current\n") << "blobs are not kept in git";
+}
+
+TEST_F(Program, CheckNamesWhatDiffersIsMissingOrAnOrphan) {
+  made({"specs", "-o", "out"});
+  replace_in(here() / "out/cpp/copy.h", "vec2", "vec3");
+  replace_in(here() / "out/kernels.blob", "QGEN", "NEGQ");
+  fs::remove(here() / "out/cpp/registry.h");
+  write_text(here() / "out/cpp/gone.h", "// Generated by qgen from specs/gone.yaml. Do not edit.\n");
+  write_text(here() / "out/cpp/notes.txt", "written by hand\n");
+  const auto before = stamps(here() / "out");
+  const Answer answer = qgen({"specs", "-o", "out", "--check"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_EQ(answer.out,
+            "differs: out/cpp/copy.h\nmissing: out/cpp/registry.h\ndiffers: out/kernels.blob\norphan:  out/cpp/gone.h\n");
+  EXPECT_THAT(answer.err, HasSubstr("hint: run qgen without --check"));
+  EXPECT_EQ(stamps(here() / "out"), before) << "--check writes nothing";
+}
+
+TEST_F(Program, CheckOfAFolderThatIsNotThereMissesEverything) {
+  const Answer answer = qgen({"specs", "-o", "out", "--check"});
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.out, HasSubstr("missing: out/MANIFEST.tsv\n"));
+  EXPECT_FALSE(fs::exists(here() / "out"));
+}
+
+TEST_F(Program, EmitWritesTranslationsAndListsTheOthers) {
+  EXPECT_EQ(made({"specs", "-o", "out", "--emit", "msl"}).out, "6 variants translated, 0 not\n");
+  EXPECT_THAT(read_text(here() / "out/msl/copy/copy.f32.vec4.metal"), HasSubstr("kernel void main0("));
+  EXPECT_THAT(made({"specs", "-o", "out", "--emit", "hlsl"}).out,
+              MatchesRegex("not translated: total.subgroup: Unsupported builtin in HLSL: [0-9]+\n"
+                           "5 variants translated, 1 not\n"));
+  EXPECT_THAT(read_text(here() / "out/hlsl/copy/copy.f32.vec4.hlsl"), HasSubstr("SPIRV_Cross_NumWorkgroups : register(b0, space1)"));
+  EXPECT_FALSE(fs::exists(here() / "out/cpp"));
+}
+
+TEST_F(Program, TheDefaultCacheIsUsedUnlessAnotherOrNoneIsNamed) {
+  made({"specs", "-o", "out", "--no-cache"});
+  EXPECT_FALSE(fs::exists(cache()));
+  made({"specs", "-o", "out", "--cache", "mine"});
+  EXPECT_FALSE(fs::exists(cache()));
+  EXPECT_TRUE(fs::exists(here() / "mine/specs/copy.pack"));
+  made({"specs", "-o", "out"});
+  EXPECT_TRUE(fs::exists(cache() / "specs/copy.pack"));
+  EXPECT_THAT(made({"specs", "-o", "other"}).out, HasSubstr("0 compiled, 6 from the cache"));
+}
+
+TEST_F(Program, TheNameSpaceIsThatOfGeneratedCode) {
+  made({"specs", "-o", "out", "--namespace", "mine::kernels"});
+  EXPECT_THAT(read_text(here() / "out/cpp/copy.h"), HasSubstr("namespace mine::kernels::copy {"));
+  EXPECT_THAT(read_text(here() / "out/cpp/blob.S"), HasSubstr("mine_kernels_blob:"));
+}
+
+TEST_F(Program, OptimisationsGiveOtherModules) {
+  for (const char* how : {"perf", "size", "none"}) made({"specs", "-o", how, "--opt", how});
+  const auto blob = [&](const char* how) { return read_text(here() / how / "kernels.blob"); };
+  EXPECT_NE(blob("perf"), blob("none"));
+  EXPECT_NE(blob("size"), blob("none"));
+  EXPECT_EQ(contents(here() / "perf/cpp"), contents(here() / "none/cpp"));
+}
+
+TEST_F(Program, AFilterKeepsTheVariantsThatMatch) {
+  EXPECT_THAT(made({"specs", "-o", "out", "--filter", "copy.f32.*"}).out, StartsWith("2 specs, 3 variants,"));
+  EXPECT_THAT(read_text(here() / "out/MANIFEST.tsv"), Not(HasSubstr("total")));
+  EXPECT_THAT(made({"specs", "-o", "out"}).out, StartsWith("2 specs, 6 variants,"));
+}
+
+}  // namespace
+}  // namespace qgen::tests

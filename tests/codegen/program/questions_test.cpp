@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What qgen answers without writing anything, and what it refuses with which exit code.
+#include "tests/codegen/program/run_qgen.h"
+
+namespace qgen::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
+  const std::string help = made({"--help"}).out;
+  for (const char* flag :
+       {"--help", "--version", "-o,--output", "--templates", "-j,--jobs", "--opt", "--filter", "--max-variants", "--namespace",
+        "--cache", "--no-cache", "--depfile", "--stats-json", "--check", "--list", "--explain", "--why-not", "--stop-after",
+        "--emit", "--schema", "-q,--quiet", "-v,--verbose"}) {
+    EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
+  }
+  EXPECT_THAT(help, HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is"));
+  EXPECT_THAT(made({"--version"}).out, StartsWith("qgen "));
+}
+
+TEST_F(Program, ListsIds) {
+  EXPECT_EQ(made({"specs", "--list"}).out, kIds);
+  EXPECT_EQ(made({"specs", "--list", "--filter", "*.vec?"}).out,
+            "copy.f32.vec1\ncopy.f32.vec2\ncopy.f32.vec4\ncopy.i32.vec1\n");
+  EXPECT_EQ(made({"specs/reduce/total.yaml", "--list"}).out, "total.serial\ntotal.subgroup\n");
+}
+
+TEST_F(Program, ExplainsAVariant) {
+  const std::string text = made({"specs", "--explain", "copy.f32.vec4"}).out;
+  EXPECT_THAT(text, StartsWith("copy.f32.vec4\n"
+                               "  spec:       specs/copy.yaml\n"
+                               "  template:   copy.comp\n"
+                               "  parameters: dtype=f32 vec=4\n"
+                               "  needs:      nothing beyond Vulkan 1.3\n"
+                               "  module:     "));
+  EXPECT_THAT(text, HasSubstr("bindings:\n"
+                              "  binding 0: input (storage buffer)\n"
+                              "  binding 1: output (storage buffer)\n"
+                              "push constants:\n"
+                              "  offset   0: numel\n"
+                              "kernels:\n"
+                              "  workgroup=64: workgroup 64 x 1 x 1, 0 bytes of shared memory\n"
+                              "  workgroup=128: workgroup 128 x 1 x 1, 0 bytes of shared memory\n"
+                              "applies when:\n"
+                              "  numel % vec == 0\n"));
+  EXPECT_THAT(made({"specs", "--explain", "total.subgroup"}).out, HasSubstr("subgroup_arithmetic"));
+}
+
+TEST_F(Program, SaysWhyThereIsNoVariant) {
+  EXPECT_EQ(made({"specs", "--why-not", "copy(dtype=i32, vec=2)"}).out,
+            "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
+  EXPECT_EQ(made({"specs", "--why-not", "copy(vec=2)"}).out,
+            "dtype=f32 vec=2\n  exists as copy.f32.vec2\n"
+            "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
+  EXPECT_EQ(made({"specs", "--why-not", "total(method=serial)"}).out, "method=serial\n  exists as total.serial\n");
+}
+
+// Each room's text form, by its first lines.
+TEST_F(Program, StopsAfterARoom) {
+  const std::map<std::string, std::string> starts = {
+      {"spec", "operator: copy\nsummary: \"y = x\"\n"},
+      {"expand", std::string(kIds)},
+      {"render", "==== copy.f32.vec1\n// y = x\n#version 450\n"},
+      {"compile", "==== copy.f32.vec1\n               OpCapability Shader\n"},
+      {"reflect", "==== copy.f32.vec1\nbinding 0.0 storage_buffer read InputBuffer\n"},
+      {"emit", "==== MANIFEST.tsv\nid\tparameters\tneeds\ttemplate\tspec\n"},
+  };
+  for (const auto& [room, start] : starts) {
+    EXPECT_THAT(made({"specs", "--stop-after", room, "--no-cache"}).out, StartsWith(start)) << room;
+  }
+  EXPECT_FALSE(fs::exists(cache())) << "an answer remembers nothing";
+}
+
+TEST_F(Program, StopAfterSpecPrintsWhatParsesToTheSame) {
+  const std::string once = made({"specs/copy.yaml", "--stop-after", "spec"}).out;
+  write_text(here() / "specs/copy.yaml", once);
+  EXPECT_EQ(made({"specs/copy.yaml", "--stop-after", "spec"}).out, once);
+}
+
+struct Refusal {
+  const char* name;
+  Arguments arguments;
+  int code;
+  const char* words;  // of stderr
+};
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
+
+const Refusal kRefusals[] = {
+    {"no_specs", {}, 2, "no specs: name a spec file or a folder of them"},
+    {"no_output", {"specs"}, 2, "no output folder: add -o DIR"},
+    {"no_output_to_check", {"specs", "--check"}, 2, "no output folder: add -o DIR"},
+    {"unknown_flag", {"specs", "--lst"}, 2, "--lst"},
+    {"two_questions", {"specs", "--list", "--check"}, 2, "at most 1"},
+    {"unknown_room", {"specs", "--stop-after", "link"}, 2, "link not in {"},
+    {"unknown_language", {"specs", "-o", "out", "--emit", "cuda"}, 2, "cuda not in {"},
+    {"unknown_optimisation", {"specs", "-o", "out", "--opt", "fast"}, 2, "fast not in {"},
+    {"threads_are_no_number", {"specs", "-o", "out", "-j", "many"}, 2, "many"},
+    {"negative_threads", {"specs", "-o", "out", "-j", "-1"}, 2, "-1 not in range"},
+    {"missing_spec", {"nowhere.yaml", "-o", "out"}, 2, "cannot read nowhere.yaml: No such file or directory"},
+    {"missing_templates", {"specs", "-o", "out", "--templates", "none"}, 2, "cannot read none: No such file"},
+    {"folder_without_specs", {"templates", "-o", "out"}, 2, "no *.yaml file in the folder 'templates'"},
+    {"filter_without_match", {"specs", "-o", "out", "--filter", "copy.f23.*"}, 2, "no variant's id matches 'copy.f23.*'"},
+    {"unknown_variant", {"specs", "--explain", "copy.f32.vec3"}, 2, "did you mean 'copy.f32.vec1'?"},
+    {"glob_to_explain", {"specs", "--explain", "copy.*"}, 2, "no variant is named 'copy.*'"},
+    {"too_many_variants", {"specs", "-o", "out", "--max-variants", "3"}, 2, "'copy' expands to 4 variants"},
+    {"too_many_in_all", {"specs", "-o", "out", "--max-variants", "5"}, 2, "the specs expand to 6 variants"},
+    {"unknown_operator", {"specs", "--why-not", "cpoy(vec=2)"}, 2, "did you mean 'copy'?"},
+    {"unknown_parameter", {"specs", "--why-not", "copy(vce=2)"}, 2, "did you mean 'vec'?"},
+    {"unknown_value", {"specs", "--why-not", "copy(vec=3)"}, 2, "expected: one of 1, 2, 4"},
+    {"question_without_parentheses", {"specs", "--why-not", "copy"}, 2, "operator(parameter=value, ...)"},
+    {"question_without_value", {"specs", "--why-not", "copy(vec)"}, 2, "operator(parameter=value, ...)"},
+    {"output_is_a_file", {"specs", "-o", "specs/copy.yaml"}, 3, "cannot make the folder specs/copy.yaml"},
+    {"output_cannot_be_made", {"specs", "-o", "/proc/none"}, 3, "cannot make the folder /proc/none"},
+    {"depfile_cannot_be_made", {"specs", "-o", "out", "--depfile", "/proc/none/d"}, 3, "/proc/none"},
+    {"stats_cannot_be_made", {"specs", "-o", "out", "--stats-json", "specs/copy.yaml/s"}, 3, "specs/copy.yaml"},
+};
+
+class Refusals : public Program, public testing::WithParamInterface<Refusal> {};
+
+TEST_P(Refusals, HaveWordsAndACode) {
+  const Answer answer = qgen(GetParam().arguments);
+  EXPECT_EQ(answer.code, GetParam().code);
+  EXPECT_THAT(answer.err + answer.out, HasSubstr(GetParam().words));
+  EXPECT_FALSE(fs::exists(here() / "out/cpp") && answer.code == 2) << "nothing is written of wrong input";
+}
+INSTANTIATE_TEST_SUITE_P(All, Refusals, testing::ValuesIn(kRefusals),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(Program, FaultsOfSpecsAndTemplatesAreLocated) {
+  replace_in(here() / "specs/copy.yaml", "access: read,", "acess: read,");
+  Answer answer = qgen({"specs", "-o", "out"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, HasSubstr("specs/copy.yaml:5:12: error: unknown key 'acess'"));
+
+  write_text(here() / "specs/copy.yaml", kCopySpec);
+  replace_in(here() / "templates/lib/index.glsl", ".x", ".xx");
+  answer = qgen({"specs", "-o", "out"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.err, HasSubstr("templates/lib/index.glsl:2:"));
+  EXPECT_THAT(answer.err, HasSubstr("1 error\n"))<< "one fault in an include is one report";
+}
+
+TEST_F(Program, ATemplateThatNoSpecNamesIsAnErrorOfAWholeTree) {
+  write_text(here() / "templates/forgotten.comp", kCopyTemplate);
+  EXPECT_EQ(qgen({"specs", "-o", "out", "-q"}).err,
+            "templates/forgotten.comp: error: no spec names this template\n"
+            "  hint: name it as `template: forgotten.comp`, move it below lib/, or delete it\n1 error\n");
+  made({"specs/copy.yaml", "specs/reduce/total.yaml", "-o", "out"});
+}
+
+TEST_F(Program, TheFirstTemplateFolderThatHasAFileWins) {
+  write_text(here() / "mine/lib/index.glsl", "uint linear_index() { return gl_LocalInvocationIndex; }\n");
+  EXPECT_THAT(made({"specs", "--stop-after", "render", "--templates", "mine", "--templates", "templates"}).out,
+              HasSubstr("return gl_LocalInvocationIndex;"));
+  EXPECT_THAT(made({"specs", "--stop-after", "render", "--templates", "templates", "--templates", "mine"}).out,
+              HasSubstr("return gl_GlobalInvocationID.x +"));
+}
+
+TEST_F(Program, AFullStandardOutputIsTheMachinesFault) {
+  const Answer answer = qgen({"specs", "--list"}, {.out = "/dev/full"});
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_EQ(answer.err, "qgen: error: cannot write to standard output: No space left on device\n");
+}
+
+}  // namespace
+}  // namespace qgen::tests
