@@ -4,13 +4,14 @@
 // The mistakes of tests/bad_specs and tests/bad_templates, made by a user of the program: each is told as it is told by the
 // rooms, with exit code 2, and nothing is written.
 #include "tests/codegen/program/run_qgen.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::tests {
 namespace {
 
 std::vector<std::string> folders(const std::string& kind) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(fs::path(QGEN_SOURCE_DIR) / "tests" / kind)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(source_folder()) / "tests" / kind)) {
     if (entry.is_directory()) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
@@ -19,7 +20,7 @@ std::vector<std::string> folders(const std::string& kind) {
 
 class Mistakes : public Program, public testing::WithParamInterface<std::string> {
  protected:
-  static fs::path source(const std::string& kind) { return fs::path(QGEN_SOURCE_DIR) / "tests" / kind / GetParam(); }
+  static fs::path source(const std::string& kind) { return fs::path(source_folder()) / "tests" / kind / GetParam(); }
 
   void expect_told(const Answer& answer, const fs::path& expected) {
     EXPECT_EQ(answer.code, 2) << answer.err;

@@ -94,7 +94,7 @@ const Refusal kRefusals[] = {
     {"no_output", {"specs"}, 2, "no output folder: add -o DIR"},
     {"no_output_to_check", {"specs", "--check"}, 2, "no output folder: add -o DIR"},
     {"unknown_flag", {"specs", "--lst"}, 2, "--lst"},
-    {"two_questions", {"specs", "--list", "--check"}, 2, "at most 1"},
+    {"two_questions", {"specs", "--list", "--check"}, 2, "give one of them"},
     {"unknown_room", {"specs", "--stop-after", "link"}, 2, "link not in {"},
     {"unknown_language", {"specs", "-o", "out", "--emit", "cuda"}, 2, "cuda not in {"},
     {"unknown_optimisation", {"specs", "-o", "out", "--opt", "fast"}, 2, "fast not in {"},

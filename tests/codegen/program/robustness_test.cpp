@@ -132,7 +132,7 @@ TEST_F(Robustness, AFullDiskIsTheMachinesFaultAndNamesThePath) {
 
 TEST_F(Robustness, ABrokenPipeEndsARunAndNothingElse) {
   made({"specs", "-o", "out"});
-  const std::string command = "cd " + here().string() + " && " QGEN_PROGRAM " specs --stop-after compile --no-cache | head -1";
+  const std::string command = "cd " + here().string() + " && " + program() + " specs --stop-after compile --no-cache | head -1";
   EXPECT_EQ(std::system((command + " >/dev/null").c_str()), 0);
   expect_same_bytes();
 }

@@ -102,6 +102,11 @@ constexpr std::string_view kIndex = R"(uint linear_index() {
 constexpr std::string_view kIds =
     "copy.f32.vec1\ncopy.f32.vec2\ncopy.f32.vec4\ncopy.i32.vec1\ntotal.serial\ntotal.subgroup\n";
 
+// The program of the same build as this test.
+inline std::string program() {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / "../codegen/qgen").lexically_normal().string();
+}
+
 inline std::string read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -201,7 +206,7 @@ class Program : public testing::Test {
   Running start(const Arguments& arguments, Running::How how = {}) {
     if (how.folder.empty()) how.folder = here();
     how.environment.emplace("XDG_CACHE_HOME", (root_ / "cache").string());
-    return Running(QGEN_PROGRAM, arguments, how, root_ / std::to_string(++runs_));
+    return Running(program(), arguments, how, root_ / std::to_string(++runs_));
   }
   Answer qgen(const Arguments& arguments, const Running::How& how = {}) { return start(arguments, how).wait(); }
 

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "tests/codegen/program/run_qgen.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::tests {
 namespace {
@@ -124,7 +125,7 @@ TEST_F(Schema, UsesKnownKeywordsOnly) {
 TEST_F(Schema, TakesEverySpecThatQgenTakes) {
   std::vector<fs::path> specs;
   for (const char* folder : {"specs", "examples", "tests/bad_specs"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(QGEN_SOURCE_DIR) / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_folder()) / folder)) {
       const fs::path& path = entry.path();
       const bool is_bad = path.string().find("bad_specs") != std::string::npos && path.filename() != "good.yaml";
       if (path.extension() == ".yaml" && !is_bad) specs.push_back(path);
