@@ -41,7 +41,6 @@ class DeclarationChecker {
     check_axes(spec_.parameters, false);
     check_axes(spec_.specialization, true);
     for (const Operand& operand : spec_.operands) check_operand(operand);
-    if (!spec_.template_path) check_parameters_of_operands();
     return std::move(errors_);
   }
 
@@ -200,22 +199,6 @@ class DeclarationChecker {
     }
   }
 
-  // Without kernels of its own, what else would a parameter be for?
-  void check_parameters_of_operands() {
-    const auto names = [](const Choice& choice, const Axis& axis) {
-      return choice.is_parameter && choice.word == axis.name.value;
-    };
-    for (const Axis& axis : spec_.parameters) {
-      const bool is_read = std::any_of(spec_.operands.begin(), spec_.operands.end(), [&](const Operand& operand) {
-        return names(operand.dtype, axis) || names(operand.storage, axis) || (operand.layout && names(*operand.layout, axis));
-      });
-      if (is_read) continue;
-      report(axis.name.where, fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only",
-                                          axis.name.value),
-             "", "without one, parameters are what operands may be: 'dtype: $parameter'");
-    }
-  }
-
   const Axis* find_parameter(std::string_view name) const {
     const auto found = std::find_if(spec_.parameters.begin(), spec_.parameters.end(),
                                     [&](const Axis& axis) { return axis.name.value == name; });
@@ -272,6 +255,25 @@ Diagnostics check_conditions(const Spec& spec) {
   for (const Condition& condition : spec.require_device) {
     append(errors, check_reads(condition.expression, spec.scope, "'require_device'",
                                {kParameter, kSpecialization, kDevice}, home_of));
+  }
+  return errors;
+}
+
+// Without kernels of its own, what else would a parameter be for?
+Diagnostics check_parameters_of_operands(const Spec& spec) {
+  Diagnostics errors;
+  const auto names = [](const Choice& choice, const Axis& axis) {
+    return choice.is_parameter && choice.word == axis.name.value;
+  };
+  for (const Axis& axis : spec.parameters) {
+    const bool is_read = std::any_of(spec.operands.begin(), spec.operands.end(), [&](const Operand& operand) {
+      return names(operand.dtype, axis) || names(operand.storage, axis) || (operand.layout && names(*operand.layout, axis));
+    });
+    if (is_read) continue;
+    errors.push_back(make_error(axis.name.where,
+                                fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only",
+                                            axis.name.value),
+                                "", "without one, parameters are what operands may be: 'dtype: $parameter'"));
   }
   return errors;
 }
@@ -333,6 +335,7 @@ Diagnostics check_recipe_expression(const expression::Expression& expression, co
 
 Diagnostics check_uses(const Spec& spec) {
   Diagnostics errors = check_conditions(spec);
+  if (!spec.template_path) append(errors, check_parameters_of_operands(spec));
   for (const Recipe& recipe : spec.recipes) append(errors, check_recipe(spec, recipe));
   return errors;
 }
