@@ -15,6 +15,24 @@ std::string describe(const Tensor& tensor) {
   return fmt::format("'{}' ({} [{}])", tensor.name, name(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
+size_t written_operand(const ResolvedGraph& resolved, uint32_t writer, uint32_t tensor) {
+  const auto& [inputs, outputs] = resolved.edges[writer];
+  return inputs.size() + (std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin());
+}
+
+// Which representations a tensor can come in, from its writer (whose modes are known) or from outside.
+RepresentationSet homes(const Assignment& assignment, uint32_t tensor) {
+  const auto writer = assignment.resolved.writer[tensor];
+  if (!writer) {
+    const RepresentationSet given = assignment.resolved.graph.tensors[tensor].arrives_as;
+    return assignment.held[tensor] & (given.empty() ? any_representation() : given);
+  }
+  RepresentationSet written;
+  const size_t operand = written_operand(assignment.resolved, *writer, tensor);
+  for (const Mode& mode : assignment.modes[*writer]) written = written | mode.takes[operand];
+  return written;
+}
+
 class Builder {
  public:
   Builder(ResolvedGraph resolved, const DeviceModel& device, const ConversionCost& conversion)
@@ -74,23 +92,6 @@ class Builder {
     return std::monostate{};
   }
 
-  // Which representations a tensor can come in from its writer or from outside.
-  RepresentationSet homes(uint32_t tensor) const {
-    const auto writer = result_.resolved.writer[tensor];
-    if (!writer) {
-      const RepresentationSet given = graph().tensors[tensor].arrives_as;
-      return result_.held[tensor] & (given.empty() ? any_representation() : given);
-    }
-    RepresentationSet written;
-    for (const Mode& mode : result_.modes[*writer]) written = written | mode.takes[written_operand(*writer, tensor)];
-    return written;
-  }
-
-  size_t written_operand(uint32_t writer, uint32_t tensor) const {
-    const auto& [inputs, outputs] = result_.resolved.edges[writer];
-    return inputs.size() + (std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin());
-  }
-
   Done add_states(uint32_t tensor) {
     const Tensor& described = graph().tensors[tensor];
     const Surroundings around = surroundings(tensor);
@@ -113,10 +114,10 @@ class Builder {
       if (std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
     };
     const Tensor& described = graph().tensors[tensor];
-    Surroundings around{homes(tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
+    Surroundings around{homes(result_, tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
     around.takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
     if (const auto writer = result_.resolved.writer[tensor]) {
-      for (const Mode& mode : result_.modes[*writer]) add(around.offers, mode.takes[written_operand(*writer, tensor)]);
+      for (const Mode& mode : result_.modes[*writer]) add(around.offers, mode.takes[written_operand(result_.resolved, *writer, tensor)]);
     }
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
       for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
@@ -159,11 +160,11 @@ class Builder {
     result_.model.fits.push_back(std::move(fit));
   }
 
-  // "a: rank 5 is above the four dimensions of a texture (texture3d.width_packed, ...)", equal reasons together.
-  std::string why_dropped(uint32_t tensor) const {
+  // "not as texture3d.width_packed: rank 5 is above ...", of the representations in question, equal reasons together.
+  std::string why_dropped(uint32_t tensor, RepresentationSet in_question) const {
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Dropped& dropped : result_.dropped) {
-      if (dropped.tensor != graph().tensors[tensor].name) continue;
+      if (dropped.tensor != graph().tensors[tensor].name || !in_question.contains(dropped.representation)) continue;
       auto same =
           std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == dropped.reason; });
       if (same == reasons.end()) same = reasons.insert(reasons.end(), {dropped.reason, {}});
@@ -186,10 +187,20 @@ class Builder {
       const uint32_t tensor = tensor_of(node, operand);
       if (std::find(told.begin(), told.end(), tensor) != told.end()) continue;
       told.push_back(tensor);
-      text += "\n  " + offer(node, operand) + why_dropped(tensor);
+      text += "\n  " + offer(node, operand) + why_dropped(tensor, wanted(node, tensor));
     }
     return {Error::Kind::unsupported, std::move(text),
             "give the operator a kernel for what is offered, or its tensors a shape that the device can hold"};
+  }
+
+  // What kernels of the operator take the tensor as.
+  RepresentationSet wanted(uint32_t node, uint32_t tensor) const {
+    RepresentationSet all;
+    for (size_t operand = 0; operand < operands(node); ++operand) {
+      if (tensor_of(node, operand) != tensor) continue;
+      for (const Kernel& kernel : graph().nodes[node].kernels) all = all | kernel.takes[operand];
+    }
+    return all;
   }
 
   std::string offer(uint32_t node, size_t operand) const {
@@ -199,8 +210,8 @@ class Builder {
       return fmt::format("{} can be held as {}", what, to_text(result_.held[tensor]));
     }
     const auto writer = result_.resolved.writer[tensor];
-    if (!writer) return fmt::format("{} arrives as {}", what, to_text(homes(tensor)));
-    return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(tensor)), graph().nodes[*writer].name,
+    if (!writer) return fmt::format("{} arrives as {}", what, to_text(homes(result_, tensor)));
+    return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(result_, tensor)), graph().nodes[*writer].name,
                        graph().nodes[*writer].op);
   }
 
@@ -208,7 +219,7 @@ class Builder {
     const auto at = static_cast<uint32_t>(&tensor - graph().tensors.data());
     return {Error::Kind::unsupported,
             fmt::format("{} {} as {}, which this device cannot hold{}", describe(tensor), how,
-                        to_text(set.empty() ? any_representation() : set), why_dropped(at)),
+                        to_text(set.empty() ? any_representation() : set), why_dropped(at, set.empty() ? any_representation() : set)),
             ""};
   }
 
@@ -231,13 +242,13 @@ Error no_way_to(const Assignment& assignment, uint32_t node) {
   std::string text = fmt::format("no representations satisfy '{}' ({}) together with what comes before it",
                                  described.name, described.op);
   for (size_t input = 0; input < described.inputs.size(); ++input) {
-    RepresentationSet homes, taken;
-    for (const State& state : assignment.states[resolved.edges[node].inputs[input]]) homes = homes | state.home;
+    const uint32_t tensor = resolved.edges[node].inputs[input];
+    const auto writer = resolved.writer[tensor];
+    RepresentationSet taken;
     for (const Mode& mode : assignment.modes[node]) taken = taken | mode.takes[input];
-    const auto writer = resolved.writer[resolved.edges[node].inputs[input]];
     text += fmt::format("\n  '{}' {} as {}; '{}' takes it as {}", described.inputs[input],
                         writer ? fmt::format("is written by '{}'", resolved.graph.nodes[*writer].name) : "arrives",
-                        to_text(homes), described.name, to_text(taken));
+                        to_text(homes(assignment, tensor)), described.name, to_text(taken));
   }
   return {Error::Kind::unsupported, std::move(text),
           "allow a conversion between the two sides, or add a kernel that bridges them"};

@@ -25,6 +25,10 @@ std::string joined_names(const std::vector<Representation>& list) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string count(size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 // What the graph says of an operator, and what the plan does.
 struct PlannedOperator {
   const Node* node;
@@ -91,8 +95,9 @@ class Explainer {
   void say_total() {
     double converting = 0;
     for (const auto& c : plan_.conversions) converting += c.cost_us;
-    line("{} operators, {} tensors: {:.6g} us, of which {:.6g} us in {} conversions", plan_.nodes.size(),
-         plan_.tensors.size(), plan_.cost_us, converting, plan_.conversions.size());
+    line("{}, {}: {:.6g} us, of which {:.6g} us in {}", count(plan_.nodes.size(), "operator"),
+         count(plan_.tensors.size(), "tensor"), plan_.cost_us, converting,
+         count(plan_.conversions.size(), "conversion"));
     if (plan_.is_optimal()) {
       line("no plan is faster");
     } else {
@@ -148,22 +153,40 @@ class Explainer {
   }
 
   void say_reader(const Conversion& made, const std::string& reader) {
-    const auto [node, planned] = order_[places_.at(reader)];
-    line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned->kernel, planned->cost_us,
-         direct_kernel(*node, made));
+    const PlannedOperator& planned = order_[places_.at(reader)];
+    line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned.planned->kernel,
+         planned.planned->cost_us, direct_kernel(planned, made));
   }
 
-  // What the reader would cost by itself if it read what there is.
-  static std::string direct_kernel(const Node& node, const Conversion& made) {
+  // What the reader would cost by itself if it read what there is, or what keeps it from that.
+  static std::string direct_kernel(const PlannedOperator& reader, const Conversion& made) {
     const Kernel* best = nullptr;
-    for (const Kernel& kernel : node.kernels) {
-      for (size_t input = 0; input < node.inputs.size(); ++input) {
-        if (node.inputs[input] != made.tensor || !kernel.takes[input].contains(made.from)) continue;
-        if (best == nullptr || kernel.cost_us < best->cost_us) best = &kernel;
+    std::string out_of_sync;
+    for (const Kernel& kernel : reader.node->kernels) {
+      for (uint32_t input = 0; input < reader.node->inputs.size(); ++input) {
+        if (reader.node->inputs[input] != made.tensor || !kernel.takes[input].contains(made.from)) continue;
+        if (const auto other = incompatible(reader, kernel, input, made.from)) {
+          out_of_sync = fmt::format("; {} reads {} only beside its like, and '{}' is {}", kernel.name, name(made.from),
+                                    tensor_name(*reader.node, *other), name(reader.planned->takes[*other]));
+        } else if (best == nullptr || kernel.cost_us < best->cost_us) {
+          best = &kernel;
+        }
       }
     }
-    if (best == nullptr) return fmt::format("; no kernel of it reads {}", name(made.from));
-    return fmt::format("; {} would read {} at {:.6g} us", best->name, name(made.from), best->cost_us);
+    if (best != nullptr) return fmt::format("; {} would read {} at {:.6g} us", best->name, name(made.from), best->cost_us);
+    return out_of_sync.empty() ? fmt::format("; no kernel of it reads {}", name(made.from)) : out_of_sync;
+  }
+
+  // An operand that the kernel wants like `operand`, and that is planned in a form not compatible with `form`.
+  static std::optional<uint32_t> incompatible(const PlannedOperator& reader, const Kernel& kernel, uint32_t operand,
+                                              Representation form) {
+    for (const auto& group : kernel.synced) {
+      if (std::find(group.begin(), group.end(), operand) == group.end()) continue;
+      for (uint32_t other : group) {
+        if (other != operand && !are_compatible(reader.planned->takes[other], form)) return other;
+      }
+    }
+    return std::nullopt;
   }
 
   // Plans again with the conversion forbidden.

@@ -156,7 +156,7 @@ Expected<Plan> plan(const Graph& graph, const PlanOptions& given) {
   if (!assignment) return assignment.error();
   const Minimum minimum = minimize(assignment->model, effort(graph));
   if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment, options);
-  if (minimum.values.empty()) {
+  if (minimum.values.size() < assignment->model.costs.size()) {
     return Error{Error::Kind::unsupported, "no plan was found, and none was proven impossible",
                  "plan parts of the graph apart, or allow more conversions"};
   }

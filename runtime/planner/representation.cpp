@@ -60,6 +60,7 @@ uint8_t rank(Representation r, Storage preferred) {
 }
 
 std::string to_text(RepresentationSet set) {
+  if (set == any_representation()) return "any representation";
   std::vector<std::string> names;
   for (Representation r : set) names.push_back(name(r));
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " or "));

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Sets of representations, what goes together, and what a device can hold.
+#include "runtime/planner/representation.h"
+
+#include <gtest/gtest.h>
+
+namespace qgen::planner {
+namespace {
+
+Representation form(std::string_view name) { return *find_representation(name); }
+
+const Representation kStrided = form("buffer.strided");
+const Representation kWidth = form("texture3d.width_packed");
+const Representation kChannels = form("texture3d.channels_packed");
+const Representation k4W = form("buffer.packed_4w");
+const Representation k4C = form("buffer.packed_4c");
+const Representation k4W4C = form("buffer.packed_4w4c");
+const Representation k4H4W = form("buffer.packed_4h4w");
+const Representation k4C1W = form("buffer.packed_4c1w");
+
+// ---- sets
+// --------------------------------------------------------------------------------------------------------------
+
+TEST(RepresentationSet, EmptyHoldsNothing) {
+  const RepresentationSet set;
+  EXPECT_TRUE(set.empty());
+  EXPECT_EQ(set.size(), 0);
+  EXPECT_EQ(set.begin(), set.end());
+  EXPECT_EQ(to_text(set), "nothing");
+  for (Representation r : any_representation()) EXPECT_FALSE(set.contains(r)) << name(r);
+}
+
+TEST(RepresentationSet, HoldsWhatItWasMadeOf) {
+  const RepresentationSet set{k4W, kWidth};
+  EXPECT_FALSE(set.empty());
+  EXPECT_EQ(set.size(), 2);
+  EXPECT_TRUE(set.contains(k4W));
+  EXPECT_TRUE(set.contains(kWidth));
+  EXPECT_FALSE(set.contains(kStrided));
+}
+
+TEST(RepresentationSet, TexturesOnlyAndBuffersOnly) {
+  for (Representation r : any_of(Storage::texture3d)) EXPECT_EQ(info(r).storage, Storage::texture3d);
+  for (Representation r : any_of(Storage::buffer)) EXPECT_EQ(info(r).storage, Storage::buffer);
+  EXPECT_EQ(any_of(Storage::texture3d) | any_of(Storage::buffer), any_representation());
+  EXPECT_TRUE((any_of(Storage::texture3d) & any_of(Storage::buffer)).empty());
+}
+
+TEST(RepresentationSet, EqualityIsOfMembers) {
+  EXPECT_EQ((RepresentationSet{k4W, k4C}), (RepresentationSet{k4C, k4W}));
+  EXPECT_NE((RepresentationSet{k4W, k4C}), RepresentationSet(k4W));
+  EXPECT_NE(RepresentationSet(kWidth), RepresentationSet(k4W));
+}
+
+TEST(RepresentationSet, CopiesAreIndependent) {
+  const RepresentationSet set{k4W, k4C};
+  RepresentationSet copy = set;
+  EXPECT_EQ(copy, set);
+  copy = copy - k4W;
+  EXPECT_NE(copy, set);
+  EXPECT_TRUE(set.contains(k4W));
+}
+
+TEST(RepresentationSet, IntersectionUnionAndDifference) {
+  const RepresentationSet a{kStrided, k4W, kWidth}, b{k4W, kWidth, k4C};
+  EXPECT_EQ(a & b, (RepresentationSet{k4W, kWidth}));
+  EXPECT_EQ(a | b, (RepresentationSet{kStrided, k4W, kWidth, k4C}));
+  EXPECT_EQ(a - b, RepresentationSet(kStrided));
+  EXPECT_TRUE((RepresentationSet{k4W, k4C} & RepresentationSet{kWidth, kStrided}).empty());
+}
+
+TEST(RepresentationSet, IteratesInTheOrderOfTheTableHoweverItWasMade) {
+  std::vector<std::string> names;
+  for (Representation r : RepresentationSet{k4C1W, kChannels, kStrided, k4W}) names.push_back(name(r));
+  EXPECT_EQ(names, (std::vector<std::string>{"buffer.strided", "texture3d.channels_packed", "buffer.packed_4w",
+                                             "buffer.packed_4c1w"}));
+  EXPECT_EQ((RepresentationSet{k4C1W, kChannels}).first(), kChannels);
+}
+
+TEST(RepresentationSet, NamesAreFoundAgain) {
+  for (Representation r : any_representation()) EXPECT_EQ(find_representation(name(r)), r);
+  EXPECT_EQ(find_representation("buffer.packed_5w"), std::nullopt);
+  EXPECT_EQ(find_representation(""), std::nullopt);
+}
+
+TEST(RepresentationSet, AWordOfLayoutIsTheRowOfItsNumber) {
+  EXPECT_EQ(representation(Layout::strided), kStrided);
+  EXPECT_EQ(representation(Layout::channels_packed), kChannels);
+}
+
+TEST(RepresentationSet, RanksPutThePreferredStorageFirst) {
+  std::string buffers, textures;
+  for (Representation r : any_representation()) {
+    buffers += std::to_string(rank(r, Storage::buffer)) + " ";
+    textures += std::to_string(rank(r, Storage::texture3d)) + " ";
+  }
+  EXPECT_EQ(buffers, "0 6 7 8 1 2 3 4 5 ");
+  EXPECT_EQ(textures, "3 0 1 2 4 5 6 7 8 ");
+}
+
+// ---- what goes together
+// ------------------------------------------------------------------------------------------------
+
+// Rows: a; columns: b; x where synced operands may take one and the other.
+TEST(Compatibility, IsStorageAndPackedDimensionAndBlock) {
+  std::string table;
+  for (Representation a : any_representation()) {
+    for (Representation b : any_representation()) table += are_compatible(a, b) ? 'x' : '.';
+    table += "  " + name(a) + "\n";
+  }
+  EXPECT_EQ(table, R"(x........  buffer.strided
+.x.......  texture3d.width_packed
+..x......  texture3d.height_packed
+...x.....  texture3d.channels_packed
+....x..x.  buffer.packed_4w
+.....xx.x  buffer.packed_4c
+.....xx.x  buffer.packed_4w4c
+....x..x.  buffer.packed_4h4w
+.....xx.x  buffer.packed_4c1w
+)");
+}
+
+// ---- bytes and texels: the padded sizes of tensor (1, 6, 3, 5)
+// -----------------------------------------------------------
+
+TEST(StoredBytes, ArePaddedToTheBlocks) {
+  const Shape shape{1, 6, 3, 5};
+  EXPECT_EQ(stored_bytes(shape, DType::i8, kStrided), 90);
+  EXPECT_EQ(stored_bytes(shape, DType::i8, k4W), 144);
+  EXPECT_EQ(stored_bytes(shape, DType::i8, k4C), 120);
+  EXPECT_EQ(stored_bytes(shape, DType::i8, k4W4C), 192);
+  EXPECT_EQ(stored_bytes(shape, DType::i8, k4H4W), 192);
+  EXPECT_EQ(stored_bytes(shape, DType::i8, k4C1W), 120);
+  EXPECT_EQ(stored_bytes(shape, DType::f32, kWidth), 1 * 6 * 3 * 8 * 4);
+  EXPECT_EQ(stored_bytes(shape, DType::f32, kChannels), 1 * 8 * 3 * 5 * 4);
+}
+
+TEST(StoredBytes, OfAnyRank) {
+  EXPECT_EQ(stored_bytes({}, DType::i8, kStrided), 1);
+  EXPECT_EQ(stored_bytes({}, DType::i8, k4W), 4);
+  EXPECT_EQ(stored_bytes({7}, DType::i8, k4W), 8);
+  EXPECT_EQ(stored_bytes({2, 7}, DType::i8, k4C), 2 * 7 * 4) << "a matrix has one channel, padded to four";
+  EXPECT_EQ(stored_bytes({2, 2, 2, 4, 3, 5}, DType::i8, k4W4C), 8 * 4 * 3 * 8);
+  EXPECT_EQ(stored_bytes({3, 0, 5}, DType::f32, kStrided), 0);
+}
+
+TEST(ImageExtents, FoldTheBatchIntoTheDepth) {
+  EXPECT_EQ(image_extents({2, 6, 3, 5}, kChannels), (std::array<int64_t, 3>{5, 3, 4}));
+  EXPECT_EQ(image_extents({2, 6, 3, 5}, kWidth), (std::array<int64_t, 3>{2, 3, 12}));
+  EXPECT_EQ(image_extents({7}, kWidth), (std::array<int64_t, 3>{2, 1, 1}));
+}
+
+struct HoldCase {
+  std::string_view name;
+  Shape shape;
+  DType dtype;
+  Representation form;
+  std::string_view refusal;
+};
+
+TEST(Refusals, NameTheLimit) {
+  const DeviceModel device{.image_extent = {100, 50, 25}, .buffer_bytes = 4000};
+  const HoldCase kCases[] = {
+      {"fits", {10, 10, 10}, DType::f32, kStrided, ""},
+      {"one element too many", {10, 10, 10, 2}, DType::i16, kStrided, ""},
+      {"bytes, not elements",
+       {10, 10, 10, 2},
+       DType::f32,
+       kStrided,
+       "8000 bytes pass the device's 4000 bytes a buffer"},
+      {"padding counts", {1001, 1, 1}, DType::i8, k4W, "4004 bytes pass the device's 4000 bytes a buffer"},
+      {"width", {1, 1, 1, 101}, DType::f32, kChannels, "101 texels pass the device's image width of 100"},
+      {"width in texels", {1, 1, 1, 400}, DType::f32, kWidth, ""},
+      {"width in texels, one more",
+       {1, 1, 1, 401},
+       DType::f32,
+       kWidth,
+       "101 texels pass the device's image width of 100"},
+      {"height", {51, 1}, DType::f32, kWidth, "51 texels pass the device's image height of 50"},
+      {"depth of all batches", {13, 8, 1, 1}, DType::f32, kChannels, "26 texels pass the device's image depth of 25"},
+      {"rank four", {1, 1, 1, 1}, DType::f32, kWidth, ""},
+      {"rank five", {1, 1, 1, 1, 1}, DType::f32, kWidth, "rank 5 is above the four dimensions of a texture"},
+      {"rank eight in a buffer", {1, 1, 1, 1, 1, 1, 1, 1}, DType::f32, kStrided, ""},
+      {"words of int8", {4}, DType::u8, k4W, ""},
+      {"words of floats", {4}, DType::f32, k4W, "holds 8-bit integers, not f32"},
+      {"no elements", {0, 1000000}, DType::f32, kStrided, ""},
+  };
+  for (const HoldCase& row : kCases)
+    EXPECT_EQ(refusal(row.shape, row.dtype, row.form, device), row.refusal) << row.name;
+}
+
+TEST(Devices, GiveTheirNumbersToTheModel) {
+  DeviceNumbers numbers;
+  numbers.max_image_extent = 2048;
+  numbers.max_storage_buffer_bytes = 1000;
+  numbers.bytes_per_us = 3e6;
+  numbers.launch_us = 2;
+  EXPECT_EQ(device_model(numbers), (DeviceModel{{2048, 2048, 2048}, 1000, 3e6, 2, Storage::buffer}));
+}
+
+}  // namespace
+}  // namespace qgen::planner
