@@ -8,6 +8,8 @@
 #include <array>
 #include <cctype>
 
+#include "runtime/library/layout_table.h"
+
 namespace qgen::emit {
 namespace {
 
@@ -80,11 +82,10 @@ WordSet word_set(const spec::Axis& axis) {
     return WordSet::dtype;
   }
   if (all_of(axis, std::to_array({Storage::buffer, Storage::texture3d}))) return WordSet::storage;
-  if (all_of(axis, std::to_array({Layout::strided, Layout::width_packed, Layout::height_packed,
-                                  Layout::channels_packed}))) {
-    return WordSet::layout;
-  }
-  return WordSet::own;
+  const bool is_of_layouts = std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) {
+    return find_layout(std::get<expression::Word>(value.value).text).has_value();
+  });
+  return is_of_layouts ? WordSet::layout : WordSet::own;
 }
 
 std::string cpp_type(const spec::Axis& axis) {

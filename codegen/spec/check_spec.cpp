@@ -175,11 +175,21 @@ class DeclarationChecker {
     if (!operand.layout) return;
     check_choice(operand, *operand.layout, "layout", layout_words());
     const Choice& layout = *operand.layout;
-    if (layout.is_parameter || operand.storage.is_parameter) return;
-    const std::string_view storage = name(storage_of(*find_layout(layout.word)));
+    if (layout.is_parameter) return;
+    check_packed_bytes(operand, layout);
+    if (operand.storage.is_parameter) return;
+    const std::string_view storage = name(info(*find_layout(layout.word)).storage);
     if (storage == operand.storage.word) return;
     report(layout.where, fmt::format("'{}' is no layout of a {}", layout.word, operand.storage.word), "",
            fmt::format("a {} tensor has storage {}", layout.word, storage));
+  }
+
+  void check_packed_bytes(const Operand& operand, const Choice& layout) {
+    const Choice& dtype = operand.dtype;
+    if (!info(*find_layout(layout.word)).is_packed_bytes() || dtype.is_parameter) return;
+    if (dtype.word == name(DType::i8) || dtype.word == name(DType::u8)) return;
+    report(layout.where, fmt::format("'{}' packs bytes, and '{}' is {}", layout.word, operand.name.value, dtype.word),
+           "dtype i8 or u8");
   }
 
   // `$x`: x is a parameter, and each of its values would do if it stood here itself.

@@ -13,7 +13,7 @@ const std::array kOperandKeys = {
     Key{"access", "what the kernel does with it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
     Key{"dtype", "a dtype, or $parameter", Form::one, Leaf::choice, true, dtype_words()},
     Key{"storage", "a storage, or $parameter; buffer if unsaid", Form::one, Leaf::choice, false, storage_words()},
-    Key{"layout", "a layout, or $parameter; any if unsaid", Form::one, Leaf::choice, false, layout_words()},
+    Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one, Leaf::choice, false, layout_words()},
     Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
 };
 

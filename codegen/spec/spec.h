@@ -48,7 +48,7 @@ struct Operand {
   bool is_optional = false;
   Choice dtype;
   Choice storage;               // default buffer
-  std::optional<Choice> layout; // default: any layout of the storage
+  std::optional<Choice> layout; // default: strided in a buffer, any in a texture
 };
 
 enum class FieldKind : uint8_t { u32, i32, f32 };

@@ -13,7 +13,6 @@ namespace {
 constexpr std::array kDTypes = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
                                 DType::i16, DType::u16, DType::i32,  DType::u32};
 constexpr std::array kStorages = {Storage::buffer, Storage::texture3d};
-constexpr std::array kLayouts = {Layout::strided, Layout::width_packed, Layout::height_packed, Layout::channels_packed};
 
 template <typename Words>
 std::vector<std::string> names_of(const Words& words) {
@@ -65,16 +64,11 @@ bool holds(const Words& words, std::string_view word) {
 
 std::vector<std::string> dtype_words() { return names_of(kDTypes); }
 std::vector<std::string> storage_words() { return names_of(kStorages); }
-std::vector<std::string> layout_words() { return names_of(kLayouts); }
-
-std::optional<Layout> find_layout(std::string_view word) {
-  for (Layout layout : kLayouts) {
-    if (name(layout) == word) return layout;
-  }
-  return std::nullopt;
+std::vector<std::string> layout_words() {
+  std::vector<std::string> names;
+  for (const LayoutInfo& row : kLayouts) names.emplace_back(row.name);
+  return names;
 }
-
-Storage storage_of(Layout layout) { return layout == Layout::strided ? Storage::buffer : Storage::texture3d; }
 
 std::optional<std::string> fault_of_name(std::string_view name) {
   const bool is_spelled =

@@ -9,16 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::spec {
 
 std::vector<std::string> dtype_words();
 std::vector<std::string> storage_words();
 std::vector<std::string> layout_words();
-
-std::optional<Layout> find_layout(std::string_view word);
-Storage storage_of(Layout layout);  // the one storage that a layout is a layout of
 
 // Why a name cannot be declared, or nothing. Declared names are names in C++ too.
 std::optional<std::string> fault_of_name(std::string_view name);

@@ -11,6 +11,7 @@
 #include "runtime/dispatch/blocks.h"
 #include "runtime/dispatch/device_tensor.h"
 #include "runtime/dispatch/grid.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::dispatch {
 namespace {
@@ -33,17 +34,15 @@ std::string describe_form(DType dtype, Storage storage, Layout layout) {
 // "f32 buffer", "f32 texture3d width_packed or height_packed"
 std::string describe_form(const OperandForm& form) {
   std::string layouts;
-  for (const Layout layout : {Layout::strided, Layout::width_packed, Layout::height_packed, Layout::channels_packed}) {
-    if (form.layouts & (1u << static_cast<unsigned>(layout))) {
-      layouts += (layouts.empty() ? " " : " or ") + std::string(name(layout));
-    }
+  for (const LayoutInfo& row : kLayouts) {
+    if ((form.layouts >> static_cast<unsigned>(row.layout) & 1) == 0) continue;
+    layouts += (layouts.empty() ? " " : " or ") + std::string(row.name);
   }
   return fmt::format("{} {}{}", name(form.dtype), name(form.storage), layouts);
 }
 
 bool takes(const OperandForm& form, const DeviceTensor::Memory& tensor) {
-  const bool has_layout = form.layouts == 0 || (form.layouts & (1u << static_cast<unsigned>(tensor.layout)));
-  return form.dtype == tensor.dtype && form.storage == tensor.storage && has_layout;
+  return qgen::takes(form, tensor.dtype, tensor.storage, tensor.layout);
 }
 
 Region region_of(const BoundResource& resource) {

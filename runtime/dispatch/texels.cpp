@@ -8,6 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runtime/library/layout_table.h"
+
 namespace qgen::dispatch {
 namespace {
 
@@ -29,19 +31,19 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // Where element (n, c, h, w) lies: the index of its texel, times four, plus its lane.
 class Placement {
  public:
-  Placement(const Sides& sides, Layout layout) : layout_(layout) {
+  Placement(const Sides& sides, Layout layout) : packed_(info(layout).dims.packed) {
     const int64_t w = sides.w, h = sides.h, c = sides.c;
-    row_ = layout == Layout::width_packed ? ceil_div(w, kLanes) : w;
-    slice_ = row_ * (layout == Layout::height_packed ? ceil_div(h, kLanes) : h);
-    batch_ = slice_ * (layout == Layout::channels_packed ? ceil_div(c, kLanes) : c);
+    row_ = packed_ == Dim::width ? ceil_div(w, kLanes) : w;
+    slice_ = row_ * (packed_ == Dim::height ? ceil_div(h, kLanes) : h);
+    batch_ = slice_ * (packed_ == Dim::channels ? ceil_div(c, kLanes) : c);
   }
 
   int64_t operator()(int64_t n, int64_t c, int64_t h, int64_t w) const {
-    switch (layout_) {
-      case Layout::width_packed: return at(n, c, h, w / kLanes, w % kLanes);
-      case Layout::height_packed: return at(n, c, h / kLanes, w, h % kLanes);
-      case Layout::channels_packed: return at(n, c / kLanes, h, w, c % kLanes);
-      case Layout::strided: break;
+    switch (packed_) {
+      case Dim::width: return at(n, c, h, w / kLanes, w % kLanes);
+      case Dim::height: return at(n, c, h / kLanes, w, h % kLanes);
+      case Dim::channels: return at(n, c / kLanes, h, w, c % kLanes);
+      case Dim::batch: break;
     }
     return 0;
   }
@@ -51,7 +53,7 @@ class Placement {
     return (n * batch_ + z * slice_ + y * row_ + x) * kLanes + lane;
   }
 
-  Layout layout_;
+  Dim packed_;
   int64_t row_, slice_, batch_;  // in texels
 };
 
@@ -92,19 +94,16 @@ Expected<Extent> texture_extent(DType dtype, const Shape& shape, Layout layout) 
                  fmt::format("shape {} has rank {}, and textures hold ranks up to 4", to_text(shape), shape.size()),
                  "keep it in a buffer, or join some of its sides"};
   }
-  const auto extent = [&](int64_t x, int64_t y, int64_t z) {
-    if (element_count(shape) == 0) return Extent{1, 1, 1};
-    return Extent{static_cast<uint64_t>(x), static_cast<uint64_t>(y), static_cast<uint64_t>(z)};
-  };
-  const Sides s = sides_of(shape);
-  switch (layout) {
-    case Layout::width_packed: return extent(ceil_div(s.w, kLanes), s.h, s.n * s.c);
-    case Layout::height_packed: return extent(s.w, ceil_div(s.h, kLanes), s.n * s.c);
-    case Layout::channels_packed: return extent(s.w, s.h, s.n * ceil_div(s.c, kLanes));
-    case Layout::strided: break;
+  if (info(layout).storage != Storage::texture3d) {
+    return Error{Error::Kind::invalid_argument, fmt::format("a texture cannot have the layout {}", name(layout)),
+                 "name width_packed, height_packed or channels_packed"};
   }
-  return Error{Error::Kind::invalid_argument, "a texture cannot have the layout strided",
-               "name width_packed, height_packed or channels_packed"};
+  if (element_count(shape) == 0) return Extent{1, 1, 1};
+  const Sides s = sides_of(shape);
+  const auto side = [&](int64_t elements, Dim dim) {
+    return static_cast<uint64_t>(dim == info(layout).dims.packed ? ceil_div(elements, kLanes) : elements);
+  };
+  return Extent{side(s.w, Dim::width), side(s.h, Dim::height), static_cast<uint64_t>(s.n) * side(s.c, Dim::channels)};
 }
 
 void pack_texels(const HostTensor& from, Layout layout, std::span<std::byte> texels) {

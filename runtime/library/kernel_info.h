@@ -30,9 +30,20 @@ namespace qgen {
 enum class DType : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32 };
 enum class Storage : uint8_t { buffer, texture3d };
 
-// How elements lie in memory. `strided` is a plain buffer addressed by strides (row-major unless told otherwise); the
-// *_packed words are textures with four elements along one dimension in a texel; the rest are packed int8 blocks.
-enum class Layout : uint8_t { strided, width_packed, height_packed, channels_packed };
+// How elements lie in memory; layout_table.h says it of each. `strided` is a plain buffer addressed by strides (row-major
+// unless told otherwise); the *_packed words are textures with four elements along one dimension in a texel; packed_* are
+// buffers of 8-bit integers in words of four along one dimension, some in blocks of four words.
+enum class Layout : uint8_t {
+  strided,
+  width_packed,
+  height_packed,
+  channels_packed,
+  packed_4w,
+  packed_4c,
+  packed_4w4c,
+  packed_4h4w,
+  packed_4c1w,
+};
 
 enum class Access : uint8_t { read, write, read_write };
 
@@ -127,7 +138,7 @@ struct DeviceNumbers {
 struct OperandForm {
   DType dtype;
   Storage storage;
-  uint32_t layouts;  // bit 1 << Layout each; 0: any layout of that storage
+  uint32_t layouts;  // bit 1 << Layout each; 0: `strided` of a buffer, any of a texture
 };
 
 struct OperandInfo {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/library/error.h"
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen {
 
@@ -28,15 +29,7 @@ std::string_view name(Storage storage) {
   return "?";
 }
 
-std::string_view name(Layout layout) {
-  switch (layout) {
-    case Layout::strided: return "strided";
-    case Layout::width_packed: return "width_packed";
-    case Layout::height_packed: return "height_packed";
-    case Layout::channels_packed: return "channels_packed";
-  }
-  return "?";
-}
+std::string_view name(Layout layout) { return info(layout).name; }
 
 std::string to_text(const Error& error) {
   return error.hint.empty() ? error.message : error.message + "\n  hint: " + error.hint;

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::table {
 
@@ -40,7 +41,11 @@ constexpr std::array<KernelInfo, N> kernels(const Row<Parameters> (&rows)[N], ui
 // The words of qgen's own enumerations, by value.
 inline constexpr std::string_view kDTypes[] = {"f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32"};
 inline constexpr std::string_view kStorages[] = {"buffer", "texture3d"};
-inline constexpr std::string_view kLayouts[] = {"strided", "width_packed", "height_packed", "channels_packed"};
+inline constexpr auto kLayouts = [] {
+  std::array<std::string_view, kLayoutCount> words;
+  for (const LayoutInfo& row : qgen::kLayouts) words[static_cast<size_t>(row.layout)] = row.name;
+  return words;
+}();
 
 // The members of DeviceNumbers, in its order: the last names of every operator.
 enum class DeviceNumber : uint16_t {

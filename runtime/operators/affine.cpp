@@ -14,6 +14,7 @@
 #include "choose_qparams_affine.h"
 #include "dequantize_affine.h"
 #include "quantize_affine.h"
+#include "runtime/library/layout_table.h"
 #include "runtime/operators/affine_shape.h"
 
 namespace qgen {
@@ -111,14 +112,7 @@ Expected<Blocks> blocks_of(const Shape& data, const std::optional<Shape>& block_
 // ---- problems ----------------------------------------------------------------------------------------------------------
 
 // Of an image the dimension, innermost first, that a texel holds four elements along.
-uint32_t packed_dimension(Layout layout) {
-  switch (layout) {
-    case Layout::strided: case Layout::width_packed: return 0;
-    case Layout::height_packed: return 1;
-    case Layout::channels_packed: return 2;
-  }
-  return 0;
-}
+uint32_t packed_dimension(Layout layout) { return static_cast<uint32_t>(info(layout).dims.packed); }
 
 int64_t texels_of(const TensorDesc& tensor) {
   const uint32_t packed = packed_dimension(tensor.layout);

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 
 namespace qgen {
@@ -136,26 +137,15 @@ std::optional<Storage> storage_named(std::string_view word) {
   return std::nullopt;
 }
 
-// name() ends the enumeration with "?".
 std::vector<std::string_view> layout_words() {
   std::vector<std::string_view> words;
-  for (unsigned value = 0; name(static_cast<Layout>(value)) != "?"; ++value) words.push_back(name(static_cast<Layout>(value)));
+  for (const LayoutInfo& row : kLayouts) words.push_back(row.name);
   return words;
 }
 
-std::optional<Layout> layout_named(std::string_view word) {
-  const auto words = layout_words();
-  const auto found = std::ranges::find(words, word);
-  return found == words.end() ? std::nullopt : std::optional(static_cast<Layout>(found - words.begin()));
-}
+std::optional<Layout> layout_named(std::string_view word) { return find_layout(word); }
 
-Storage storage_of(Layout layout) {
-  switch (layout) {
-    case Layout::width_packed: case Layout::height_packed: case Layout::channels_packed: return Storage::texture3d;
-    case Layout::strided: return Storage::buffer;
-  }
-  return Storage::buffer;
-}
+Storage storage_of(Layout layout) { return info(layout).storage; }
 
 const HostTensor* find_input(const Request& request, std::string_view name) {
   const auto found = request.inputs.find(name);

@@ -15,6 +15,8 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/library/layout_table.h"
+
 namespace qgen::selector {
 namespace {
 
@@ -63,8 +65,7 @@ SelectionScope scope_of(const Request& request, const KernelInfo& kernel, size_t
 }
 
 bool takes(const OperandForm& form, const OperandDesc& desc) {
-  const bool takes_layout = form.layouts == 0 || (form.layouts & (1u << static_cast<unsigned>(desc.layout)));
-  return form.dtype == desc.dtype && form.storage == desc.storage && takes_layout;
+  return qgen::takes(form, desc.dtype, desc.storage, desc.layout);
 }
 
 std::optional<Refusal> check_operands(const Request& request, const KernelInfo& kernel) {
@@ -176,8 +177,9 @@ std::optional<Refusal> check_row(const Request& request, const KernelInfo& kerne
 
 std::string form_text(const OperandForm& form) {
   std::vector<std::string_view> layouts;
-  for (Layout layout : {Layout::width_packed, Layout::height_packed, Layout::channels_packed}) {
-    if (form.layouts & (1u << static_cast<unsigned>(layout))) layouts.push_back(name(layout));
+  for (const LayoutInfo& row : kLayouts) {
+    const bool is_said = (form.layouts >> static_cast<unsigned>(row.layout) & 1) != 0;
+    if (is_said && row.layout != Layout::strided) layouts.push_back(row.name);
   }
   return fmt::format("{} {}{}{}", name(form.dtype), name(form.storage), layouts.empty() ? "" : " ",
                      fmt::join(layouts, " or "));
@@ -432,11 +434,11 @@ namespace {
 
 // The layout that a form takes: the desc's own if it can be kept.
 OperandDesc desc_of(const OperandForm& form, const OperandDesc& given) {
-  OperandDesc desc{form.dtype, form.storage, form.storage == Storage::buffer ? Layout::strided : given.layout};
-  if (takes(form, desc)) return desc;
-  for (Layout layout : {Layout::width_packed, Layout::height_packed, Layout::channels_packed}) {
-    desc.layout = layout;
-    if (takes(form, desc)) return desc;
+  OperandDesc desc{form.dtype, form.storage, given.layout};
+  if (info(given.layout).storage == form.storage && takes(form, desc)) return desc;
+  for (const LayoutInfo& row : kLayouts) {
+    desc.layout = row.layout;
+    if (row.storage == form.storage && takes(form, desc)) return desc;
   }
   return desc;
 }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Every way in which elements lie in memory, one row each. All that qgen knows of a layout is computed from its row:
+// host packing and addresses (runtime/tensor/packed_layout.h), the GLSL that reads and writes it
+// (codegen/render/packed_operand.h), the words of the spec language, padding, and which layouts go together.
+//
+// A layout counts dimensions from the innermost: width, height and channels are the last three of a shape, and all that
+// come before them are one batch. It cuts a tensor into blocks of `block` elements along one dimension, `packed`, and
+// `outer_block` along another, `outer`. Bytes of packed layouts come in words: `block` is 4.
+//
+//   in a block      [outer_block][block]
+//   of blocks       the other two dimensions from the outermost, then outer, then packed; packed before outer if
+//                   `is_transposed`
+//
+//   packed_4w4c     [N][H][W/4][C/4] [4 W][4 C]
+//   packed_4c1w     [N][H][C/4][W]        [4 C]
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/library/kernel_info.h"
+
+namespace qgen {
+
+enum class Dim : uint8_t { width, height, channels, batch };
+constexpr size_t kDims = 4;
+constexpr size_t index(Dim dim) { return static_cast<size_t>(dim); }
+
+struct PackedDimInfo {
+  Dim packed;
+  uint8_t block;
+  Dim outer;
+  uint8_t outer_block;
+  bool is_transposed = false;
+
+  constexpr int64_t block_elements() const { return int64_t{block} * outer_block; }
+  // Along a dimension: how many elements a block has of it.
+  constexpr uint8_t block_of(Dim dim) const { return dim == packed ? block : dim == outer ? outer_block : 1; }
+  // The dimension along which one block follows another in memory.
+  constexpr Dim fastest() const { return is_transposed ? outer : packed; }
+  // The dimensions of blocks, from the slowest to the fastest.
+  constexpr std::array<Dim, kDims> order() const {
+    std::array<Dim, kDims> result{};
+    size_t next = 0;
+    for (size_t i = kDims; i-- > 0;) {
+      const Dim dim = static_cast<Dim>(i);
+      if (dim != packed && dim != outer) result[next++] = dim;
+    }
+    result[next++] = is_transposed ? packed : outer;
+    result[next] = fastest();
+    return result;
+  }
+  // The dimension, not the packed one, along which one word of `block` elements follows another, if there is one.
+  constexpr std::optional<Dim> run() const {
+    if (outer_block > 1 || is_transposed) return outer;
+    return std::nullopt;
+  }
+};
+
+struct LayoutInfo {
+  Layout layout;
+  std::string_view name;
+  Storage storage;
+  PackedDimInfo dims;
+
+  constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
+};
+
+// In the order of Layout. Texels hold four elements of their packed dimension; within an image x, y and z are always
+// width, height, and channels of all batches (runtime/dispatch/texels.h).
+constexpr LayoutInfo kLayouts[] = {
+    {Layout::strided, "strided", Storage::buffer, {Dim::width, 1, Dim::height, 1}},
+    {Layout::width_packed, "width_packed", Storage::texture3d, {Dim::width, 4, Dim::height, 1}},
+    {Layout::height_packed, "height_packed", Storage::texture3d, {Dim::height, 4, Dim::width, 1}},
+    {Layout::channels_packed, "channels_packed", Storage::texture3d, {Dim::channels, 4, Dim::width, 1}},
+    {Layout::packed_4w, "packed_4w", Storage::buffer, {Dim::width, 4, Dim::height, 1}},
+    {Layout::packed_4c, "packed_4c", Storage::buffer, {Dim::channels, 4, Dim::width, 1}},
+    {Layout::packed_4w4c, "packed_4w4c", Storage::buffer, {Dim::channels, 4, Dim::width, 4}},
+    {Layout::packed_4h4w, "packed_4h4w", Storage::buffer, {Dim::width, 4, Dim::height, 4}},
+    {Layout::packed_4c1w, "packed_4c1w", Storage::buffer, {Dim::channels, 4, Dim::width, 1, true}},
+};
+constexpr size_t kLayoutCount = std::size(kLayouts);
+
+constexpr const LayoutInfo& info(Layout layout) { return kLayouts[static_cast<size_t>(layout)]; }
+
+constexpr bool is_sound_layout_table() {
+  for (size_t i = 0; i < kLayoutCount; ++i) {
+    const LayoutInfo& row = kLayouts[i];
+    if (static_cast<size_t>(row.layout) != i || row.dims.packed == row.dims.outer) return false;
+    if (row.dims.packed == Dim::batch || row.dims.outer == Dim::batch) return false;
+    if (row.is_packed_bytes() && (row.dims.block != 4 || (row.dims.outer_block != 1 && row.dims.outer_block != 4))) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(is_sound_layout_table(), "rows stand in the order of Layout, and pack bytes by words along two dimensions");
+static_assert(kLayoutCount <= 32, "OperandForm::layouts has a bit for each");
+
+constexpr std::optional<Layout> find_layout(std::string_view word) {
+  for (const LayoutInfo& row : kLayouts) {
+    if (row.name == word) return row.layout;
+  }
+  return std::nullopt;
+}
+
+// The layouts that a form takes: where the spec says none, `strided` in a buffer and any packing in an image.
+constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
+  if (form.dtype != dtype || form.storage != storage) return false;
+  if (form.layouts != 0) return (form.layouts >> static_cast<unsigned>(layout) & 1) != 0;
+  return storage == Storage::texture3d || layout == Layout::strided;
+}
+
+// ---- two layouts at once -----------------------------------------------------------------------------------------------
+
+// A kernel that goes from one layout to another takes square tiles, four elements along the packed dimension of the one
+// and four along the second side, which this gives: the packed dimension of the other or, where they pack the same, the
+// dimension that an outer block would have.
+constexpr Dim across(Layout one, Layout other) {
+  const Dim packed = info(one).dims.packed;
+  const Dim second = info(other).dims.packed;
+  if (second != packed) return second;
+  return packed == Dim::width ? Dim::height : Dim::width;
+}
+
+}  // namespace qgen
