@@ -16,6 +16,7 @@ struct DeviceTensor::Memory {
   Layout layout = Layout::strided;
   dispatch::Buffer buffer;       // of Storage::buffer: the tensor, then the guards
   uint64_t tensor_bytes = 0;     // of the buffer, rounded up to 16
+  uint64_t stored_bytes = 0;     // of the elements in their layout, padding too
   uint64_t dense_bytes = 0;      // of the elements alone
   dispatch::Image image;         // of Storage::texture3d
 

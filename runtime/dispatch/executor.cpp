@@ -14,6 +14,7 @@
 #include "runtime/dispatch/submission.h"
 #include "runtime/dispatch/texels.h"
 #include "runtime/dispatch/transfers.h"
+#include "runtime/tensor/packed_layout.h"
 
 namespace qgen {
 namespace {
@@ -25,6 +26,11 @@ constexpr uint64_t kBufferGranule = 16;  // a vec4 of 32-bit words
 
 uint64_t dense_bytes_of(DType dtype, const Shape& shape) {
   return static_cast<uint64_t>(element_count(shape) * bytes(dtype));  // check_shape() keeps this below 2^63
+}
+
+uint64_t stored_bytes_of(DType dtype, const Shape& shape, const LayoutInfo& layout) {
+  if (!layout.is_packed_bytes()) return dense_bytes_of(dtype, shape);
+  return static_cast<uint64_t>(packed_layout(shape, layout.dims).elements());
 }
 
 Done check_host_tensor(const HostTensor& tensor) {
@@ -85,7 +91,8 @@ struct Executor::State {
 
   Done make_buffer(DeviceTensor::Memory& memory);
   Done make_image(DeviceTensor::Memory& memory);
-  Done write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> dense);
+  Done write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> stored);
+  Done read_bytes(const DeviceTensor::Memory& memory, std::span<std::byte> stored);
 };
 
 Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
@@ -94,16 +101,21 @@ Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
     return Error{Error::Kind::unsupported,
                  fmt::format("a buffer of {} {} {}", name(memory.dtype), to_text(memory.shape), why), std::move(hint)};
   };
-  if (memory.layout != Layout::strided) {
-    return refuse(fmt::format("cannot have the layout {}", name(memory.layout)), "packed layouts are for textures");
+  const LayoutInfo& layout = info(memory.layout);
+  if (layout.storage != Storage::buffer) {
+    return refuse(fmt::format("cannot have the layout {}", layout.name), "it is a layout of textures");
   }
-  if (memory.dense_bytes > limit) {
-    return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.dense_bytes, device.profile.name,
+  if (layout.is_packed_bytes() && bytes(memory.dtype) != 1) {
+    return refuse(fmt::format("cannot have the layout {}", layout.name), "it packs bytes: tensors of i8 or u8");
+  }
+  memory.stored_bytes = stored_bytes_of(memory.dtype, memory.shape, layout);
+  if (memory.stored_bytes > limit) {
+    return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, device.profile.name,
                               limit),
                   "split the tensor");
   }
   // Empty tensors too take memory: Vulkan binds no empty range.
-  const uint64_t granules = (memory.dense_bytes + kBufferGranule - 1) / kBufferGranule;
+  const uint64_t granules = (memory.stored_bytes + kBufferGranule - 1) / kBufferGranule;
   memory.tensor_bytes = std::max<uint64_t>(1, granules) * kBufferGranule;
   auto buffer = dispatch::Buffer::make(allocator, memory.tensor_bytes + guard_bytes(), dispatch::BufferUse::device);
   if (!buffer) return buffer.error();
@@ -121,14 +133,23 @@ Done Executor::State::make_image(DeviceTensor::Memory& memory) {
   return transfers.initialize(memory.image);
 }
 
-// Writes the tensor's bytes, zero in the rounding after them.
-Done Executor::State::write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> dense) {
+// Writes the tensor's bytes in its layout, zero in the rounding after them.
+Done Executor::State::write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> stored) {
   const auto fill = [&](std::span<std::byte> piece, uint64_t offset) {
-    const uint64_t count = std::min<uint64_t>(piece.size(), dense.size() - std::min<uint64_t>(offset, dense.size()));
-    if (count > 0) std::memcpy(piece.data(), dense.data() + offset, count);
+    const uint64_t count = std::min<uint64_t>(piece.size(), stored.size() - std::min<uint64_t>(offset, stored.size()));
+    if (count > 0) std::memcpy(piece.data(), stored.data() + offset, count);
     std::fill(piece.begin() + static_cast<ptrdiff_t>(count), piece.end(), std::byte{0});
   };
   return transfers.to_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, fill);
+}
+
+Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<std::byte> stored) {
+  const auto drain = [&](std::span<const std::byte> piece, uint64_t offset) {
+    const uint64_t rest = stored.size() - std::min<uint64_t>(offset, stored.size());
+    const uint64_t count = std::min<uint64_t>(piece.size(), rest);
+    if (count > 0) std::memcpy(stored.data() + offset, piece.data(), count);
+  };
+  return transfers.from_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, drain);
 }
 
 Expected<Executor> Executor::create(const Device& device, const KernelLibrary& library,
@@ -167,7 +188,13 @@ Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
                  ""};
   }
   if (const Done whole = check_host_tensor(from); !whole) return whole.error();
-  if (memory.storage == Storage::buffer) return state_->write_bytes(memory, from.data);
+  if (memory.storage == Storage::buffer) {
+    if (memory.layout == Layout::strided) return state_->write_bytes(memory, from.data);
+    auto packed = dispatch::host_bytes(memory.stored_bytes);
+    if (!packed) return packed.error();
+    pack_elements(from, info(memory.layout).dims, *packed);
+    return state_->write_bytes(memory, *packed);
+  }
 
   const dispatch::Extent& extent = memory.image.extent();
   auto texels = dispatch::host_bytes(extent[0] * extent[1] * extent[2] * memory.texel_bytes());
@@ -184,14 +211,14 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   if (!data) return data.error();
   HostTensor result{memory.dtype, memory.shape, *std::move(data)};
 
+  if (memory.storage == Storage::buffer && memory.layout == Layout::strided) {
+    if (const Done read = state_->read_bytes(memory, result.data); !read) return read.error();
+    return result;
+  }
   if (memory.storage == Storage::buffer) {
-    const auto drain = [&](std::span<const std::byte> piece, uint64_t offset) {
-      const uint64_t rest = result.data.size() - std::min<uint64_t>(offset, result.data.size());
-      const uint64_t count = std::min<uint64_t>(piece.size(), rest);
-      if (count > 0) std::memcpy(result.data.data() + offset, piece.data(), count);
-    };
-    const Done read = state_->transfers.from_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, drain);
-    if (!read) return read.error();
+    const auto packed = download_stored(tensor);
+    if (!packed) return packed.error();
+    unpack_elements(*packed, info(memory.layout).dims, result);
     return result;
   }
 
@@ -205,6 +232,18 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   if (!read) return read.error();
   dispatch::unpack_texels(*texels, memory.layout, result);
   return result;
+}
+
+Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& tensor) {
+  const DeviceTensor::Memory& memory = tensor.memory();
+  if (memory.storage != Storage::buffer) {
+    return Error{Error::Kind::invalid_argument, "the texels of a texture do not lie in an order of their own",
+                 "download() the tensor"};
+  }
+  auto stored = dispatch::host_bytes(memory.stored_bytes);
+  if (!stored) return stored.error();
+  if (const Done read = state_->read_bytes(memory, *stored); !read) return read.error();
+  return stored;
 }
 
 Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {

@@ -14,7 +14,8 @@
 // recording. Moving any of them is safe. An Executor, with all that came from it, belongs to one thread at a time;
 // Executors of one Device may work in different threads.
 //
-// A buffer holds the dense tensor, rounded up to 16 bytes, so that kernels may read and write whole vec4s at its end.
+// A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at its
+// end. Host tensors are row-major; upload(), write() and download() convert.
 #pragma once
 
 #include <filesystem>
@@ -98,6 +99,8 @@ class Executor {
   Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
   Done write(const DeviceTensor& to, const HostTensor& from);
   Expected<HostTensor> download(const DeviceTensor& tensor);
+  // A buffer's bytes as they lie, padding of the layout too.
+  Expected<std::vector<std::byte>> download_stored(const DeviceTensor& tensor);
   Done fill(const DeviceTensor& tensor, uint8_t byte);  // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 

@@ -14,6 +14,7 @@
 #include "runtime/device/handles.h"
 #include "runtime/dispatch/pipeline_cache_file.h"
 #include "runtime/dispatch/pipelines.h"
+#include "runtime/tensor/packed_layout.h"
 #include "tests/runtime/dispatch/kernel_kit.h"
 #include "tests/runtime/dispatch/temporary_folder.h"
 #include "tests/support/device_test.h"
@@ -292,6 +293,23 @@ TEST_F(ExecutorTest, BuffersComeBack) {
   }
 }
 
+TEST_F(ExecutorTest, PackedBuffersComeBack) {
+  const Shape shapes[] = {{}, {5}, {3, 5}, {6, 3, 5}, {2, 6, 3, 5}, {2, 3, 6, 3, 5}, {0, 6, 3, 5}};
+  for (const LayoutInfo& row : kLayouts) {
+    if (!row.is_packed_bytes()) continue;
+    for (const Shape& shape : shapes) {
+      for (const DType dtype : {DType::i8, DType::u8}) {
+        const HostTensor host = counting(dtype, shape);
+        const DeviceTensor tensor = upload(host, Storage::buffer, row.layout);
+        EXPECT_EQ(download(tensor).data, host.data) << row.name << " " << to_text(shape);
+        std::vector<std::byte> packed(static_cast<size_t>(packed_layout(shape, row.dims).elements()));
+        pack_elements(host, row.dims, packed);
+        EXPECT_EQ(*executor().download_stored(tensor), packed) << row.name << " " << to_text(shape);
+      }
+    }
+  }
+}
+
 TEST_F(ExecutorTest, TexturesComeBack) {
   for (const DType dtype :
        {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32}) {
@@ -368,6 +386,13 @@ TEST_F(ExecutorTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refused(DType::bf16, {4}, Storage::texture3d, Layout::width_packed), HasSubstr("bf16"));
   EXPECT_EQ(refused(DType::f32, {4}, Storage::buffer, Layout::width_packed),
             "a buffer of f32 [4] cannot have the layout width_packed");
+  EXPECT_EQ(refused(DType::f32, {4}, Storage::buffer, Layout::packed_4c),
+            "a buffer of f32 [4] cannot have the layout packed_4c");
+  EXPECT_EQ(refused(DType::i8, {4}, Storage::texture3d, Layout::packed_4c), "a texture cannot have the layout packed_4c");
+  // Each element of a vector takes a word where channels are packed.
+  EXPECT_EQ(refused(DType::i8, {limit / 4 + 1}, Storage::buffer, Layout::packed_4c),
+            "a buffer of i8 [" + std::to_string(limit / 4 + 1) + "] takes " + std::to_string(limit / 4 * 4 + 4) +
+                " bytes, and '" + profile.name + "' binds " + std::to_string(limit) + " at once");
   EXPECT_THAT(refused(DType::f32, {-1}, Storage::buffer, Layout::strided), HasSubstr("negative"));
 }
 
