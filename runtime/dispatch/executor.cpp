@@ -15,6 +15,7 @@
 #include "runtime/dispatch/texels.h"
 #include "runtime/dispatch/transfers.h"
 #include "runtime/tensor/packed_layout.h"
+#include "runtime/tensor/weight_form.h"
 
 namespace qgen {
 namespace {
@@ -29,6 +30,7 @@ uint64_t dense_bytes_of(DType dtype, const Shape& shape) {
 }
 
 uint64_t stored_bytes_of(DType dtype, const Shape& shape, const LayoutInfo& layout) {
+  if (layout.is_weight) return static_cast<uint64_t>(packed_bytes(*find_weight_form(layout.layout), shape));
   if (!layout.is_packed_bytes()) return dense_bytes_of(dtype, shape);
   return static_cast<uint64_t>(packed_layout(shape, layout.dims).elements());
 }
@@ -107,6 +109,9 @@ Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
   }
   if (layout.is_packed_bytes() && bytes(memory.dtype) != 1) {
     return refuse(fmt::format("cannot have the layout {}", layout.name), "it packs bytes: tensors of i8 or u8");
+  }
+  if (layout.is_weight) {
+    if (const Done matrix = check_weight(memory.dtype, memory.shape); !matrix) return matrix.error();
   }
   memory.stored_bytes = stored_bytes_of(memory.dtype, memory.shape, layout);
   if (memory.stored_bytes > limit) {
@@ -190,6 +195,10 @@ Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
   if (const Done whole = check_host_tensor(from); !whole) return whole.error();
   if (memory.storage == Storage::buffer) {
     if (memory.layout == Layout::strided) return state_->write_bytes(memory, from.data);
+    if (const WeightForm* form = find_weight_form(memory.layout)) {
+      const auto weight = pack_weight(*form, from);
+      return weight ? state_->write_bytes(memory, *weight) : Done(weight.error());
+    }
     auto packed = dispatch::host_bytes(memory.stored_bytes);
     if (!packed) return packed.error();
     pack_elements(from, info(memory.layout).dims, *packed);
@@ -218,6 +227,7 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   if (memory.storage == Storage::buffer) {
     const auto packed = download_stored(tensor);
     if (!packed) return packed.error();
+    if (const WeightForm* form = find_weight_form(memory.layout)) return unpack_weight(*form, memory.shape, *packed);
     unpack_elements(*packed, info(memory.layout).dims, result);
     return result;
   }

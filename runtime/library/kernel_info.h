@@ -32,7 +32,8 @@ enum class Storage : uint8_t { buffer, texture3d };
 
 // How elements lie in memory; layout_table.h says it of each. `strided` is a plain buffer addressed by strides (row-major
 // unless told otherwise); the *_packed words are textures with four elements along one dimension in a texel; packed_* are
-// buffers of 8-bit integers in words of four along one dimension, some in blocks of four words.
+// buffers of 8-bit integers in words of four along one dimension, some in blocks of four words; weight_* are buffers of
+// matrices in the blocks that runtime/tensor/weight_form.h describes.
 enum class Layout : uint8_t {
   strided,
   width_packed,
@@ -43,7 +44,15 @@ enum class Layout : uint8_t {
   packed_4w4c,
   packed_4h4w,
   packed_4c1w,
+  weight_q8_4k4n,
+  weight_q8_rows,
+  weight_q8_panels,
+  weight_q4_8n4k,
+  weight_q4_4k8n,
 };
+
+// In masks of layouts.
+constexpr uint32_t bit(Layout layout) { return 1u << static_cast<unsigned>(layout); }
 
 enum class Access : uint8_t { read, write, read_write };
 

@@ -66,7 +66,8 @@ struct LayoutInfo {
   Layout layout;
   std::string_view name;
   Storage storage;
-  PackedDimInfo dims;
+  PackedDimInfo dims;  // unused of weights: WeightForm has what there is to know
+  bool is_weight = false;
 
   constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
 };
@@ -83,6 +84,11 @@ constexpr LayoutInfo kLayouts[] = {
     {Layout::packed_4w4c, "packed_4w4c", Storage::buffer, {Dim::channels, 4, Dim::width, 4}},
     {Layout::packed_4h4w, "packed_4h4w", Storage::buffer, {Dim::width, 4, Dim::height, 4}},
     {Layout::packed_4c1w, "packed_4c1w", Storage::buffer, {Dim::channels, 4, Dim::width, 1, true}},
+    {Layout::weight_q8_4k4n, "weight_q8_4k4n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+    {Layout::weight_q8_rows, "weight_q8_rows", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+    {Layout::weight_q8_panels, "weight_q8_panels", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+    {Layout::weight_q4_8n4k, "weight_q4_8n4k", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+    {Layout::weight_q4_4k8n, "weight_q4_4k8n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
 };
 constexpr size_t kLayoutCount = std::size(kLayouts);
 

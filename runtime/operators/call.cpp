@@ -25,6 +25,15 @@ Error no_kernel(const Selection& selection) {
 
 }  // namespace
 
+TensorDesc desc_of(const Weight& weight) {
+  const uint32_t layouts = weight.layouts();
+  return {DType::i8, weight.source().shape, Storage::buffer, static_cast<Layout>(std::countr_zero(layouts)), layouts};
+}
+
+OperandDesc operand_of(const TensorDesc& tensor) {
+  return {tensor.dtype, tensor.storage, tensor.layout, true, tensor.other_layouts};
+}
+
 TensorDesc desc_of(const DeviceTensor& tensor) {
   return {tensor.dtype(), tensor.shape(), tensor.storage(), tensor.layout()};
 }

@@ -27,8 +27,10 @@ struct TensorDesc {
   Shape shape;
   Storage storage = Storage::buffer;
   Layout layout = Layout::strided;
+  uint32_t other_layouts = 0;  // OperandDesc::other_layouts
 };
 TensorDesc desc_of(const DeviceTensor& tensor);
+TensorDesc desc_of(const Weight& weight);
 std::optional<TensorDesc> desc_of(const DeviceTensor* tensor);  // null: an optional operand that is left out
 
 // Where an operator puts what it makes; each function says what it does without.
@@ -37,6 +39,8 @@ struct Place {
   Layout layout = Layout::strided;
   friend bool operator==(const Place&, const Place&) = default;
 };
+
+OperandDesc operand_of(const TensorDesc& tensor);
 
 struct Call {
   Problem problem;
@@ -49,7 +53,7 @@ template <typename Fields>
 Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::optional<TensorDesc>> operands) {
   Call call{make_problem(op, fields, {}), std::move(operands)};
   for (const auto& operand : call.operands) {
-    call.problem.operands.push_back(operand ? OperandDesc{operand->dtype, operand->storage, operand->layout}
+    call.problem.operands.push_back(operand ? operand_of(*operand)
                                             : OperandDesc{.is_present = false});
   }
   return call;

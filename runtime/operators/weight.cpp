@@ -2,13 +2,77 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/operators/weight.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/tensor/weight_form.h"
+
 namespace qgen {
+namespace {
+
+Error refused(std::string message, std::string hint) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+Done check_zero_points(std::span<const int32_t> zero_points) {
+  const auto nonzero = std::ranges::find_if(zero_points, [](int32_t z) { return z != 0; });
+  if (nonzero == zero_points.end()) return std::monostate{};
+  return refused(fmt::format("weight zero point [{}] is {}, and kernels take symmetric weights",
+                             nonzero - zero_points.begin(), *nonzero),
+                 "quantize the weight with zero point 0");
+}
+
+uint64_t bytes_of(const WeightForm& form, const Shape& shape) {
+  return static_cast<uint64_t>(packed_bytes(form, shape));
+}
+
+}  // namespace
+
+Expected<Weight> Weight::create(HostTensor source, const WeightOptions& options) {
+  if (const Done matrix = check_weight(source.dtype, source.shape); !matrix) return matrix.error();
+  if (const Done symmetric = check_zero_points(options.zero_points); !symmetric) return symmetric.error();
+  const bool fits_four_bits = std::ranges::all_of(source.as<int8_t>(), [](int8_t w) { return w >= -8 && w <= 7; });
+  Weight weight(std::move(source), fits_four_bits, options.max_form_bytes);
+  if (weight.layouts() != 0) return weight;
+  return refused(
+      fmt::format("no form of a weight {} fits {} bytes", to_text(weight.source_.shape), options.max_form_bytes),
+      "raise max_form_bytes");
+}
+
+uint32_t Weight::layouts() const {
+  uint32_t mask = 0;
+  for (const WeightForm& form : weight_forms()) {
+    if (form.bits == 4 && !fits_four_bits_) continue;
+    const bool fits = bytes_of(form, source_.shape) <= max_form_bytes_ - form_bytes_;
+    if (fits || forms_.contains(form.layout)) mask |= bit(form.layout);
+  }
+  return mask;
+}
 
 Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
   if (const auto made = forms_.find(layout); made != forms_.end()) return &made->second;
+  const WeightForm* form = find_weight_form(layout);
+  if (!form) return refused(fmt::format("{} is no form of a weight", name(layout)), "");
+  const uint64_t size = bytes_of(*form, source_.shape);
+  if (size > max_form_bytes_ - form_bytes_) {
+    return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape),
+                               size, name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
+                   "raise max_form_bytes, or choose a kernel that reads a form which is there");
+  }
   auto packed = executor.upload(source_, Storage::buffer, layout);
   if (!packed) return packed.error();
+  form_bytes_ += size;
   return &forms_.emplace(layout, *std::move(packed)).first->second;
+}
+
+Expected<const DeviceTensor*> Weight::sums(Executor& executor) {
+  if (sums_) return &*sums_;
+  const std::vector<int32_t> sums = row_sums(source_);
+  auto uploaded = executor.upload(make_tensor<int32_t>(DType::i32, {n()}, sums), Storage::buffer);
+  if (!uploaded) return uploaded.error();
+  sums_ = *std::move(uploaded);
+  return &*sums_;
 }
 
 }  // namespace qgen

@@ -1,31 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A weight matrix and the packed forms that kernels read. The forms are Layouts; each is made when a kernel that reads it is
-// first run, and kept. Two layers that share a matrix (an embedding and its head) share one Weight and so its forms.
+// A weight matrix and the packed forms that kernels read (runtime/tensor/weight_form.h). A form is made when a kernel that
+// reads it is first chosen, and kept. Two layers that share a matrix, an embedding and its head, share one Weight.
 //
-//   Weight weight = *Weight::create(codes);             // [N, K] integers, in host memory
-//   const DeviceTensor* packed = *weight.form(executor, Layout::...);
+//   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8, in host memory
+//   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
+//
+// Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there are
+// and which may still be made, so that past the bound a kernel is chosen that reads what is there.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "runtime/dispatch/executor.h"
 
 namespace qgen {
 
+struct WeightOptions {
+  uint64_t max_form_bytes = std::numeric_limits<uint64_t>::max();
+  // Of each row, or one for all; none: 0. Kernels take 0 only, and others are refused rather than dropped.
+  std::span<const int32_t> zero_points;
+};
+
 class Weight {
  public:
-  // `source`: the matrix as its author has it, row-major [N, K].
-  explicit Weight(HostTensor source) : source_(std::move(source)) {}
+  // Errors: the source is no matrix of i8, a zero point is not 0, not one form fits the bound.
+  static Expected<Weight> create(HostTensor source, const WeightOptions& options);
 
   const HostTensor& source() const { return source_; }
-  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call.
+  int64_t n() const { return source_.shape[0]; }
+  int64_t k() const { return source_.shape[1]; }
+  // Each element is from -8 to 7: there are forms of four bits too.
+  bool fits_four_bits() const { return fits_four_bits_; }
+
+  // bit(Layout) of each form that is there or fits the bound.
+  uint32_t layouts() const;
+  uint64_t form_bytes() const { return form_bytes_; }
+
+  // The matrix in one form, and the sum of each row [N] as i32; made and uploaded on the first call. They belong to the
+  // Executor of that call. Errors: no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
+  Expected<const DeviceTensor*> sums(Executor& executor);
 
  private:
+  Weight(HostTensor source, bool fits_four_bits, uint64_t max_form_bytes)
+      : source_(std::move(source)), fits_four_bits_(fits_four_bits), max_form_bytes_(max_form_bytes) {}
+
   HostTensor source_;
+  bool fits_four_bits_;
+  uint64_t max_form_bytes_;
+  uint64_t form_bytes_ = 0;  // of forms_
   std::map<Layout, DeviceTensor> forms_;
+  std::optional<DeviceTensor> sums_;
 };
 
 }  // namespace qgen

@@ -65,6 +65,7 @@ SelectionScope scope_of(const Request& request, const KernelInfo& kernel, size_t
 }
 
 bool takes(const OperandForm& form, const OperandDesc& desc) {
+  if ((form.layouts & desc.other_layouts) != 0) return form.dtype == desc.dtype && form.storage == desc.storage;
   return qgen::takes(form, desc.dtype, desc.storage, desc.layout);
 }
 

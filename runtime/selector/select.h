@@ -39,6 +39,7 @@ struct OperandDesc {
   Storage storage = Storage::buffer;
   Layout layout = Layout::strided;
   bool is_present = true;  // false: an optional operand that is left out
+  uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
 };
 
 // The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().

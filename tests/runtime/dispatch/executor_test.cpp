@@ -15,6 +15,7 @@
 #include "runtime/dispatch/pipeline_cache_file.h"
 #include "runtime/dispatch/pipelines.h"
 #include "runtime/tensor/packed_layout.h"
+#include "runtime/tensor/weight_form.h"
 #include "tests/runtime/dispatch/kernel_kit.h"
 #include "tests/runtime/dispatch/temporary_folder.h"
 #include "tests/support/device_test.h"
@@ -308,6 +309,21 @@ TEST_F(ExecutorTest, PackedBuffersComeBack) {
       }
     }
   }
+}
+
+TEST_F(ExecutorTest, WeightsComeBack) {
+  for (const WeightForm& form : weight_forms()) {
+    for (const Shape& shape : {Shape{0, 5}, {1, 1}, {5, 3}, {9, 130}}) {
+      HostTensor host = zeros(DType::i8, shape);
+      for (int64_t i = 0; i < element_count(shape); ++i) set_element(host, i, static_cast<double>(i % 16 - 8));
+      const DeviceTensor weight = upload(host, Storage::buffer, form.layout);
+      EXPECT_EQ(download(weight).data, host.data) << name(form.layout) << " " << to_text(shape);
+      EXPECT_EQ(*executor().download_stored(weight), *pack_weight(form, host)) << name(form.layout) << " " << to_text(shape);
+    }
+  }
+  const auto refused = executor().allocate(DType::i8, {1, 2, 3}, Storage::buffer, Layout::weight_q8_rows);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "i8 [1, 2, 3] is no weight, which is a matrix [N, K] of i8");
 }
 
 TEST_F(ExecutorTest, TexturesComeBack) {
