@@ -131,6 +131,7 @@ constexpr ConditionInfo kConditions[] = {
   {"reduce == shared or team == workgroup", table::kNamesOf<Name::reduce, Name::workgroup, Name::team>},
   {"vec == 1 or are_runs == 1", table::kNamesOf<Name::vec, Name::are_runs>},
   {"parameters * team <= 4294901760", table::kNamesOf<Name::team, Name::parameters>},
+  {"ceil_div(block_elements, team * vec) <= 65535", table::kNamesOf<Name::vec, Name::team, Name::block_elements>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -142,6 +143,7 @@ int first_failing(const SelectionScope& scope) {
       parameters.reduce == Reduce::shared || Integer(specialization.team) == Integer(specialization.workgroup),
       Integer(parameters.vec) == 1 || Integer(problem.are_runs) == 1,
       Integer(problem.parameters) * Integer(specialization.team) <= 4294901760,
+      ceil_div(Integer(problem.block_elements), Integer(specialization.team) * Integer(parameters.vec)) <= 65535,
   });
 }
 

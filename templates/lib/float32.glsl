@@ -15,7 +15,10 @@ const int kSmallestInt = -0x7fffffff - 1;
 
 bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
 
-float flush_subnormal(float x) { return (floatBitsToUint(x) & kInfinity) == 0u ? 0.0 : x; }
+float flush_subnormal(float x) {
+  const uint bits = floatBitsToUint(x);
+  return uintBitsToFloat((bits & kInfinity) == 0u ? bits & ~kMagnitude : bits);
+}
 
 // a / b where one of them is zero, infinite or NaN; subnormals have become zero.
 float divide_special(uint a, uint b, uint sign) {

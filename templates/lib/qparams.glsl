@@ -44,7 +44,7 @@ void store_qparams(uint block, ivec2 extremes) {
     return;
   }
   float scale = scale_of(extremes);
-  scale = is_nan(scale) ? uintBitsToFloat(kNan) : max(scale, problem.eps);
+  scale = is_nan(scale) ? uintBitsToFloat(kNan) : scale > problem.eps ? scale : problem.eps;  // -0 gives way to +0
   scale_data[block] = scale;
   zero_point_data[block] = problem.mapping == kAsymmetric
                                ? asymmetric_zero_point(-uintBitsToFloat(uint(extremes.y)), scale)

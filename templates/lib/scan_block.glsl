@@ -43,9 +43,8 @@ ivec2 scan_edge(uint word, uint first, uint last) {
 ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team) {
   const uint first = block * problem.block_elements + begin;
   const uint last = block * problem.block_elements + end;
-  const uint last_word = (last - 1u) / 4u;
   ivec2 extremes = ivec2(0);
-  for (uint word = first / 4u + lane; word <= last_word; word += team) {
+  for (uint word = first / 4u + lane; 4u * word < last; word += team) {
     const bool is_whole = 4u * word >= first && last - 4u * word >= 4u;
     extremes = max(extremes, is_whole ? extremes_of(bits_of(input_words[problem.first / 4u + word]), kSignMask)
                                       : scan_edge(word, first, last));

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::numeric_limits<float>::is_iec559);
 
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? 0.0f : x; }
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 float quotient(float a, float b) { return flushed(flushed(a) / flushed(b)); }
 
 // Half to even, saturating, NaN -> 0.
@@ -86,7 +86,7 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
   float scale = 0;
   switch (mapping) {
     case Mapping::asymmetric: scale = quotient(mx - mn, range); break;
-    case Mapping::symmetric: scale = quotient(std::max(-mn, mx), range / 2); break;
+    case Mapping::symmetric: scale = quotient(std::max(mx, -mn), range / 2); break;
     case Mapping::symmetric_no_clipping_err: {
       const float by_lowest = quotient(mn, static_cast<float>(bounds.min));
       const float by_highest = quotient(mx, static_cast<float>(bounds.max));
@@ -94,7 +94,7 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
       break;
     }
   }
-  if (!std::isnan(scale)) scale = std::max(scale, flushed(eps));
+  if (!std::isnan(scale)) scale = std::max(flushed(eps), scale);
 
   if (mapping != Mapping::asymmetric) {
     return {scale, static_cast<int32_t>((int64_t{bounds.max} + bounds.min + 1) / 2)};
