@@ -2,12 +2,16 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // case.json is read with the YAML reader: JSON without duplicate keys is YAML.
+#include "runtime/runner/case_file.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <fstream>
 
-#include "runtime/runner/conformance.h"
+#include "runtime/operators/attributes.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
@@ -58,6 +62,23 @@ Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
   return result;
 }
 
+std::string json_of(const AttributeValue& value) {
+  const bool is_word = std::holds_alternative<std::string>(value);
+  return is_word ? fmt::format("\"{}\"", to_text(value)) : to_text(value);
+}
+
+std::string json_of(const ConformanceCase& saved) {
+  std::vector<std::string> inputs, attributes, expect;
+  for (const auto& [name, tensor] : saved.request.inputs) inputs.push_back(fmt::format("\"{}\"", name));
+  for (const auto& [name, value] : saved.request.attributes) {
+    attributes.push_back(fmt::format("\"{}\": {}", name, json_of(value)));
+  }
+  for (const auto& [name, tensor] : saved.expected) expect.push_back(fmt::format("\"{}\"", name));
+  return fmt::format(
+      "{{\"op\": \"{}\", \"inputs\": [{}], \"attributes\": {{{}}}, \"expect\": [{}], \"tolerance\": {{\"abs\": 0}}}}\n",
+      saved.op, fmt::join(inputs, ", "), fmt::join(attributes, ", "), fmt::join(expect, ", "));
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder) {
@@ -84,6 +105,21 @@ Expected<ConformanceCase> load_case(const std::filesystem::path& file) {
                  fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg),
                  "tests/conformance/README.md says what a case holds"};
   }
+}
+
+Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream file(folder / "case.json", std::ios::binary);
+  file << json_of(saved);
+  file.close();
+  if (!file) return Error{Error::Kind::system, fmt::format("cannot write {}", (folder / "case.json").string()), ""};
+  for (const Tensors* tensors : {&saved.request.inputs, &saved.expected}) {
+    for (const auto& [name, tensor] : *tensors) {
+      if (Done written = save_npy(folder / (name + ".npy"), tensor); !written) return written;
+    }
+  }
+  return std::monostate{};
 }
 
 }  // namespace qgen::runner

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Conformance cases: a folder with a case.json and the .npy files that it names. tests/conformance/README.md has the form.
+// Conformance cases (case_file.h), run.
 //
 //   for (const auto& file : find_cases("tests/conformance")) {
 //     const CaseResult result = run_case(context, file, {.all_kernels = true});
@@ -11,26 +11,9 @@
 // is judged by the case's `f16_rel`, and where it has none by the scalar reference on the same halves.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include "runtime/operators/registry.h"
-#include "runtime/runner/compare.h"
+#include "runtime/runner/case_file.h"
 
 namespace qgen::runner {
-
-struct ConformanceCase {
-  std::string name;  // "quantize_affine/12_b3_int8_-128_127"
-  std::string op;
-  Request request;
-  Tensors expected;
-  std::map<std::string, Tolerance, std::less<>> tolerances;  // one an expected tensor
-  std::optional<double> f16_rel;
-};
-std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);  // of each the case.json, sorted
-std::string case_name(const std::filesystem::path& file);
-Expected<ConformanceCase> load_case(const std::filesystem::path& file);
 
 struct CaseOptions {
   bool all_kernels = false;

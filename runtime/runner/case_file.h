@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A conformance case on disk: a folder with a case.json and the .npy files that it names. tests/conformance/README.md has
+// the form.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/operators/registry.h"
+#include "runtime/runner/compare.h"
+
+namespace qgen::runner {
+
+struct ConformanceCase {
+  std::string name;  // "quantize_affine/12_b3_int8_-128_127"
+  std::string op;
+  Request request;
+  Tensors expected;
+  std::map<std::string, Tolerance, std::less<>> tolerances;  // of an expected tensor without one: exact
+  std::optional<double> f16_rel;
+};
+std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);  // of each the case.json, sorted
+std::string case_name(const std::filesystem::path& file);
+Expected<ConformanceCase> load_case(const std::filesystem::path& file);
+// Into a folder, which is made. What is written is exact: tolerances are not.
+Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved);
+
+}  // namespace qgen::runner

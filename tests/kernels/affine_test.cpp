@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// quantize_affine, dequantize_affine and choose_qparams_affine, each on every kernel, against docs/affine.md's reference.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "runtime/operators/affine.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/reference/affine.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr runner::VerifyOptions kEverything{.all_kernels = true};
+// Where rows are many: one specialization of each variant, and of plain buffers only.
+constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+constexpr runner::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
+
+struct Blocks {
+  Shape shape, block;
+};
+
+// Reals that reach beyond the integers' range with scales about 0.05, and every parameter different.
+Request quantize_request(const Blocks& blocks, DType output_dtype, std::optional<IntegerRange> range, uint32_t seed) {
+  Random random(seed);
+  const Shape counts = *params_shape(blocks.shape, blocks.block);
+  Request request;
+  request.inputs["input"] = random.reals(DType::f32, blocks.shape, -9, 9);
+  request.inputs["scale"] = random.reals(DType::f32, counts, 0.02, 0.08);
+  request.inputs["zero_point"] = random.integers(DType::i32, counts, -20, 20);
+  request.attributes["block_size"] = blocks.block;
+  request.attributes["output_dtype"] = std::string(name(output_dtype));
+  if (range) {
+    request.attributes["quant_min"] = range->min;
+    request.attributes["quant_max"] = range->max;
+  }
+  return request;
+}
+
+Request dequantize_request(const Blocks& blocks, DType input_dtype, uint32_t seed) {
+  Random random(seed);
+  const Shape counts = *params_shape(blocks.shape, blocks.block);
+  const IntegerRange range = *range_of(input_dtype);
+  Request request;
+  request.inputs["input"] = random.integers(input_dtype, blocks.shape, range.min, range.max);
+  request.inputs["scale"] = random.reals(DType::f32, counts, -0.08, 0.08);
+  request.inputs["zero_point"] = random.integers(DType::i32, counts, -20, 20);
+  request.attributes["block_size"] = blocks.block;
+  return request;
+}
+
+Request choose_request(const Blocks& blocks, std::string_view mapping, uint32_t seed) {
+  Request request;
+  request.inputs["input"] = Random(seed).reals(DType::f32, blocks.shape, -9, 5);
+  request.attributes["block_size"] = blocks.block;
+  request.attributes["mapping_type"] = std::string(mapping);
+  return request;
+}
+
+class AffineTest : public testing::KernelTest {
+ protected:
+  // All three, of one way to cut one shape.
+  void expect_all_three(const Blocks& blocks, const runner::VerifyOptions& options) {
+    SCOPED_TRACE(to_text(blocks.shape) + " in blocks of " + to_text(blocks.block));
+    expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 1), options);
+    expect_reference("dequantize_affine", dequantize_request(blocks, DType::i8, 2), options);
+    expect_reference("choose_qparams_affine", choose_request(blocks, "asymmetric", 3), options);
+  }
+};
+
+// ---- shapes ------------------------------------------------------------------------------------------------------------
+
+const Blocks kGranularities[] = {
+    {{1}, {1}},
+    {{7}, {7}},
+    {{3, 4, 10}, {3, 4, 10}},                          // per tensor
+    {{3, 4, 10}, {3, 1, 10}},                          // per channel: every 10 elements the next, 4 in turn
+    {{3, 4, 10}, {1, 1, 10}},                          // per token
+    {{3, 4, 10}, {1, 1, 5}},                           // per group, that words of four straddle
+    {{2, 8, 16}, {1, 1, 4}},                           // and that they do not
+    {{6, 4, 6}, {3, 2, 2}},                            // in every dimension
+    {{5, 1, 7}, {1, 1, 7}},
+    {{13, 17}, {13, 1}},                               // along the first dimension
+    {{31, 37}, {1, 37}},                               // primes
+    {{101}, {1}},                                      // one parameter an element
+    {{2, 3, 4, 5}, {1, 3, 2, 5}},
+    {{2, 6, 5, 8}, {2, 2, 5, 1}},
+};
+
+TEST_F(AffineTest, EveryGranularity) {
+  for (const Blocks& blocks : kGranularities) expect_all_three(blocks, kEverything);
+}
+
+std::vector<int64_t> divisors_of(int64_t side) {
+  std::vector<int64_t> divisors;
+  for (int64_t d = 1; d <= side; ++d) {
+    if (side % d == 0) divisors.push_back(d);
+  }
+  return divisors;
+}
+
+// Every shape of three sides of 1 to 4, in every block.
+TEST_F(AffineTest, EverySmallShape) {
+  for (int64_t shape = 0; shape < 4 * 4 * 4; ++shape) {
+    const Shape sides = {shape / 16 + 1, shape / 4 % 4 + 1, shape % 4 + 1};
+    for (const int64_t a : divisors_of(sides[0])) {
+      for (const int64_t b : divisors_of(sides[1])) {
+        for (const int64_t c : divisors_of(sides[2])) expect_all_three({sides, {a, b, c}}, kInBuffers);
+      }
+    }
+  }
+}
+
+// Sides that do and do not fill texels, in blocks that span them or not.
+TEST_F(AffineTest, EverySmallShapeInEveryTexture) {
+  constexpr int64_t kSides[] = {1, 3, 5};
+  for (int64_t shape = 0; shape < 3 * 3 * 3; ++shape) {
+    const Shape sides = {2, kSides[shape / 9], kSides[shape / 3 % 3], kSides[shape % 3]};
+    expect_all_three({sides, {1, sides[1], 1, sides[3]}}, kEveryVariant);
+    expect_all_three({sides, {2, 1, sides[2], 1}}, kEveryVariant);
+  }
+}
+
+TEST_F(AffineTest, EveryRank) {
+  const Shape sides = {2, 3, 1, 2, 3, 2, 1, 5};
+  for (size_t rank = 0; rank <= kMaxRank; ++rank) {
+    const Shape shape(sides.end() - static_cast<ptrdiff_t>(rank), sides.end());
+    Shape alternating = shape;
+    for (size_t d = 0; d < rank; d += 2) alternating[d] = 1;
+    expect_all_three({shape, shape}, kEveryVariant);
+    expect_all_three({shape, alternating}, kEveryVariant);
+    expect_all_three({shape, Shape(rank, 1)}, kEveryVariant);
+  }
+}
+
+TEST_F(AffineTest, EmptyTensors) {
+  const Blocks rows[] = {{{0}, {0}}, {{0}, {1}}, {{3, 0}, {1, 1}}, {{3, 0}, {1, 0}}, {{0, 4}, {1, 4}}, {{2, 0, 3}, {2, 0, 3}}};
+  for (const Blocks& blocks : rows) expect_all_three(blocks, kEveryVariant);
+}
+
+// More workgroups than a grid has along x, so that the dispatcher folds it.
+TEST_F(AffineTest, PastOneRowOfWorkgroups) {
+  expect_all_three({{4'300'001}, {4'300'001}}, {.all_kernels = true, .in_all_ways = false});
+}
+
+// ---- dtypes and ranges -------------------------------------------------------------------------------------------------
+
+constexpr DType kIntegerTypes[] = {DType::i8, DType::u8, DType::i16, DType::i32};
+
+TEST_F(AffineTest, EveryIntegerType) {
+  for (const DType dtype : kIntegerTypes) {
+    expect_reference("quantize_affine", quantize_request({{5, 4, 6}, {1, 4, 3}}, dtype, std::nullopt, 4), kEveryVariant);
+    expect_reference("dequantize_affine", dequantize_request({{5, 4, 6}, {1, 4, 3}}, dtype, 5), kEveryVariant);
+  }
+}
+
+TEST_F(AffineTest, NarrowRanges) {
+  const IntegerRange ranges[] = {{-8, 7}, {-4, 3}, {-1, 0}, {0, 0}, {5, 100}, {-100, -5}};
+  for (const IntegerRange& range : ranges) {
+    expect_reference("quantize_affine", quantize_request({{6, 10}, {1, 5}}, DType::i8, range, 6), kEveryVariant);
+    for (const char* mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
+      Request choose = choose_request({{6, 10}, {1, 5}}, mapping, 7);
+      choose.attributes["quant_min"] = range.min;
+      choose.attributes["quant_max"] = range.max;
+      expect_reference("choose_qparams_affine", choose, kEveryVariant);
+    }
+  }
+}
+
+// ---- values ------------------------------------------------------------------------------------------------------------
+
+// x / 0.5 halfway between integers, at both ends of i8 and around zero: to the even one.
+TEST_F(AffineTest, Ties) {
+  std::vector<double> values;
+  for (int q = -131; q <= 130; ++q) values.push_back((q + 0.5) * 0.5);
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {static_cast<int64_t>(values.size())}, values);
+  request.inputs["scale"] = tensor_of(DType::f32, {}, {0.5});
+  for (const double zero_point : {0.0, 1.0, -7.0}) {
+    request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+    expect_reference("quantize_affine", request, kEveryVariant);
+  }
+}
+
+constexpr double kSmallestNormal = 0x1p-126, kLargest = 0x1.fffffep127, kLargestHalf = 65504;
+const double kSpecials[] = {0,       -0.0,         kInf,    -kInf,       kNan,           kSmallestNormal, -kSmallestNormal,
+                            0x1p-127, 0x1p-149,    -0x1p-149, kLargest,  -kLargest,      0x1p-14,         0x1p-24,
+                            -0x1p-24, kLargestHalf, 65520,  2147483648.0, -2147483648.0, 2147483520.0,    4294967296.0,
+                            1,       -1,           0.5,     1.5,         2.5,            -0.5,            1e-3};
+
+// Every pair of a special value and a special scale; zero points at the ends of i32 saturate the sum and the difference.
+TEST_F(AffineTest, SpecialValuesAndScales) {
+  constexpr int64_t kCount = std::size(kSpecials);
+  std::vector<double> pairs;
+  for (const double x : kSpecials) pairs.insert(pairs.end(), kCount, x);
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {kCount, kCount}, pairs);
+  request.inputs["scale"] = tensor_of(DType::f32, {1, kCount}, kSpecials);
+  for (const double zero_point : {0.0, 2147483647.0, -2147483648.0}) {
+    request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+    for (const DType dtype : {DType::i8, DType::i32}) {
+      request.attributes["output_dtype"] = std::string(name(dtype));
+      expect_reference("quantize_affine", request, kEveryVariant);
+    }
+  }
+}
+
+TEST_F(AffineTest, DequantizesEverySpecialScale) {
+  const double integers[] = {0, 1, -1, 127, -128, 16777217, -16777219, 2147483647, -2147483648.0, 33554433};
+  constexpr int64_t kCount = std::size(kSpecials);
+  std::vector<double> pairs;
+  for (const double q : integers) pairs.insert(pairs.end(), kCount, q);
+  Request request;
+  request.inputs["input"] = tensor_of(DType::i32, {std::ssize(integers), kCount}, pairs);
+  request.inputs["scale"] = tensor_of(DType::f32, {1, kCount}, kSpecials);
+  for (const double zero_point : {0.0, 3.0, 2147483647.0, -2147483648.0}) {
+    request.inputs["zero_point"] = tensor_of(DType::i32, {1, 1}, {zero_point});
+    expect_reference("dequantize_affine", request, kEveryVariant);
+  }
+}
+
+// All halves there are: what comes in is widened exactly.
+TEST_F(AffineTest, EveryHalf) {
+  HostTensor input = zeros(DType::f16, {256, 256});
+  for (size_t i = 0; i < 65536; ++i) input.as<uint16_t>()[i] = static_cast<uint16_t>(i);
+  Request request;
+  request.inputs["input"] = input;
+  for (const double scale : {0.0313, 1.0, 6e-8, 300.0}) {
+    request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
+    request.attributes["output_dtype"] = "int16";
+    expect_reference("quantize_affine", request, kEveryVariant);
+  }
+}
+
+// All integers of 16 bits with scales that round to every kind of half: subnormal, tied, overflowing.
+TEST_F(AffineTest, EveryRoundingToHalf) {
+  HostTensor input = zeros(DType::i16, {256, 256});
+  for (size_t i = 0; i < 65536; ++i) input.as<uint16_t>()[i] = static_cast<uint16_t>(i);
+  Request request;
+  request.inputs["input"] = input;
+  request.attributes["output_dtype"] = "float16";
+  for (const double scale : {1.0, 0x1p-25, 0x1p-30, 1.99951171875, 2.0000002, -0.33}) {
+    request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
+    expect_reference("dequantize_affine", request, kEveryVariant);
+  }
+}
+
+TEST_F(AffineTest, ReciprocalsAreExact) {
+  Random random(8);
+  Request request;
+  request.inputs["input"] = random.reals(DType::f32, {64, 64}, 90, 128);
+  // Scales of every exponent at which the reciprocal is normal, so that a quotient off by one ulp shows in i32.
+  HostTensor scale = zeros(DType::f32, {64, 64});
+  for (int64_t i = 0; i < 4096; ++i) set_element(scale, i, random.real(1, 2) * std::ldexp(1.0, static_cast<int>(i % 60) - 30));
+  request.inputs["scale"] = scale;
+  request.attributes["output_dtype"] = "int32";
+  expect_reference("quantize_affine", request, kInBuffers);
+}
+
+TEST_F(AffineTest, ZeroPointMayBeSharedOrAbsent) {
+  Request request = quantize_request({{4, 6}, {1, 3}}, DType::u8, std::nullopt, 9);
+  request.inputs["zero_point"] = tensor_of(DType::i32, {1}, {17});
+  expect_reference("quantize_affine", request, kEveryVariant);
+  request.inputs.erase("zero_point");
+  expect_reference("quantize_affine", request, kEveryVariant);
+  Request back = dequantize_request({{4, 6}, {1, 3}}, DType::u8, 10);
+  back.inputs.erase("zero_point");
+  expect_reference("dequantize_affine", back, kEveryVariant);
+}
+
+// ---- choosing ----------------------------------------------------------------------------------------------------------
+
+constexpr const char* kMappings[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
+
+TEST_F(AffineTest, EveryMappingOfEveryType) {
+  for (const char* mapping : kMappings) {
+    for (const DType dtype : kIntegerTypes) {
+      Request request = choose_request({{6, 8, 5}, {2, 8, 1}}, mapping, 11);
+      request.attributes["target_dtype"] = std::string(name(dtype));
+      expect_reference("choose_qparams_affine", request, kEveryVariant);
+    }
+  }
+}
+
+// A block each of: one special value among ordinary ones.
+TEST_F(AffineTest, ChoosesFromSpecialValues) {
+  constexpr int64_t kCount = std::size(kSpecials);
+  HostTensor input = Random(12).reals(DType::f32, {kCount, 7}, -1, 1);
+  for (int64_t i = 0; i < kCount; ++i) set_element(input, i * 7 + i % 7, kSpecials[i]);
+  HostTensor alone = zeros(DType::f32, {kCount, 1});
+  for (int64_t i = 0; i < kCount; ++i) set_element(alone, i, kSpecials[i]);
+  for (const HostTensor* values : {&input, &alone}) {
+    for (const char* mapping : kMappings) {
+      for (const double eps : {-1.0, 0.0, 0.125}) {
+        Request request;
+        request.inputs["input"] = *values;
+        request.attributes["block_size"] = Shape{1, values->shape[1]};
+        request.attributes["mapping_type"] = mapping;
+        if (eps >= 0) request.attributes["eps"] = eps;
+        expect_reference("choose_qparams_affine", request, kEveryVariant);
+      }
+    }
+  }
+}
+
+TEST_F(AffineTest, DropsSpannedDimensions) {
+  for (const Blocks& blocks : kGranularities) {
+    Request request = choose_request(blocks, "asymmetric", 13);
+    request.attributes["keepdim"] = false;
+    expect_reference("choose_qparams_affine", request, kInBuffers);
+  }
+}
+
+// Blocks long enough for two passes: as one run, as several, cut unevenly, and with the extremes at the very ends.
+TEST_F(AffineTest, LongBlocks) {
+  const Blocks rows[] = {{{70'001}, {70'001}}, {{3, 20'001}, {1, 20'001}}, {{2, 100, 90}, {1, 100, 90}},
+                         {{9'000, 2}, {9'000, 1}}, {{2, 64, 128}, {2, 64, 128}}};
+  for (const Blocks& blocks : rows) {
+    Request request = choose_request(blocks, "asymmetric", 14);
+    set_element(request.inputs["input"], element_count(blocks.shape) - 1, 77);
+    set_element(request.inputs["input"], 0, -99);
+    expect_reference("choose_qparams_affine", request, kEverything);
+  }
+}
+
+// ---- views -------------------------------------------------------------------------------------------------------------
+
+struct ViewCase {
+  const char* name;
+  Shape base;
+  View view;
+  Shape block;
+};
+const ViewCase kViews[] = {
+    {"transposed", {6, 10}, {{10, 6}, {1, 10}, 0}, {5, 2}},
+    {"sliced rows", {8, 9}, {{3, 9}, {18, 1}, 9}, {1, 9}},
+    {"sliced columns", {8, 9}, {{8, 4}, {9, 2}, 1}, {2, 4}},
+    {"backwards", {21}, {{21}, {-1}, 20}, {7}},
+    {"dense from an odd element", {23}, {{5, 4}, {4, 1}, 3}, {1, 2}},
+    {"dense from the fourth element", {24}, {{5, 4}, {4, 1}, 4}, {1, 4}},
+    {"permuted", {2, 3, 4, 5}, {{4, 2, 5, 3}, {5, 60, 1, 20}, 0}, {2, 1, 5, 3}},
+    {"rank 8", {1, 2, 3, 1, 2, 3, 1, 4}, {{4, 1, 3, 2, 1, 3, 2, 1}, {1, 7, 4, 12, 9, 24, 72, 0}, 0}, {2, 1, 3, 1, 1, 1, 2, 1}},
+};
+
+HostTensor gathered(const HostTensor& base, const View& view) {
+  HostTensor dense = zeros(base.dtype, view.shape);
+  for (int64_t i = 0; i < element_count(view.shape); ++i) {
+    int64_t rest = i, place = view.offset;
+    for (size_t d = view.shape.size(); d-- > 0;) {
+      place += rest % view.shape[d] * view.strides[d];
+      rest /= view.shape[d];
+    }
+    set_element(dense, i, element(base, place));
+  }
+  return dense;
+}
+
+// The elements that no element of the view is.
+std::vector<double> untouched(const HostTensor& base, const View& view) {
+  HostTensor places = zeros(DType::i32, base.shape);
+  for (int64_t i = 0; i < element_count(base.shape); ++i) set_element(places, i, static_cast<double>(i));
+  std::set<double> touched;
+  const HostTensor seen = gathered(places, view);
+  for (int64_t i = 0; i < element_count(view.shape); ++i) touched.insert(element(seen, i));
+  std::vector<double> rest;
+  for (int64_t i = 0; i < element_count(base.shape); ++i) {
+    if (!touched.contains(static_cast<double>(i))) rest.push_back(element(base, i));
+  }
+  return rest;
+}
+
+template <typename T>
+T value_of(Expected<T> result) {
+  EXPECT_TRUE(result) << to_text(result.error());
+  return *std::move(result);
+}
+
+class AffineViewTest : public testing::KernelTest, public ::testing::WithParamInterface<ViewCase> {
+ protected:
+  static DeviceTensor uploaded(const HostTensor& tensor) {
+    return value_of(context().executor.upload(tensor, Storage::buffer));
+  }
+};
+
+TEST_P(AffineViewTest, Quantizes) {
+  const auto& [label, base_shape, view, block] = GetParam();
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    Random random(15);
+    const HostTensor base = random.reals(dtype, base_shape, -9, 9);
+    const HostTensor scale = random.reals(DType::f32, *params_shape(view.shape, block), 0.02, 0.08);
+    const DeviceTensor input = uploaded(base), device_scale = uploaded(scale);
+    PreparedCall prepared;
+    prepared.call = value_of(quantize_affine_call(desc_of(ViewedTensor{&input, view}), desc_of(device_scale),
+                                                  std::nullopt, {.block_size = block}));
+    prepared.arguments = {&input, &device_scale, {}, {}};
+    expect_outputs(prepared, {{"output", reference::quantize_affine(gathered(base, view), block, scale, nullptr, DType::i8,
+                                                                    {-128, 127})}});
+  }
+}
+
+TEST_P(AffineViewTest, Chooses) {
+  const auto& [label, base_shape, view, block] = GetParam();
+  const HostTensor base = Random(16).reals(DType::f32, base_shape, -9, 9);
+  const DeviceTensor input = uploaded(base);
+  PreparedCall prepared;
+  prepared.call = value_of(choose_qparams_affine_call(desc_of(ViewedTensor{&input, view}), {.block_size = block}));
+  prepared.arguments = {&input, {}, {}};
+  auto [scale, zero_point] = reference::choose_qparams_affine(gathered(base, view), block, reference::Mapping::asymmetric,
+                                                              {-128, 127}, std::numeric_limits<float>::min());
+  expect_outputs(prepared, {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}});
+}
+
+// Into a view; what lies between its elements keeps its value.
+TEST_P(AffineViewTest, Dequantizes) {
+  const auto& [label, base_shape, view, block] = GetParam();
+  Context on_device = context();
+  Random random(17);
+  const HostTensor integers = random.integers(DType::i8, view.shape, -128, 127);
+  const HostTensor scale = random.reals(DType::f32, *params_shape(view.shape, block), 0.02, 0.08);
+  const HostTensor before = random.reals(DType::f32, base_shape, -1, 1);
+  const DeviceTensor input = uploaded(integers), device_scale = uploaded(scale), output = uploaded(before);
+  const HostTensor expected = reference::dequantize_affine(integers, block, scale, nullptr, DType::f32);
+  const Call call = value_of(dequantize_affine_call(desc_of(input), desc_of(device_scale), std::nullopt, block,
+                                                    desc_of(ViewedTensor{&output, view})));
+  const Selection selection =
+      select(call.problem, on_device.profile, on_device.library, {.all_specializations = true});
+  ASSERT_FALSE(selection.ranked.empty()) << explain(selection);
+  for (const Choice& choice : selection.ranked) {
+    SCOPED_TRACE(choice.id);
+    value_of(on_device.executor.write(output, before));
+    on_device.force_kernel = choice.id;
+    value_of(dequantize_affine_to(on_device, input, device_scale, nullptr, block, {&output, view}));
+    const HostTensor after = value_of(on_device.executor.download(output));
+    EXPECT_EQ(gathered(after, view).data, expected.data);
+    EXPECT_EQ(untouched(after, view), untouched(before, view));
+    EXPECT_TRUE(value_of(on_device.executor.guards_are_intact(output)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Views, AffineViewTest, ::testing::ValuesIn(kViews), [](const auto& row) {
+  std::string name = row.param.name;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace qgen

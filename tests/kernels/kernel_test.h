@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The fixture of tests of shipped kernels: a request goes to EVERY kernel that applies, with every specialization and every
+// kernel of a recipe's steps, from and to every storage, and must give the reference's bits.
+//
+//   class AffineTest : public qgen::testing::KernelTest {};
+//   TEST_F(AffineTest, Ties) {
+//     expect_reference("quantize_affine", {.inputs = {{"input", x}, {"scale", s}}, .attributes = {{"quant_min", int64_t{-8}}}});
+//   }
+//
+// Each run has guard words behind what it writes, writes over poison, and is repeated over another (runtime/runner/trial.h).
+// A failure names the kernel and the way in which it failed, and leaves the inputs as a conformance case, with the line that
+// runs it again:
+//
+//   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5 ...
+//   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
+//
+// expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it should
+// give. New operators join by a row in tests/reference/references.cpp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "registry.h"
+#include "runtime/runner/case_file.h"
+#include "runtime/runner/verify.h"
+#include "tests/reference/references.h"
+#include "tests/support/device_test.h"
+
+namespace qgen::testing {
+
+// One Executor for the whole program: a pipeline is compiled once.
+class SharedExecutor : public ::testing::Environment {
+ public:
+  const Expected<Executor>& get(const Device& device) {
+    if (!library_) library_.emplace(KernelLibrary::open(generated::library()));
+    if (!executor_) executor_.emplace(make(device));
+    return *executor_;
+  }
+  Executor& executor() { return **executor_; }
+  const KernelLibrary& library() const { return **library_; }
+  void TearDown() override { executor_.reset(); }
+
+ private:
+  static constexpr uint32_t kGuardBytes = 256;
+  Expected<Executor> make(const Device& device) const {
+    if (!*library_) return library_->error();
+    return Executor::create(device, **library_, {.guard_bytes = kGuardBytes});
+  }
+
+  std::optional<Expected<KernelLibrary>> library_;
+  std::optional<Expected<Executor>> executor_;
+};
+// GoogleTest owns it, and tears it down before the device, which was registered first.
+inline SharedExecutor& shared_executor_environment =
+    static_cast<SharedExecutor&>(*::testing::AddGlobalTestEnvironment(new SharedExecutor));
+
+class KernelTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (HasFatalFailure()) return;
+    const auto& made = shared_executor_environment.get(device());
+    ASSERT_TRUE(made) << to_text(made.error());
+  }
+
+  static Context context() {
+    return {.profile = device().profile(),
+            .library = shared_executor_environment.library(),
+            .executor = shared_executor_environment.executor()};
+  }
+
+  // What every kernel should give is the reference's answer to the request as it comes to the kernel: complete, and on
+  // halves where it runs on halves.
+  void expect_reference(std::string_view op, const Request& request,
+                        const runner::VerifyOptions& options = {.all_kernels = true}) {
+    const OperatorEntry* entry = find_operator(op);
+    const auto compute = reference::find(op);
+    ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
+    Context on_device = context();
+    const auto judge = [&](const runner::Way&, const Request& complete) -> std::optional<runner::Expectation> {
+      return runner::Expectation{compute(complete), {}};
+    };
+    const runner::Verdict verdict = runner::verify(on_device, *entry, request, judge, options);
+    report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
+  }
+
+  // `prepared` on every kernel that applies.
+  void expect_outputs(const PreparedCall& prepared, Tensors outputs) {
+    Context on_device = context();
+    runner::Verdict verdict;
+    runner::verify(on_device, prepared, {std::move(outputs), {}}, {.all_kernels = true}, "as given", verdict);
+    EXPECT_GT(verdict.runs, 0u) << explain(select(prepared.call.problem, on_device.profile, on_device.library));
+    report(verdict, "");
+  }
+
+ private:
+  static void report(const runner::Verdict& verdict, const std::string& saved) {
+    constexpr size_t kShown = 5;
+    for (size_t i = 0; i < std::min(kShown, verdict.findings.size()); ++i) {
+      const runner::Finding& finding = verdict.findings[i];
+      const std::string again =
+          saved.empty() ? "" : "\nagain: qgen-run --cases " + saved + " --all-kernels --kernel '" + finding.kernel + "'";
+      ADD_FAILURE() << finding.kernel << " (" << finding.way << "): " << finding.fault << again;
+    }
+    if (verdict.findings.size() > kShown) ADD_FAILURE() << "and " << verdict.findings.size() - kShown << " more";
+  }
+
+  static std::string saved_case(const OperatorEntry& entry, const Request& request, reference::Operator compute) {
+    const auto completed = complete(entry, request);
+    if (!completed) return "";
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    static int count = 0;
+    const auto folder = std::filesystem::temp_directory_path() / "qgen-failures" /
+                        fmt::format("{}.{}.{}", test->test_suite_name(), test->name(), ++count);
+    const Done saved = runner::save_case(
+        folder, {.name = "", .op = std::string(entry.name), .request = request, .expected = compute(*completed)});
+    return saved ? folder.string() : "";
+  }
+};
+
+}  // namespace qgen::testing
