@@ -9,7 +9,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 
 namespace qgen {
@@ -136,16 +135,6 @@ std::optional<Storage> storage_named(std::string_view word) {
   }
   return std::nullopt;
 }
-
-std::vector<std::string_view> layout_words() {
-  std::vector<std::string_view> words;
-  for (const LayoutInfo& row : kLayouts) words.push_back(row.name);
-  return words;
-}
-
-std::optional<Layout> layout_named(std::string_view word) { return find_layout(word); }
-
-Storage storage_of(Layout layout) { return info(layout).storage; }
 
 const HostTensor* find_input(const Request& request, std::string_view name) {
   const auto found = request.inputs.find(name);

@@ -27,9 +27,6 @@ std::string to_text(const AttributeValue& value);
 
 std::optional<DType> dtype_named(std::string_view word);        // "int8", "i8"; nullopt: none
 std::optional<Storage> storage_named(std::string_view word);    // "buffer", "texture3d"
-std::optional<Layout> layout_named(std::string_view word);      // "width_packed"
-std::vector<std::string_view> layout_words();
-Storage storage_of(Layout layout);  // the one storage that a layout is a layout of
 
 // Of a complete request: null or nullopt is what was left out and has no default.
 const HostTensor* find_input(const Request& request, std::string_view name);

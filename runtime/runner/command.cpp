@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/ways.h"
@@ -52,14 +53,15 @@ Done add_storage(std::string_view text, Request& request) {
 Done add_layout(std::string_view text, Request& request) {
   const auto named = split_named("--layout", text);
   if (!named) return named.error();
-  const auto layout = layout_named(named->value);
+  const auto layout = find_layout(named->value);
   if (!layout) {
-    const auto words = layout_words();
+    std::vector<std::string_view> words;
+    for (const LayoutInfo& row : kLayouts) words.push_back(row.name);
     const std::string_view meant = nearest(named->value, words);
     return refused(fmt::format("'{}' is no layout", named->value),
                    meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
   }
-  request.places.insert_or_assign(named->name, Place{storage_of(*layout), *layout});
+  request.places.insert_or_assign(named->name, Place{info(*layout).storage, *layout});
   return std::monostate{};
 }
 

@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <functional>
-#include <optional>
+
+#include "runtime/library/layout_table.h"
 
 namespace qgen::runner {
 namespace {
@@ -33,18 +33,6 @@ bool takes(const OperatorInfo& op, size_t operand, DType dtype) {
   bool is_taken = false;
   for_each_form(op, operand, [&](const OperandForm& form) { is_taken |= form.dtype == dtype; });
   return is_taken;
-}
-
-std::vector<Layout> layouts_of(const OperandForm& form) {
-  if (form.layouts == 0) {
-    if (form.storage == Storage::buffer) return {Layout::strided};
-    return {Layout::width_packed, Layout::height_packed, Layout::channels_packed};
-  }
-  std::vector<Layout> layouts;
-  for (uint32_t bits = form.layouts; bits != 0; bits &= bits - 1) {
-    layouts.push_back(static_cast<Layout>(std::countr_zero(bits)));
-  }
-  return layouts;
 }
 
 size_t operand_named(const OperatorInfo& op, std::string_view name) {
@@ -141,9 +129,10 @@ std::vector<Place> places_of(const OperatorInfo& op, size_t operand) {
   std::vector<Place> places;
   if (operand >= op.operands.size()) return places;
   for_each_form(op, operand, [&](const OperandForm& form) {
-    for (const Layout layout : layouts_of(form)) {
-      const Place place{form.storage, layout};
-      if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    for (const LayoutInfo& row : kLayouts) {
+      const Place place{row.storage, row.layout};
+      const bool is_new = std::ranges::find(places, place) == places.end();
+      if (is_new && takes(form, form.dtype, row.storage, row.layout)) places.push_back(place);
     }
   });
   return places;
