@@ -84,8 +84,12 @@ std::string specializations_text(const Spec& spec, const std::vector<reflect::Re
     for (size_t i = 0; i < rows[r].size(); ++i) {
       values += fmt::format("{}{}={}", i == 0 ? "" : " ", spec.specialization[i].name.value, rows[r][i]);
     }
-    text += fmt::format("  {}{}workgroup {}, {} bytes of shared memory\n", values, values.empty() ? "" : ": ",
-                        fmt::join(resources[r].workgroup, " x "), resources[r].shared_bytes);
+    std::string matrices;
+    for (const auto& shape : resources[r].cooperative_matrices) {
+      matrices += fmt::format(", matrices {} x {} x {}", shape.m, shape.n, shape.k);
+    }
+    text += fmt::format("  {}{}workgroup {}, {} bytes of shared memory{}\n", values, values.empty() ? "" : ": ",
+                        fmt::join(resources[r].workgroup, " x "), resources[r].shared_bytes, matrices);
   }
   return text;
 }

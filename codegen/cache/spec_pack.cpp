@@ -31,11 +31,11 @@ void fields(Stream& s, Binding& b) { s(b.set); s(b.binding); s(b.kind); s(b.acce
 template <typename Stream>
 void fields(Stream& s, SpecializationConstant& c) { s(c.name); s(c.constant_id); s(c.default_value); }
 template <typename Stream>
-void fields(Stream& s, Resources& r) { s(r.workgroup); s(r.shared_bytes); }
+void fields(Stream& s, Resources& r) { s(r.workgroup); s(r.shared_bytes); s(r.cooperative_matrices); }
 template <typename Stream>
 void fields(Stream& s, Interface& i) {
   s(i.bindings); s(i.push_constants); s(i.push_constants_bytes); s(i.specialization); s(i.needs);
-  s(i.cooperative_matrices); s(i.defaults);
+  s(i.defaults);
 }
 }  // namespace qgen::reflect
 
@@ -53,7 +53,7 @@ void fields(Stream& s, CachedModule& m) { s(m.spirv); s(m.interface); s(m.resour
 
 namespace {
 
-constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'P', 'A', 'K', '1'};
+constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'P', 'A', 'K', '2'};
 constexpr int kLevel = 1;
 constexpr uint64_t kMostRawBytes = uint64_t{1} << 32;
 

@@ -131,7 +131,10 @@ std::string text_of(const std::vector<Member>& members, uint32_t size_bytes) {
 
 std::string text_of(const Kernel& kernel) {
   std::string text = reflect::to_text(kernel.interface);
-  for (const auto& row : kernel.resources) text += fmt::format("{} {}\n", fmt::join(row.workgroup, " "), row.shared_bytes);
+  for (const auto& row : kernel.resources) {
+    text += fmt::format("{} {}\n", fmt::join(row.workgroup, " "), row.shared_bytes);
+    for (const auto& shape : row.cooperative_matrices) text += reflect::to_text(shape);
+  }
   return text;
 }
 

@@ -397,6 +397,17 @@ std::vector<std::string> matrix_rows(const std::vector<CooperativeMatrixShape>& 
   return rows;
 }
 
+// An array of shapes for each row of specializations; no rows where the module has no matrices.
+std::vector<std::string> matrices_of_rows(const std::vector<reflect::Resources>& resources, SharedArrays& arrays) {
+  std::vector<std::string> rows;
+  bool has_matrices = false;
+  for (const auto& row : resources) {
+    has_matrices |= !row.cooperative_matrices.empty();
+    rows.push_back(arrays.print("CooperativeMatrixShape", "matrices", matrix_rows(row.cooperative_matrices)) + ",");
+  }
+  return has_matrices ? rows : std::vector<std::string>();
+}
+
 std::vector<std::string> workgroup_rows(const std::vector<reflect::Resources>& resources) {
   std::vector<std::string> rows;
   for (const auto& row : resources) rows.push_back(fmt::format("{{{}}},", fmt::join(row.workgroup, ", ")));
@@ -425,14 +436,15 @@ std::vector<std::string> interface_fields(const Spec& spec, const Shape& shape, 
   add("specialization", arrays.print("SpecializationSlot", "slots", specialization_slots(spec, *shape.interface)));
   add("needs", needs_of(shape.interface->needs));
   add("cooperative_matrices",
-      arrays.print("CooperativeMatrixShape", "matrices", matrix_rows(shape.interface->cooperative_matrices)));
+      arrays.print("std::span<const CooperativeMatrixShape>", "matrices_of_rows",
+                   matrices_of_rows(*shape.resources, arrays)));
   add("workgroup", arrays.print("uint32_t", "workgroup", workgroup_rows(*shape.resources), "[3]"));
   add("shared_bytes", arrays.print("uint32_t", "shared_bytes", shared_rows(*shape.resources)));
   return fields;
 }
 
 void print_interfaces(TextWriter& out, const OperatorModel& model) {
-  out.text("// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.");
+  out.text("// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.");
   SharedArrays arrays(out);
   std::vector<std::vector<std::string>> rows;
   for (const Shape& shape : model.shapes) rows.push_back(interface_fields(model.spec(), shape, arrays));

@@ -46,6 +46,10 @@ struct SpecializationConstant {
 struct Resources {
   std::array<uint32_t, 3> workgroup{1, 1, 1};
   uint32_t shared_bytes = 0;
+  // Sorted, unique. A row with three sides is a multiplication. A row with a side of 0 is a matrix that the module only
+  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0 an
+  // accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
+  std::vector<CooperativeMatrixShape> cooperative_matrices;
 };
 
 struct Interface {
@@ -54,23 +58,20 @@ struct Interface {
   uint32_t push_constants_bytes = 0;
   std::vector<SpecializationConstant> specialization;  // by constant_id
   FeatureMask needs = 0;
-  // Sorted, unique. A row with three sides is a multiplication. A row with a side of 0 is a matrix that the module only
-  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0 an
-  // accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
-  std::vector<CooperativeMatrixShape> cooperative_matrices;
   Resources defaults;
 };
 
 // Errors (without a place: the caller knows which variant): damaged words, a module without exactly one compute entry
-// point, a capability that qgen has no feature for, a descriptor type it cannot bind, a cooperative matrix whose shape
-// depends on a specialization constant. Names are there if the module was not stripped.
+// point, a capability that qgen has no feature for, a descriptor type it cannot bind. Names are there if the module was
+// not stripped.
 Result<Interface> reflect(std::span<const uint32_t> spirv);
 
-// The workgroup size and the bytes of workgroup memory when constant `ids[i]` has `values[i]`, by evaluating the
-// module's OpSpecConstantOp. Errors: an operation in an array length or workgroup size that is not integer arithmetic.
+// The same when constant `ids[i]` has `values[i]`, by evaluating the module's OpSpecConstantOp. Errors: an operation in an
+// array length, a workgroup size or the shape of a matrix that is not integer arithmetic.
 Result<Resources> resources_with(std::span<const uint32_t> spirv, std::span<const uint32_t> ids,
                                  std::span<const uint32_t> values);
 
+std::string to_text(const CooperativeMatrixShape& shape);
 std::string to_text(const Interface& interface);
 
 // The module's source in another language, by SPIRV-Cross, or why there is none.

@@ -124,27 +124,20 @@ Constants::Constants(const Module& module, const Specialization& specialization)
 Constants::Value Constants::evaluate(const Module& module, const Instruction& instruction) const {
   Value value;
   switch (instruction.opcode) {
-    case spv::OpConstantTrue: value.scalar = 1; break;
-    case spv::OpConstantFalse: value.scalar = 0; break;
-    case spv::OpSpecConstantTrue: value = {1, {}, true}; break;
-    case spv::OpSpecConstantFalse: value = {0, {}, true}; break;
+    case spv::OpConstantTrue:
+    case spv::OpSpecConstantTrue: value.scalar = 1; break;
+    case spv::OpConstantFalse:
+    case spv::OpSpecConstantFalse:
     case spv::OpConstantNull: value.scalar = 0; break;
     case spv::OpConstant:
     case spv::OpSpecConstant:
-      value.is_specialized = instruction.opcode == spv::OpSpecConstant;
       if (is_small_integer_or_boolean(module.definition(instruction.type)) && Module::has(instruction, 1)) {
         value.scalar = instruction.operands[0];
       }
       break;
     case spv::OpConstantComposite:
-    case spv::OpSpecConstantComposite:
-      value.parts = instruction.operands;
-      for (const uint32_t part : value.parts) value.is_specialized |= is_specialized(part);
-      break;
-    case spv::OpSpecConstantOp:
-      value.is_specialized = true;
-      value.scalar = compute(module, instruction);
-      break;
+    case spv::OpSpecConstantComposite: value.parts = instruction.operands; break;
+    case spv::OpSpecConstantOp: value.scalar = compute(module, instruction); break;
     default: break;
   }
   return value;
@@ -173,6 +166,5 @@ const Constants::Value& Constants::value(uint32_t id) const {
 }
 std::optional<uint32_t> Constants::scalar(uint32_t id) const { return value(id).scalar; }
 std::span<const uint32_t> Constants::parts(uint32_t id) const { return value(id).parts; }
-bool Constants::is_specialized(uint32_t id) const { return value(id).is_specialized; }
 
 }  // namespace qgen::reflect

@@ -65,14 +65,11 @@ class Constants {
   std::optional<uint32_t> scalar(uint32_t id) const;
   // The parts of a composite constant; empty if it is none.
   std::span<const uint32_t> parts(uint32_t id) const;
-  // Whether the value may change with specialization.
-  bool is_specialized(uint32_t id) const;
 
  private:
   struct Value {
     std::optional<uint32_t> scalar;
     std::span<const uint32_t> parts;
-    bool is_specialized = false;
   };
   Value evaluate(const Module& module, const Instruction& instruction) const;
   std::optional<uint32_t> compute(const Module& module, const Instruction& instruction) const;

@@ -255,7 +255,6 @@ Result<Interface> reflect(std::span<const uint32_t> spirv) {
     else append(errors, result.error());
   };
   take(needs_of(*module), interface->needs);
-  take(cooperative_matrices_of(*module, constants), interface->cooperative_matrices);
   take(resources_of(*module, constants), interface->defaults);
   if (!errors.empty()) return errors;
   return interface;

@@ -259,13 +259,8 @@ class MatrixReader {
     std::array<uint32_t, 4> numbers{};
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto number = constants_.scalar(operands[i + 1]);
-      if (constants_.is_specialized(operands[i + 1])) {
-        error("the shape of a cooperative matrix depends on a specialization constant",
-              "make it a parameter: devices list the shapes they have, and the selector compares them with the module's");
-        return std::nullopt;
-      }
       if (!number || *number > std::numeric_limits<uint16_t>::max()) {
-        error("a side of a cooperative matrix is not a number below 65536");
+        error("a side of a cooperative matrix is not integer arithmetic over constants, or not below 65536");
         return std::nullopt;
       }
       numbers[i] = *number;
@@ -296,7 +291,7 @@ class MatrixReader {
     return std::nullopt;
   }
 
-  void error(std::string message, std::string hint = {}) { append(errors_, fault(std::move(message), std::move(hint))); }
+  void error(std::string message) { append(errors_, fault(std::move(message))); }
 
   const Module& module_;
   const Constants& constants_;
@@ -312,11 +307,9 @@ Result<Resources> resources_of(const Module& module, const Constants& constants)
   if (!workgroup) return workgroup.error();
   const auto bytes = shared_bytes(module, constants);
   if (!bytes) return bytes.error();
-  return Resources{*workgroup, *bytes};
-}
-
-Result<std::vector<CooperativeMatrixShape>> cooperative_matrices_of(const Module& module, const Constants& constants) {
-  return MatrixReader(module, constants).read();
+  auto matrices = MatrixReader(module, constants).read();
+  if (!matrices) return matrices.error();
+  return Resources{*workgroup, *bytes, std::move(*matrices)};
 }
 
 }  // namespace qgen::reflect

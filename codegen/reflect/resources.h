@@ -9,10 +9,8 @@
 
 namespace qgen::reflect {
 
-// Workgroup size and the bytes of workgroup memory, for the values that `constants` were made with.
+// For the values that `constants` were made with. Of cooperative matrices, one shape per kind of multiplication, and one
+// per matrix type that no multiplication mentions.
 Result<Resources> resources_of(const Module& module, const Constants& constants);
-
-// One shape per kind of multiplication, and one per matrix type that no multiplication mentions (see interface.h).
-Result<std::vector<CooperativeMatrixShape>> cooperative_matrices_of(const Module& module, const Constants& constants);
 
 }  // namespace qgen::reflect

@@ -50,13 +50,13 @@ std::string to_text(const Binding& binding) {
 
 std::string side(uint16_t count) { return count == 0 ? "any" : std::to_string(count); }
 
+}  // namespace
+
 std::string to_text(const CooperativeMatrixShape& s) {
   return fmt::format("cooperative_matrix {}x{}x{} {} * {} + {} -> {} of a {}\n", side(s.m), side(s.n), side(s.k),
                      qgen::name(s.a), qgen::name(s.b), qgen::name(s.c), qgen::name(s.result),
                      s.workgroup_scope ? "workgroup" : "subgroup");
 }
-
-}  // namespace
 
 std::string to_text(const Interface& interface) {
   std::string text;
@@ -69,7 +69,7 @@ std::string to_text(const Interface& interface) {
   const auto& workgroup = interface.defaults.workgroup;
   text += fmt::format("workgroup {}x{}x{}\n", workgroup[0], workgroup[1], workgroup[2]);
   text += fmt::format("shared {} bytes\n", interface.defaults.shared_bytes);
-  for (const CooperativeMatrixShape& shape : interface.cooperative_matrices) text += to_text(shape);
+  for (const CooperativeMatrixShape& shape : interface.defaults.cooperative_matrices) text += to_text(shape);
   text += fmt::format("needs {}\n", interface.needs == 0 ? "nothing" : fmt::format("{}", fmt::join(names(interface.needs), ", ")));
   return text;
 }

@@ -189,7 +189,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * (1 / Integer(specialization.team) * min(8, Integer(problem.run)) + (1 - 1 / Integer(specialization.team)) * ceil_div(8, min(8, Integer(problem.run)))), ceil_div(Integer(problem.block_elements), Integer(specialization.team) * Integer(parameters.vec)) / 100) + ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units));
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_245a70a7[] = {
   {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
   {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},

@@ -114,7 +114,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.parameters) * 2 / (100 * Integer(device.compute_units)) + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / 100;
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_3d0733b5[] = {
   {0, table::place(Operand::partial), BindingKind::storage_buffer, Access::read},
   {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},

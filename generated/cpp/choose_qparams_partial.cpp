@@ -139,7 +139,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(8, min(8, Integer(problem.run))), ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * Integer(parameters.vec)) / 100) + Integer(problem.parameters) * Integer(problem.slices) * 2 / (100 * Integer(device.compute_units));
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_d44af6bc[] = {
   {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
   {1, table::place(Operand::partial), BindingKind::storage_buffer, Access::write},

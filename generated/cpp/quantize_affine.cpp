@@ -166,7 +166,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_7be658b8[] = {
   {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
   {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},

@@ -116,8 +116,8 @@ struct InterfaceInfo {
   uint16_t problem_buffer_bytes;
   std::span<const SpecializationSlot> specialization;
   FeatureMask needs;
-  std::span<const CooperativeMatrixShape> cooperative_matrices;
-  // Per row of OperatorInfo::specializations: workgroup size and shared memory with those values.
+  // Per row of OperatorInfo::specializations: what the module is with those values.
+  std::span<const std::span<const CooperativeMatrixShape>> cooperative_matrices;  // empty: none in any row
   std::span<const uint32_t[3]> workgroup;
   std::span<const uint32_t> shared_bytes;
   uint8_t required_subgroup_size;  // 0: any

@@ -24,11 +24,11 @@ enum class Cause : uint8_t {
   form,                // index: operand
   absent_operand,      // index: operand
   features,
-  cooperative_matrix,  // index: of the interface's shapes
   subgroup_size,
   push_constants,
   storage_buffers,
   storage_images,
+  cooperative_matrix,  // index: of the row's shapes
   workgroup_side,      // index: dimension
   workgroup_invocations,
   shared_memory,
@@ -98,6 +98,11 @@ bool provides(const DeviceProfile& device, const CooperativeMatrixShape& needs) 
   return in(device.cooperative_matrices, false) || in(device.flexible_cooperative_matrices, true);
 }
 
+std::span<const CooperativeMatrixShape> matrices_of(const InterfaceInfo& interface, size_t row) {
+  if (interface.cooperative_matrices.empty()) return {};
+  return interface.cooperative_matrices[row];
+}
+
 bool provides_subgroup_size(const DeviceProfile& device, uint32_t size) {
   if (size == 0 || size == device.numbers.subgroup_size) return true;
   return device.has_subgroup_size_control && device.min_subgroup_size <= size && size <= device.max_subgroup_size;
@@ -109,9 +114,6 @@ size_t count_bindings(const InterfaceInfo& interface, BindingKind kind) {
 
 std::optional<Refusal> check_module(const DeviceProfile& device, const InterfaceInfo& interface) {
   if (interface.needs & ~device.features) return Refusal{Cause::features};
-  for (size_t i = 0; i < interface.cooperative_matrices.size(); ++i) {
-    if (!provides(device, interface.cooperative_matrices[i])) return Refusal{Cause::cooperative_matrix, i};
-  }
   if (!provides_subgroup_size(device, interface.required_subgroup_size)) return Refusal{Cause::subgroup_size};
   if (interface.push_constants_bytes > device.max_push_constants_bytes) return Refusal{Cause::push_constants};
   if (count_bindings(interface, BindingKind::storage_buffer) > device.max_storage_buffers_per_stage) {
@@ -128,6 +130,10 @@ int64_t invocations(const uint32_t (&workgroup)[3]) {
 }
 
 std::optional<Refusal> check_limits(const DeviceProfile& device, const InterfaceInfo& interface, size_t row) {
+  const auto matrices = matrices_of(interface, row);
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    if (!provides(device, matrices[i])) return Refusal{Cause::cooperative_matrix, i};
+  }
   const auto& workgroup = interface.workgroup[row];
   for (size_t d = 0; d < 3; ++d) {
     if (workgroup[d] > device.max_workgroup_size[d]) return Refusal{Cause::workgroup_side, d};
@@ -213,7 +219,7 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
                          fmt::join(names(interface.needs & ~device.features), " and "));
     case Cause::cooperative_matrix:
       return fmt::format("needs cooperative matrices {}, which the device lacks",
-                         matrix_text(interface.cooperative_matrices[refusal.index]));
+                         matrix_text(matrices_of(interface, row)[refusal.index]));
     case Cause::subgroup_size:
       return fmt::format("needs subgroups of {}, and the device has {}", interface.required_subgroup_size,
                          subgroup_text(device));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One kernel of cooperative matrices through all rooms, from YAML to the device: an axis of shapes becomes what modules
-// need, and a device that has not the shape is told so. It runs where the device has a shape of it.
+// A template of cooperative matrices through all rooms, from YAML to the device, with its axis of shapes under
+// `parameters` (matrix_product) and under `specialization` (late_matrix_product): the shape becomes what kernels need, and
+// a device that has not the shape is told so. Kernels run where the device has their shape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "late_matrix_product.h"
 #include "matrix_product.h"
 #include "registry.h"
 #include "runtime/dispatch/executor.h"
@@ -18,15 +20,17 @@ namespace {
 
 using testing::DeviceTest;
 namespace product = matrix_tests::matrix_product;
+namespace late = matrix_tests::late_matrix_product;
 
 const KernelLibrary& library() {
   static const auto opened = KernelLibrary::open(matrix_tests::library());
   return *opened;
 }
 
-Problem problem(const product::Problem& sizes) {
+// The two operators have one problem.
+Problem problem(const product::Problem& sizes, const OperatorInfo& op = product::op) {
   const OperandDesc factor{DType::i8}, sum{DType::i32};
-  return make_problem(product::op, sizes, product::in_order(product::Operands<OperandDesc>{factor, factor, sum}));
+  return make_problem(op, sizes, {factor, factor, sum});
 }
 
 constexpr CooperativeMatrixShape shape_of(uint16_t m, uint16_t n, uint16_t k) {
@@ -55,11 +59,22 @@ TEST(Matrices, RecordsAreOneChoiceInIds) {
 TEST(Matrices, ModulesNeedTheShapeOfTheirVariant) {
   for (const KernelInfo& kernel : product::op.kernels) {
     const product::Parameters& parameters = product::parameters(kernel);
-    const auto shapes = product::op.interfaces[kernel.interface].cooperative_matrices;
+    const auto shapes = product::op.interfaces[kernel.interface].cooperative_matrices[0];
     const auto wanted = shape_of(static_cast<uint16_t>(parameters.shape_m), static_cast<uint16_t>(parameters.shape_n),
                                  static_cast<uint16_t>(parameters.shape_k));
     ASSERT_EQ(shapes.size(), 1U) << kernel.id;
     EXPECT_EQ(shapes[0], wanted) << kernel.id;
+  }
+}
+
+TEST(Matrices, ShapesFollowTheConstants) {
+  const auto& interface = late::op.interfaces[late::kernel(late::Variant::unroll2).interface];
+  for (size_t row = 0; row < late::op.specialization_count(); ++row) {
+    const uint32_t* values = late::op.specialization(row);
+    const auto wanted = shape_of(static_cast<uint16_t>(values[0]), static_cast<uint16_t>(values[1]),
+                                 static_cast<uint16_t>(values[2]));
+    ASSERT_EQ(interface.cooperative_matrices[row].size(), 1U);
+    EXPECT_EQ(interface.cooperative_matrices[row][0], wanted) << selector::specialization_id(late::op, row);
   }
 }
 
@@ -87,6 +102,20 @@ TEST(Matrices, ADeviceWithoutTheShapeIsToldSo) {
             "subgroup, which the device lacks\n"
             "  matrix_product.m8n8k8.unroll1 and 1 more: needs cooperative matrices 8 x 8 x 8 of i8 and i8 to i32 per "
             "subgroup, which the device lacks\n");
+}
+
+TEST(Matrices, ADeviceWithOneOfTheShapesTakesThatRow) {
+  DeviceProfile profile = profile_without_shapes();
+  profile.cooperative_matrices = {shape_of(8, 8, 8)};
+  const Selection selection = select(problem({32, 64, 64}, late::op), profile, library(), {.all_specializations = true});
+  std::vector<std::string> ids;
+  for (const Choice& choice : selection.ranked) ids.push_back(choice.id);
+  EXPECT_THAT(ids, ::testing::ElementsAre("late_matrix_product.unroll1/m8n8k8.rows1columns2.workgroup32",
+                                          "late_matrix_product.unroll2/m8n8k8.rows1columns2.workgroup32"));
+  ASSERT_EQ(selection.rejected.size(), 6U);
+  EXPECT_EQ(selection.rejected[0].id, "late_matrix_product.unroll1/m16n16k32.rows1columns2.workgroup8");
+  EXPECT_EQ(selection.rejected[0].reason,
+            "needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per subgroup, which the device lacks");
 }
 
 TEST(Matrices, ADeviceWithTheShapeRunsIt) {
@@ -124,19 +153,20 @@ HostTensor host_product(const HostTensor& a, const HostTensor& b) {
   return c;
 }
 
-class MatricesOnDevice : public DeviceTest {
+class MatricesOnDevice : public DeviceTest, public ::testing::WithParamInterface<const OperatorInfo*> {
  protected:
   // A device may also take multiples of a shape that it lists; llvmpipe compiles those for a minute.
   static bool is_listed(const Choice& choice) {
-    const KernelInfo& kernel = *choice.launches.front().kernel;
-    const auto& shape = product::op.interfaces[kernel.interface].cooperative_matrices.front();
-    return std::ranges::count(device().profile().cooperative_matrices, shape) != 0;
+    const Launch& launch = choice.launches.front();
+    const auto& rows = launch.op->interfaces[launch.kernel->interface].cooperative_matrices;
+    return std::ranges::count(device().profile().cooperative_matrices, rows[launch.specialization].front()) != 0;
   }
 };
 
-TEST_F(MatricesOnDevice, EveryKernelThatFitsGivesTheProduct) {
-  const product::Problem sizes{64, 144, 128};
-  Selection selection = select(problem(sizes), device().profile(), library(), {.all_specializations = true});
+TEST_P(MatricesOnDevice, EveryKernelThatFitsGivesTheProduct) {
+  const product::Problem sizes{64, 96, 128};
+  Selection selection =
+      select(problem(sizes, *GetParam()), device().profile(), library(), {.all_specializations = true});
   std::erase_if(selection.ranked, [](const Choice& choice) { return !is_listed(choice); });
   if (selection.ranked.empty()) GTEST_SKIP() << explain(selection);
 
@@ -160,6 +190,9 @@ TEST_F(MatricesOnDevice, EveryKernelThatFitsGivesTheProduct) {
     EXPECT_TRUE(*executor->guards_are_intact(*c_there));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Both, MatricesOnDevice, ::testing::Values(&product::op, &late::op),
+                         [](const auto& row) { return std::string(row.param->name); });
 
 }  // namespace
 }  // namespace qgen

@@ -41,9 +41,9 @@ CachedModule module(uint64_t n) {
   m.interface.push_constants_bytes = 48;
   m.interface.specialization = {{"workgroup", 0, 64}};
   m.interface.needs = n;
-  m.interface.cooperative_matrices = {{16, 8, 32, DType::i8, DType::u8, DType::i32, DType::u32, true}};
   m.interface.defaults = {{64, 2, 1}, 1024};
-  m.resources = {{{64, 2, 1}, 1024}, {{128, 2, 1}, 2048}};
+  m.resources = {{{64, 2, 1}, 1024, {}},
+                 {{128, 2, 1}, 2048, {{16, 8, 32, DType::i8, DType::u8, DType::i32, DType::u32, true}}}};
   return m;
 }
 
@@ -77,7 +77,7 @@ TEST_F(Cache, WhatIsStoredIsLoaded) {
     EXPECT_EQ(found->interface.push_constants_bytes, 48u);
     EXPECT_EQ(found->interface.specialization, module(n).interface.specialization);
     EXPECT_EQ(found->interface.needs, n);
-    EXPECT_EQ(found->interface.cooperative_matrices, module(n).interface.cooperative_matrices);
+    EXPECT_EQ(found->resources[1].cooperative_matrices, module(n).resources[1].cooperative_matrices);
     EXPECT_EQ(found->interface.defaults.shared_bytes, 1024u);
     ASSERT_EQ(found->resources.size(), 2u);
     EXPECT_EQ(found->resources[1].workgroup[0], 128u);

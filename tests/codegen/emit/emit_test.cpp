@@ -126,7 +126,7 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
   kernel.interface.push_constants_bytes = 32;
   kernel.interface.specialization = {{"workgroup", 0, 64}, {"unroll", 1, 1}};
   if (dtype == "f16") kernel.interface.needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit);
-  for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[0], 1, 1}, 0});
+  for (const auto& row : specialization_rows(spec)) kernel.resources.push_back({{row[0], 1, 1}, 0, {}});
   return kernel;
 }
 
@@ -138,8 +138,7 @@ Kernel partial_kernel(std::string stage, uint32_t shared_bytes) {
   using Kind = reflect::Member::Kind;
   kernel.interface.bindings[2].members = {member("rows", 0, Kind::u32), member("length", 4, Kind::u32),
                                           member("stride", 8, Kind::u32, 2)};
-  kernel.interface.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
-  kernel.resources = {{{64, 1, 1}, shared_bytes}};
+  kernel.resources = {{{64, 1, 1}, shared_bytes, {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}}}};
   return kernel;
 }
 

@@ -195,11 +195,6 @@ constexpr Line kLines[] = {
      "error: 'picture' is a combined image and sampler, which qgen does not bind"},
     {"array of bindings", "layout(binding = 0) buffer Data { uint data[]; } all[2];", "all[0].data[0] = all[1].data[0];",
      "error: 'Data' is an array of bindings, which qgen does not bind"},
-    {"a matrix's side by specialization",
-     "layout(constant_id = 0) const uint side = 16u; layout(binding = 0) buffer Data { uint data[]; };",
-     "coopmat<uint, gl_ScopeSubgroup, side, 16, gl_MatrixUseB> m; coopMatLoad(m, data, 0, 16, 0); coopMatStore(m, data, "
-     "0, 16, 0);",
-     "error: the shape of a cooperative matrix depends on a specialization constant"},
     {"an unknown capability",
      "#extension GL_EXT_shader_realtime_clock : require\nlayout(binding = 0) buffer Data { uvec2 data[]; };",
      "data[0] = clockRealtime2x32EXT();",
@@ -238,6 +233,24 @@ TEST(Reflect, specialization_moves_workgroup_and_shared_memory) {
     ASSERT_TRUE(resources) << to_text(resources.error(), {});
     EXPECT_EQ(resources->workgroup, (std::array<uint32_t, 3>{row.workgroup, 1, 1}));
     EXPECT_EQ(resources->shared_bytes, row.shared_bytes);
+  }
+}
+
+TEST(Reflect, specialization_moves_the_shapes_of_matrices) {
+  const auto spirv = spirv_of(shader(
+      "layout(constant_id = 0) const uint side = 16u; const uint half_side = side / 2u; "
+      "layout(binding = 0) buffer Data { uint data[]; };",
+      "coopmat<uint, gl_ScopeSubgroup, side, half_side, gl_MatrixUseB> m; coopMatLoad(m, data, 0, 16, 0); "
+      "coopMatStore(m, data, 0, 16, 0);"));
+  const uint32_t ids[] = {0};
+  for (const uint32_t side : {16u, 8u}) {
+    const uint32_t values[] = {side};
+    const auto resources = resources_with(spirv, ids, values);
+    ASSERT_TRUE(resources) << to_text(resources.error(), {});
+    ASSERT_EQ(resources->cooperative_matrices.size(), 1u);
+    const CooperativeMatrixShape& shape = resources->cooperative_matrices[0];
+    EXPECT_EQ(shape.k, side);
+    EXPECT_EQ(shape.n, side / 2);
   }
 }
 

@@ -13,7 +13,7 @@ ${declare(b)}
 ${declare(c)}
 ${declare_problem()}
 
-const uint kDepth = ${shape.k * unroll};
+const uint kDepth = ${shape.k} * ${unroll};
 const uint kRows = ${shape.m} * ${tile.rows};
 const uint kColumns = ${shape.n} * ${tile.columns};
 
@@ -57,7 +57,7 @@ void main() {
     stage(first_row, first_column, depth);
     barrier();
 $for step in range(unroll)
-    multiply(${step * shape.k});
+    multiply(${step} * ${shape.k});
 $end
     barrier();
   }

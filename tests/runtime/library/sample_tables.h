@@ -277,10 +277,12 @@ inline constexpr CooperativeMatrixShape kSubgroupShape[] = {
     {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
 inline constexpr CooperativeMatrixShape kWorkgroupShape[] = {
     {64, 64, 32, DType::i8, DType::i8, DType::i32, DType::i32, true}};
+inline constexpr std::span<const CooperativeMatrixShape> kSubgroupShapes[] = {kSubgroupShape};
+inline constexpr std::span<const CooperativeMatrixShape> kWorkgroupShapes[] = {kWorkgroupShape};
 inline constexpr FeatureMask kNeeds = bit(Feature::cooperative_matrix) | bit(Feature::storage_buffer_8bit);
 inline constexpr InterfaceInfo kInterfaces[] = {
-    {kBindings, {}, 0, {}, 0, {}, kNeeds, kSubgroupShape, kWorkgroup, kSharedBytes, 32},
-    {kBindings, {}, 0, {}, 0, {}, kNeeds, kWorkgroupShape, kWorkgroup, kSharedBytes, 0},
+    {kBindings, {}, 0, {}, 0, {}, kNeeds, kSubgroupShapes, kWorkgroup, kSharedBytes, 32},
+    {kBindings, {}, 0, {}, 0, {}, kNeeds, kWorkgroupShapes, kWorkgroup, kSharedBytes, 0},
 };
 inline constexpr Parameters kSubgroup{false}, kOfWorkgroup{true};
 inline constexpr KernelInfo kKernels[] = {{"multiply.subgroup", &kSubgroup, 0, 8}, {"multiply.workgroup", &kOfWorkgroup, 1, 9}};

@@ -68,7 +68,7 @@ Real cost(const SelectionScope& scope) {
   return Integer(problem.rows);
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_0c054203[] = {
   {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
   {1, table::place(Operand::sums), BindingKind::storage_buffer, Access::write},
@@ -85,6 +85,10 @@ constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
 
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_5932e2db[] = {
+  matrices_7e21445b,
+};
+
 constexpr uint32_t workgroup_1215c991[][3] = {
   {64, 1, 1},
 };
@@ -98,32 +102,32 @@ constexpr uint32_t shared_bytes_5da697ef[] = {
 };
 
 enum Interface : uint16_t {
-  interface_187a9a29,
-  interface_2c54ce01,
+  interface_5aecbbbd,
+  interface_fcced9d8,
 };
 
 constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_187a9a29
+  {  // interface_5aecbbbd
       .bindings = bindings_0c054203,
       .problem_buffer = problem_buffer_0b5ebf3b,
       .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .cooperative_matrices = matrices_7e21445b,
+      .cooperative_matrices = matrices_of_rows_5932e2db,
       .workgroup = workgroup_1215c991,
       .shared_bytes = shared_bytes_0923c252,
   },
-  {  // interface_2c54ce01
+  {  // interface_fcced9d8
       .bindings = bindings_0c054203,
       .problem_buffer = problem_buffer_0b5ebf3b,
       .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .cooperative_matrices = matrices_7e21445b,
+      .cooperative_matrices = matrices_of_rows_5932e2db,
       .workgroup = workgroup_1215c991,
       .shared_bytes = shared_bytes_5da697ef,
   },
 };
 
 constexpr table::Row<Parameters> kRows[] = {
-  {"row_sum_partial.first", {Stage::first}, interface_187a9a29},
-  {"row_sum_partial.last", {Stage::last}, interface_2c54ce01},
+  {"row_sum_partial.first", {Stage::first}, interface_5aecbbbd},
+  {"row_sum_partial.last", {Stage::last}, interface_fcced9d8},
 };
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);

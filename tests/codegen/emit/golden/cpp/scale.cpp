@@ -136,7 +136,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype))) / Real(device.bytes_per_us);
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
+// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
 constexpr BindingInfo bindings_081d1c34[] = {
   {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
   {2, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
