@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// qgen-run: runs an operator on NumPy files, or conformance cases.
+// qgen-run: runs an operator on NumPy files, times it, or runs conformance cases.
 //
 //   qgen-run quantize_affine --input input=x.npy --input scale=s.npy --set output_dtype=int8 --output output=q.npy
+//   qgen-run quantize_affine --shape input=67108864:f32 --shape scale=1:f32=0.01 --time --all-kernels
 //   qgen-run quantize_affine --help            what it takes
 //   qgen-run --list                            the operators
 //   qgen-run --cases tests/conformance --all-kernels
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "registry.h"
 #include "runtime/runner/command.h"
-#include "runtime/runner/conformance.h"
+#include "runtime/runner/report.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
@@ -33,50 +36,66 @@ struct Arguments {
   std::string cases;
   std::string kernel;
   std::string device;
+  std::string json;
+  MeasureOptions measure;
   bool all_kernels = false;
   bool is_explained = false;
+  bool is_timed = false;
   bool is_list = false;
   bool is_help = false;
 };
 
-int exit_code_of(const Error& error) {
+int fail(const Error& error) {
+  fmt::print(stderr, "qgen-run: {}\n", to_text(error));
   const bool is_machine = error.kind == Error::Kind::device || error.kind == Error::Kind::system;
   return is_machine ? kWrongMachine : kWrongInput;
 }
 
-int fail(const Error& error) {
-  fmt::print(stderr, "qgen-run: {}\n", to_text(error));
-  return exit_code_of(error);
+Done write_json(const Arguments& arguments, const std::string& text) {
+  if (arguments.json.empty()) return std::monostate{};
+  std::ofstream file(arguments.json, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return std::monostate{};
+  return Error{Error::Kind::system, fmt::format("cannot write '{}'", arguments.json), ""};
 }
 
 // ---- one operator --------------------------------------------------------------------------------------------------------
 
-Done save_outputs(Context& context, const OperatorEntry& entry, const Call& call, const std::vector<DeviceTensor>& made,
-                  const std::vector<std::string>& outputs) {
-  std::map<std::string, const DeviceTensor*> by_name;
+Expected<PreparedCall> prepare(Context& context, const Arguments& arguments) {
+  const OperatorEntry& entry = *find_operator(arguments.op);
+  auto parsed = parse_request(entry, arguments.request);
+  if (!parsed) return parsed.error();
+  const auto request = complete(entry, *std::move(parsed));
+  if (!request) return request.error();
+  return entry.prepare(context, *request);
+}
+
+// What run() made, by the operands' names.
+std::map<std::string, const DeviceTensor*, std::less<>> outputs_of(const PreparedCall& prepared,
+                                                                   const std::vector<DeviceTensor>& made) {
+  std::map<std::string, const DeviceTensor*, std::less<>> outputs;
   size_t next = 0;
-  for (const OperandInfo& operand : call.problem.op->operands) {
-    if (operand.access == Access::write) by_name.emplace(operand.name, &made[next++]);
+  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
+    const bool is_made = prepared.call.operands[i] && std::holds_alternative<std::monostate>(prepared.arguments[i]);
+    if (is_made) outputs.emplace(prepared.call.problem.op->operands[i].name, &made[next++]);
   }
-  for (const std::string& output : outputs) {
-    const auto named = split_named("--output", output);
-    if (!named) return named.error();
-    const auto tensor = by_name.find(named->name);
-    if (tensor == by_name.end()) return no_output(entry, named->name);
-    const auto host = context.executor.download(*tensor->second);
-    if (!host) return host.error();
-    if (Done saved = save_npy(named->value, *host); !saved) return saved;
-  }
-  return std::monostate{};
+  return outputs;
+}
+
+Done save_output(Context& context, const std::map<std::string, const DeviceTensor*, std::less<>>& outputs,
+                 const Arguments& arguments, const std::string& output) {
+  const auto named = split_named("--output", output);
+  if (!named) return named.error();
+  const auto tensor = outputs.find(named->name);
+  if (tensor == outputs.end()) return no_output(*find_operator(arguments.op), named->name);
+  const auto host = context.executor.download(*tensor->second);
+  if (!host) return host.error();
+  return save_npy(named->value, *host);
 }
 
 int run_operator(Context& context, const Arguments& arguments) {
-  const OperatorEntry& entry = *find_operator(arguments.op);
-  auto parsed = parse_request(entry, arguments.request);
-  if (!parsed) return fail(parsed.error());
-  const auto request = complete(entry, *std::move(parsed));
-  if (!request) return fail(request.error());
-  const auto prepared = entry.prepare(context, *request);
+  const auto prepared = prepare(context, arguments);
   if (!prepared) return fail(prepared.error());
   if (arguments.is_explained) {
     context.on_selection = [](const Selection& selection) { fmt::print("{}", explain(selection)); };
@@ -84,43 +103,63 @@ int run_operator(Context& context, const Arguments& arguments) {
   context.force_kernel = arguments.kernel;
   const auto made = run(context, prepared->call, prepared->arguments);
   if (!made) return fail(made.error());
-  const Done saved = save_outputs(context, entry, prepared->call, *made, arguments.outputs);
-  return saved ? kDone : fail(saved.error());
+  const auto outputs = outputs_of(*prepared, *made);
+  for (const std::string& output : arguments.outputs) {
+    if (Done saved = save_output(context, outputs, arguments, output); !saved) return fail(saved.error());
+  }
+  return kDone;
+}
+
+// ---- timing --------------------------------------------------------------------------------------------------------------
+
+Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
+                                  const MeasureOptions& options) {
+  TimeReport report{.device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
+  for (const Choice& choice : selection.ranked) {
+    auto measured = measure(context, prepared, choice, options);
+    if (!measured) return measured.error();
+    report.kernels.push_back(*std::move(measured));
+  }
+  std::ranges::stable_sort(report.kernels, {}, [](const Measurement& kernel) { return kernel.device_us.median; });
+  const auto copy = measure_copy(context, report.bytes_moved, options);
+  if (!copy) return copy.error();
+  report.copy_us = *copy;
+  return report;
+}
+
+int time_operator(Context& context, const Arguments& arguments) {
+  const auto prepared = prepare(context, arguments);
+  if (!prepared) return fail(prepared.error());
+  const bool all = arguments.all_kernels;
+  const Selection selection =
+      select(prepared->call.problem, context.profile, context.library,
+             {.force = arguments.kernel, .all_specializations = all, .all_step_kernels = all, .best_only = !all});
+  if (arguments.is_explained || selection.ranked.empty()) fmt::print("{}", explain(selection));
+  if (selection.ranked.empty()) return kWrongInput;
+  const auto report = time_choices(context, *prepared, selection, arguments.measure);
+  if (!report) return fail(report.error());
+  fmt::print("{}", to_text(*report));
+  const Done written = write_json(arguments, to_json(*report));
+  return written ? kDone : fail(written.error());
 }
 
 // ---- cases ---------------------------------------------------------------------------------------------------------------
-
-void print_result(const CaseResult& result, const Arguments& arguments) {
-  switch (result.kind) {
-    case CaseResult::Kind::passed:
-      fmt::print("ok    {}: {} runs of {} kernels, largest error {:.3g}\n", result.name, result.runs, result.kernels,
-                 result.largest_error);
-      return;
-    case CaseResult::Kind::unknown_operator: fmt::print("--    {}: unknown operator\n", result.name); return;
-    case CaseResult::Kind::failed: break;
-  }
-  fmt::print("FAIL  {}: {}\n", result.name, result.fault);
-  if (result.faults > 1) fmt::print("      and {} more of {} runs\n", result.faults - 1, result.runs);
-  if (result.failed_kernel.empty()) return;
-  fmt::print("      again: qgen-run --cases {}/{} --all-kernels --kernel '{}'\n", arguments.cases, result.name,
-             result.failed_kernel);
-}
 
 int run_cases(Context& context, const Arguments& arguments) {
   const auto files = find_cases(arguments.cases);
   if (files.empty()) {
     return fail({Error::Kind::not_found, fmt::format("there is no case.json below '{}'", arguments.cases), ""});
   }
-  size_t counts[3] = {};
+  CaseReport report{.device = context.profile.name, .folder = arguments.cases};
   for (const auto& file : files) {
-    const CaseResult result =
-        run_case(context, file, {.all_kernels = arguments.all_kernels, .kernel = arguments.kernel});
-    print_result(result, arguments);
-    ++counts[static_cast<size_t>(result.kind)];
+    report.results.push_back(
+        run_case(context, file, {.all_kernels = arguments.all_kernels, .kernel = arguments.kernel}));
+    fmt::print("{}", lines_of(report.results.back()));
+    std::fflush(stdout);
   }
-  fmt::print("{} passed, {} failed, {} of unknown operators, on \"{}\"\n", counts[0], counts[1], counts[2],
-             context.profile.name);
-  return counts[1] == 0 ? kDone : kCasesFailed;
+  fmt::print("{}", summary_of(report));
+  if (Done written = write_json(arguments, to_json(report)); !written) return fail(written.error());
+  return report.count(CaseResult::Kind::failed) == 0 ? kDone : kCasesFailed;
 }
 
 // ---- main ----------------------------------------------------------------------------------------------------------------
@@ -133,7 +172,8 @@ int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
   auto executor = Executor::create(*device, library, {.guard_bytes = arguments.cases.empty() ? 0 : kGuardBytes});
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = library, .executor = *executor};
-  const int code = arguments.cases.empty() ? run_operator(context, arguments) : run_cases(context, arguments);
+  const auto work = !arguments.cases.empty() ? run_cases : arguments.is_timed ? time_operator : run_operator;
+  const int code = work(context, arguments);
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
   return device->validation_messages().empty() ? code : kCasesFailed;
 }
@@ -145,15 +185,38 @@ int run_program(const Arguments& arguments) {
   }
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
-  if (arguments.cases.empty()) {
-    const OperatorEntry* entry = find_operator(arguments.op);
-    if (!entry) return fail(unknown_operator(arguments.op));
-    if (arguments.is_help) {
-      fmt::print("{}", help_of(*entry, library->find(entry->name)));
-      return kDone;
-    }
-  }
-  return run_on_device(*library, arguments);
+  if (!arguments.cases.empty()) return run_on_device(*library, arguments);
+  const OperatorEntry* entry = find_operator(arguments.op);
+  if (!entry) return fail(unknown_operator(arguments.op));
+  if (!arguments.is_help) return run_on_device(*library, arguments);
+  fmt::print("{}", help_of(*entry, library->find(entry->name)));
+  return kDone;
+}
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.set_help_flag();
+  app.add_flag("--help,-h", arguments.is_help, "this; after an operator: what it takes");
+  app.add_option("operator", arguments.op, "what to compute; --list names them");
+  const auto named = [&](const char* flag, std::vector<std::string>& values, const char* text) {
+    app.add_option(flag, values, text)->allow_extra_args(false)->type_name("NAME=...");
+  };
+  named("--input,-i", arguments.request.inputs, "an input: name=file.npy");
+  named("--shape", arguments.request.shapes, "a made-up input: name=4096x4096:f32, or name=1:f32=0.05");
+  named("--set,-s", arguments.request.attributes, "an attribute: name=value");
+  named("--output,-o", arguments.outputs, "where an output goes: name=file.npy");
+  named("--storage", arguments.request.storages, "where a tensor lies: name=buffer, name=texture3d");
+  named("--layout", arguments.request.layouts, "how it lies there: name=channels_packed");
+  app.add_option("--cases", arguments.cases, "runs every case.json below a folder")->excludes("operator");
+  app.add_flag("--all-kernels", arguments.all_kernels,
+               "every kernel: with --cases in every storage and real type, with --time sorted by time");
+  app.add_option("--kernel", arguments.kernel, "only this kernel or recipe, by its id");
+  app.add_option("--device,-d", arguments.device, "index, UUID or part of the name; qgen-info lists them");
+  app.add_flag("--explain", arguments.is_explained, "says which kernel was chosen, and why not the others");
+  app.add_flag("--time", arguments.is_timed, "replays it, and a copy of as many bytes, by the device's clock");
+  app.add_option("--replays", arguments.measure.replays, "how often, at least")->check(CLI::Range(1, 1000000));
+  app.add_option("--json", arguments.json, "also writes the results of --cases or --time to a file");
+  app.add_flag("--list,-l", arguments.is_list, "the operators");
+  app.footer("Exit code: 0 done, 1 a case failed, 2 the arguments are wrong, 3 the machine is.");
 }
 
 }  // namespace
@@ -161,25 +224,8 @@ int run_program(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   qgen::runner::Arguments arguments;
-  CLI::App app{"Runs an operator on NumPy files, or conformance cases.", "qgen-run"};
-  app.set_help_flag();
-  app.add_flag("--help,-h", arguments.is_help, "this; after an operator: what it takes");
-  app.add_option("operator", arguments.op, "what to compute; --list names them");
-  const auto named = [&](const char* flag, std::vector<std::string>& values, const char* text) {
-    return app.add_option(flag, values, text)->allow_extra_args(false)->type_name("NAME=...");
-  };
-  named("--input,-i", arguments.request.inputs, "an input: name=file.npy");
-  named("--set,-s", arguments.request.attributes, "an attribute: name=value");
-  named("--output,-o", arguments.outputs, "where an output goes: name=file.npy");
-  named("--storage", arguments.request.storages, "where a tensor lies: name=buffer, name=texture3d");
-  named("--layout", arguments.request.layouts, "how it lies there: name=channels_packed");
-  app.add_option("--cases", arguments.cases, "runs every case.json below a folder")->excludes("operator");
-  app.add_flag("--all-kernels", arguments.all_kernels, "with --cases: every kernel, in every storage and real type");
-  app.add_option("--kernel", arguments.kernel, "only this kernel or recipe, by its id");
-  app.add_option("--device,-d", arguments.device, "index, UUID or part of the name; qgen-info lists them");
-  app.add_flag("--explain", arguments.is_explained, "says which kernel was chosen, and why not the others");
-  app.add_flag("--list,-l", arguments.is_list, "the operators");
-  app.footer("Exit code: 0 done, 1 a case failed, 2 the arguments are wrong, 3 the machine is.");
+  CLI::App app{"Runs an operator on NumPy files, times it, or runs conformance cases.", "qgen-run"};
+  add_options(app, arguments);
   try {
     app.parse(argc, argv);
     const bool has_nothing_to_do = arguments.op.empty() && arguments.cases.empty() && !arguments.is_list;

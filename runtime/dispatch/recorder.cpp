@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 #include "runtime/dispatch/blocks.h"
 #include "runtime/dispatch/device_tensor.h"
@@ -105,7 +106,7 @@ Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Wor
   const auto commands = submission_->make_commands();
   if (!commands) return commands.error();
   state_->commands = *commands;
-  const Done recorded = submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, {}); });
+  const Done recorded = submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, nullptr); });
   if (!recorded) return recorded.error();
   return std::move(state_);
 }
@@ -340,35 +341,27 @@ void encode_dispatch(const VolkDeviceTable& vk, const dispatch::Dispatch& dispat
 
 }  // namespace
 
-void Recording::State::encode(VkCommandBuffer to, VkQueryPool with_queries) const {
-  const auto& vk = device->vk;
-  const auto timestamp = [&](size_t query) {
-    if (!with_queries) return;
-    vk.vkCmdWriteTimestamp(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, with_queries, static_cast<uint32_t>(query));
+void Recording::State::encode(VkCommandBuffer to, const dispatch::Timestamps* with_timestamps) const {
+  const auto timestamp = [&](size_t index) {
+    if (!with_timestamps) return;
+    with_timestamps->write(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, static_cast<uint32_t>(index));
   };
-  if (with_queries) vk.vkCmdResetQueryPool(to, with_queries, 0, static_cast<uint32_t>(dispatches.size() + 1));
+  if (with_timestamps) with_timestamps->reset(to);
   timestamp(0);
   for (size_t i = 0; i < dispatches.size(); ++i) {
-    encode_dispatch(vk, dispatches[i], to);
+    encode_dispatch(device->vk, dispatches[i], to);
     timestamp(i + 1);
   }
 }
 
 Done Recording::State::prepare_timing() {
   if (timed_commands) return std::monostate{};
-  if (device->profile.timestamp_period_ns <= 0) {
-    return Error{Error::Kind::unsupported, fmt::format("the compute queue of '{}' has no timestamps",
-                                                       device->profile.name),
-                 "measure on the host's clock around run()"};
-  }
-  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  info.queryCount = static_cast<uint32_t>(dispatches.size() + 1);
-  const VkResult result = device->vk.vkCreateQueryPool(device->device, &info, nullptr, &queries);
-  if (result != VK_SUCCESS) return vulkan::error_of(result, "making timestamp queries");
+  auto made_timestamps = dispatch::Timestamps::make(*device, static_cast<uint32_t>(dispatches.size() + 1));
+  if (!made_timestamps) return made_timestamps.error();
+  timestamps = *std::move(made_timestamps);
   const auto made = submission->make_commands();
   if (!made) return made.error();
-  const Done recorded = submission->record(*made, false, [this](VkCommandBuffer to) { encode(to, queries); });
+  const Done recorded = submission->record(*made, false, [this](VkCommandBuffer to) { encode(to, &*timestamps); });
   if (!recorded) {
     submission->free_commands(*made);
     return recorded.error();
@@ -378,25 +371,12 @@ Done Recording::State::prepare_timing() {
 }
 
 Expected<Timing> Recording::State::read_timing() const {
-  std::vector<uint64_t> ticks(dispatches.size() + 1);
-  const VkResult result = device->vk.vkGetQueryPoolResults(
-      device->device, queries, 0, static_cast<uint32_t>(ticks.size()), ticks.size() * sizeof(uint64_t), ticks.data(),
-      sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-  if (result != VK_SUCCESS) return vulkan::error_of(result, "reading timestamps");
-
-  // A counter of fewer bits wraps; differences within those bits do not.
-  const uint64_t mask = device->timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << device->timestamp_bits) - 1;
-  const auto microseconds = [&](size_t from, size_t to) {
-    return static_cast<double>((ticks[to] - ticks[from]) & mask) * device->profile.timestamp_period_ns / 1e3;
-  };
-  Timing timing;
-  timing.device_us = microseconds(0, dispatches.size());
-  for (size_t i = 0; i < dispatches.size(); ++i) timing.launches_us.push_back(microseconds(i, i + 1));
-  return timing;
+  const auto intervals = timestamps->intervals_us();
+  if (!intervals) return intervals.error();
+  return Timing{std::reduce(intervals->begin(), intervals->end()), *intervals};
 }
 
 Recording::State::~State() {
-  if (queries) device->vk.vkDestroyQueryPool(device->device, queries, nullptr);
   submission->free_commands(timed_commands);
   submission->free_commands(commands);
   if (descriptors) device->vk.vkDestroyDescriptorPool(device->device, descriptors, nullptr);

@@ -12,6 +12,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "runtime/dispatch/memory.h"
 #include "runtime/dispatch/pipelines.h"
 #include "runtime/dispatch/submission.h"
+#include "runtime/dispatch/timestamps.h"
 #include "runtime/dispatch/transfers.h"
 
 namespace qgen {
@@ -98,8 +100,8 @@ struct Recording::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  // With `queries`, a timestamp before the first dispatch and one after each.
-  void encode(VkCommandBuffer to, VkQueryPool with_queries) const;
+  // With timestamps, one before the first dispatch and one after each.
+  void encode(VkCommandBuffer to, const dispatch::Timestamps* with_timestamps) const;
   Done prepare_timing();
   Expected<Timing> read_timing() const;
 
@@ -111,7 +113,7 @@ struct Recording::State {
   VkDescriptorPool descriptors = VK_NULL_HANDLE;
   VkCommandBuffer commands = VK_NULL_HANDLE;
   VkCommandBuffer timed_commands = VK_NULL_HANDLE;
-  VkQueryPool queries = VK_NULL_HANDLE;
+  std::optional<dispatch::Timestamps> timestamps;
 };
 
 }  // namespace qgen

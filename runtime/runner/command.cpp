@@ -10,6 +10,7 @@
 #include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 #include "runtime/operators/attributes.h"
+#include "runtime/runner/random_input.h"
 #include "runtime/runner/ways.h"
 #include "runtime/tensor/npy.h"
 
@@ -24,6 +25,15 @@ Done add_input(std::string_view text, Request& request) {
   const auto named = split_named("--input", text);
   if (!named) return named.error();
   auto tensor = load_npy(named->value);
+  if (!tensor) return tensor.error();
+  request.inputs.insert_or_assign(named->name, *std::move(tensor));
+  return std::monostate{};
+}
+
+Done add_made_up(std::string_view text, Request& request) {
+  const auto named = split_named("--shape", text);
+  if (!named) return named.error();
+  auto tensor = made_up_input(named->value);
   if (!tensor) return tensor.error();
   request.inputs.insert_or_assign(named->name, *std::move(tensor));
   return std::monostate{};
@@ -123,6 +133,9 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
   }
   for (const std::string& attribute : text.attributes) {
     if (Done added = add_attribute(entry, attribute, request); !added) return added.error();
+  }
+  for (const std::string& shape : text.shapes) {
+    if (Done added = add_made_up(shape, request); !added) return added.error();
   }
   for (const std::string& input : text.inputs) {
     if (Done added = add_input(input, request); !added) return added.error();

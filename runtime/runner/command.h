@@ -13,6 +13,7 @@ namespace qgen::runner {
 
 struct RequestText {
   std::vector<std::string> inputs;      // name=file.npy
+  std::vector<std::string> shapes;      // name=4096x4096:f32, made up (random_input.h)
   std::vector<std::string> attributes;  // name=value
   std::vector<std::string> storages;    // name=texture3d
   std::vector<std::string> layouts;     // name=channels_packed; says the storage too, where there is but one

@@ -26,14 +26,16 @@ std::optional<Expectation> expectation_of(const ConformanceCase& tested, const W
 
 CaseResult run_case(Context& context, const std::filesystem::path& file, const CaseOptions& options) {
   const auto tested = load_case(file);
-  if (!tested) return {.name = case_name(file), .fault = to_text(tested.error()), .faults = 1};
+  const std::string folder = file.parent_path().string();
+  if (!tested) return {.name = case_name(file), .folder = folder, .fault = to_text(tested.error()), .faults = 1};
   const OperatorEntry* entry = find_operator(tested->op);
-  if (!entry) return {.name = tested->name, .kind = CaseResult::Kind::unknown_operator};
+  if (!entry) return {.name = tested->name, .folder = folder, .kind = CaseResult::Kind::unknown_operator};
   const Verdict verdict = verify(
       context, *entry, tested->request,
       [&](const Way& way, const Request& request) { return expectation_of(*tested, way, request); },
       {.all_kernels = options.all_kernels, .kernel = options.kernel});
   CaseResult result{.name = tested->name,
+                    .folder = folder,
                     .kind = verdict.findings.empty() ? CaseResult::Kind::passed : CaseResult::Kind::failed,
                     .kernels = verdict.kernels.size(),
                     .runs = verdict.runs,

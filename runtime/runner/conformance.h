@@ -20,7 +20,7 @@ struct CaseOptions {
   std::string kernel;  // only this, where it applies; with or without its specialization
 };
 struct CaseResult {
-  std::string name;
+  std::string name, folder;
   enum class Kind : uint8_t { passed, failed, unknown_operator } kind = Kind::failed;
   size_t kernels = 0;  // variants and recipes that ran
   size_t runs = 0;     // each with its specialization, in each way

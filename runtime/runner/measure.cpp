@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/measure.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace qgen::runner {
+namespace {
+
+constexpr uint32_t kCounted = 10;  // of a submission
+constexpr uint32_t kWarmUps = 2;   // submissions that are not counted at all: clocks rise, caches and pages fill
+
+// Calls submit(samples) until there are enough; each call adds kCounted.
+Expected<Spread> spread_over(const MeasureOptions& options, const std::function<Done(std::vector<double>&)>& submit) {
+  std::vector<double> samples;
+  for (uint32_t i = 0; i < kWarmUps; ++i) {
+    if (Done warm = submit(samples); !warm) return warm.error();
+  }
+  samples.clear();
+  while (samples.size() < options.replays) {
+    if (Done timed = submit(samples); !timed) return timed.error();
+  }
+  return spread_of(std::move(samples));
+}
+
+double at_share(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::ranges::sort(samples);
+  return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9)};
+}
+
+Expected<Measurement> measure(Context& context, const PreparedCall& prepared, const Choice& choice,
+                              const MeasureOptions& options) {
+  const auto bound = bind(context, prepared.call, choice, prepared.arguments);
+  if (!bound) return bound.error();
+  const std::vector<Work> works(kCounted + 1, Work{&choice, bound->operands});
+  auto recording = context.executor.record(works);
+  if (!recording) return recording.error();
+  const auto launches = static_cast<std::ptrdiff_t>(choice.launches.size());
+  const auto spread = spread_over(options, [&](std::vector<double>& samples) -> Done {
+    const auto timing = context.executor.time(*recording);
+    if (!timing) return timing.error();
+    for (auto work = timing->launches_us.begin() + launches; work != timing->launches_us.end(); work += launches) {
+      samples.push_back(std::reduce(work, work + launches));
+    }
+    return std::monostate{};
+  });
+  if (!spread) return spread.error();
+  return Measurement{choice.id, *spread};
+}
+
+uint64_t bytes_moved(const PreparedCall& prepared) {
+  uint64_t total = 0;
+  const OperatorInfo& op = *prepared.call.problem.op;
+  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
+    const auto& operand = prepared.call.operands[i];
+    if (!operand) continue;
+    const auto size = static_cast<uint64_t>(element_count(operand->shape) * bytes(operand->dtype));
+    total += op.operands[i].access == Access::read_write ? 2 * size : size;
+  }
+  return total;
+}
+
+Expected<Spread> measure_copy(Context& context, uint64_t bytes_moved, const MeasureOptions& options) {
+  const Shape words = {static_cast<int64_t>(bytes_moved / 2 / 4)};
+  const auto from = context.executor.allocate(DType::u32, words, Storage::buffer);
+  if (!from) return from.error();
+  const auto to = context.executor.allocate(DType::u32, words, Storage::buffer);
+  if (!to) return to.error();
+  return spread_over(options, [&](std::vector<double>& samples) -> Done {
+    const auto timing = context.executor.time_copies(*from, *to, kCounted + 1);
+    if (!timing) return timing.error();
+    samples.insert(samples.end(), timing->launches_us.begin() + 1, timing->launches_us.end());
+    return std::monostate{};
+  });
+}
+
+}  // namespace qgen::runner

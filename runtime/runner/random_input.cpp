@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/random_input.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "runtime/operators/attributes.h"
+
+namespace qgen::runner {
+namespace {
+
+Error refused(std::string_view text, std::string_view what) {
+  return {Error::Kind::invalid_argument, fmt::format("'{}' {}", text, what), "for example 4096x4096:f32, 1:f32=0.05"};
+}
+
+// "4096x4096"; "" is a scalar.
+std::optional<Shape> shape_of(std::string_view text) {
+  Shape shape;
+  while (!text.empty()) {
+    int64_t side = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
+    if (error != std::errc() || side < 0) return std::nullopt;
+    shape.push_back(side);
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    if (text.empty()) break;
+    if (text.front() != 'x' || text.size() == 1) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  return shape;
+}
+
+// xorshift64*: a quarter of a gigabyte is made in a blink.
+class Noise {
+ public:
+  uint32_t next() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return static_cast<uint32_t>(state_ * 0x2545f4914f6cdd1dULL >> 32);
+  }
+
+ private:
+  uint64_t state_ = 0x9e3779b97f4a7c15ULL;
+};
+
+bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
+
+void fill(HostTensor& tensor, double value) {
+  if (element_count(tensor.shape) == 0) return;
+  set_element(tensor, 0, value);
+  const auto size = static_cast<size_t>(bytes(tensor.dtype));
+  for (size_t at = size; at < tensor.data.size(); at += size) std::memcpy(tensor.data.data() + at, tensor.data.data(), size);
+}
+
+void fill_with_noise(HostTensor& tensor) {
+  Noise noise;
+  if (!is_real(tensor.dtype)) {
+    for (std::byte& byte : tensor.data) byte = static_cast<std::byte>(noise.next());
+    return;
+  }
+  const auto real = [&] { return static_cast<float>(static_cast<int32_t>(noise.next())) * 0x1p-31f; };
+  if (tensor.dtype == DType::f32) {
+    for (float& value : tensor.as<float>()) value = real();
+    return;
+  }
+  const auto narrow = tensor.dtype == DType::f16 ? f32_to_f16 : f32_to_bf16;
+  for (uint16_t& value : tensor.as<uint16_t>()) value = narrow(real());
+}
+
+}  // namespace
+
+Expected<HostTensor> made_up_input(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return refused(text, "has no ':' between a shape and a dtype");
+  const size_t equals = text.find('=', colon);
+  const auto shape = shape_of(text.substr(0, colon));
+  if (!shape) return refused(text.substr(0, colon), "is no shape");
+  if (Done sane = check_shape(*shape); !sane) return sane.error();
+  const std::string_view word = text.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
+  const auto dtype = dtype_named(word);
+  if (!dtype) return refused(word, "is no dtype");
+  HostTensor tensor = zeros(*dtype, *shape);
+  if (equals == std::string_view::npos) {
+    fill_with_noise(tensor);
+    return tensor;
+  }
+  const auto value = parse_attribute({"value", AttributeInfo::Kind::real, "", "", {}}, text.substr(equals + 1));
+  if (!value) return value.error();
+  fill(tensor, std::get<double>(*value));
+  return tensor;
+}
+
+}  // namespace qgen::runner

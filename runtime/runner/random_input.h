@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Inputs made up for timing: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" all integers alike, "1:f32=0.05" one value.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/tensor/tensor.h"
+
+namespace qgen::runner {
+
+Expected<HostTensor> made_up_input(std::string_view text);
+
+}  // namespace qgen::runner

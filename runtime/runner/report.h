@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Results, for people and as JSON.
+#pragma once
+
+#include "runtime/runner/conformance.h"
+#include "runtime/runner/measure.h"
+
+namespace qgen::runner {
+
+struct CaseReport {
+  std::string device;
+  std::string folder;
+  std::vector<CaseResult> results;
+
+  size_t count(CaseResult::Kind kind) const;
+};
+std::string lines_of(const CaseResult& result);
+std::string summary_of(const CaseReport& report);
+std::string to_json(const CaseReport& report);
+
+struct TimeReport {
+  std::string device;
+  std::string question;  // Selection's
+  uint64_t bytes_moved = 0;
+  Spread copy_us;
+  std::vector<Measurement> kernels;  // fastest first
+};
+std::string to_text(const TimeReport& report);
+std::string to_json(const TimeReport& report);
+
+}  // namespace qgen::runner
