@@ -34,6 +34,7 @@ class Submission {
   void full_barrier(VkCommandBuffer commands) const;
 
  private:
+  VkResult wait();
   Done fail(VkResult result, std::string_view doing);
 
   const Device::Handles* device_;
