@@ -114,10 +114,10 @@ Value negated(const Node& node, Environment environment) {
   return -integer(operand);
 }
 
-Value bytes(const Node& node, Environment environment) {
+Value fact(const Node& node, Environment environment) {
   Value scratch;
-  const auto dtype = find_dtype(std::get<Word>(read(*node.operands[0], environment, scratch)).text);
-  return Integer(dtype ? qgen::bytes(*dtype) : 0);
+  const std::string& word = std::get<Word>(read(*node.operands[0], environment, scratch)).text;
+  return Integer(fact_of(node.op, word).value_or(0));
 }
 
 Value call(const Node& node, Environment environment) {
@@ -159,7 +159,8 @@ Value compute(const Node& node, Environment environment) {
     case Op::negate:
       return negated(node, environment);
     case Op::bytes:
-      return bytes(node, environment);
+    case Op::packed:
+      return fact(node, environment);
     case Op::call:
       return call(node, environment);
     case Op::literal:

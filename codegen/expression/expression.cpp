@@ -8,11 +8,12 @@
 #include <array>
 
 #include "codegen/expression/node.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::expression {
 namespace {
 
-constexpr std::array<OpRow, 23> kOps = {{
+constexpr std::array<OpRow, 24> kOps = {{
     {Op::logical_or, "or", "||", Binding::disjunction},
     {Op::logical_and, "and", "&&", Binding::conjunction},
     {Op::logical_not, "not", "!", Binding::negation},
@@ -33,6 +34,7 @@ constexpr std::array<OpRow, 23> kOps = {{
     {Op::min, "min", "min", Binding::primary},
     {Op::max, "max", "max", Binding::primary},
     {Op::bytes, "bytes", "bytes", Binding::primary},
+    {Op::packed, "packed", "packed", Binding::primary},
     {Op::call, "", "", Binding::primary},
     {Op::literal, "", "", Binding::primary},
     {Op::symbol, "", "", Binding::primary},
@@ -64,6 +66,15 @@ static_assert(
       return true;
     }(),
     "kOps is indexed by Op");
+
+std::optional<int64_t> fact_of(Op op, std::string_view word) {
+  if (op == Op::bytes) {
+    const auto dtype = find_dtype(word);
+    return dtype ? std::optional(bytes(*dtype)) : std::nullopt;
+  }
+  const auto layout = find_layout(word);
+  return layout ? std::optional(packed(*layout)) : std::nullopt;
+}
 
 std::string_view name(Type type) {
   switch (type) {

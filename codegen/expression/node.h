@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,8 @@ enum class Op : uint8_t {
   ceil_div,
   min,
   max,
-  bytes,  // built-in functions
+  bytes,
+  packed,  // the last built-in function
   call,   // a function of the scope
   literal,
   symbol,
@@ -52,6 +54,9 @@ struct OpRow {
   Binding binding;
 };
 const OpRow& row(Op op);
+
+// What `bytes` says of a dtype and `packed` of a layout; nullopt: the word is none.
+std::optional<int64_t> fact_of(Op op, std::string_view word);
 
 constexpr bool is_ordering(Op op) { return op >= Op::less && op <= Op::greater_equal; }
 

@@ -62,6 +62,7 @@ std::string print(const Node& node) {
     case Op::min:
     case Op::max:
     case Op::bytes:
+    case Op::packed:
       return std::string(op.text) + print_list(node.operands, Binding::disjunction);
     case Op::logical_not:
       return fmt::format("not {}", print_at(*node.operands[0], Binding::negation));
@@ -104,7 +105,8 @@ class CppWriter {
       case Op::word:
         return "";  // printed by whom it is compared with
       case Op::bytes:
-        return bytes(*node.operands[0]);
+      case Op::packed:
+        return fact(node.op, *node.operands[0]);
       case Op::logical_not:
         return fmt::format("!{}", print_at(*node.operands[0], Binding::primary));
       case Op::negate:
@@ -192,9 +194,10 @@ class CppWriter {
                        operand(*node.operands[1], *node.operands[0], Binding::disjunction));
   }
 
-  std::string bytes(const Node& argument) const {
-    if (argument.op == Op::word) return fmt::format("Integer({})", qgen::bytes(*find_dtype(argument.name)));
-    return fmt::format("Integer(bytes({}))", symbol(argument));
+  // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed.
+  std::string fact(Op op, const Node& argument) const {
+    if (argument.op == Op::word) return fmt::format("Integer({})", fact_of(op, argument.name).value_or(0));
+    return fmt::format("Integer({}({}))", row(op).cpp, symbol(argument));
   }
 
   std::string membership(const Node& node) const {

@@ -118,6 +118,7 @@ class Resolver {
       case Op::min:
       case Op::max:
       case Op::bytes:
+      case Op::packed:
       case Op::call:
         return call(node);
     }
@@ -251,7 +252,7 @@ class Resolver {
   // -----------------------------------------------------------------------------------------------------------
 
   MaybeType call(Node& node) {
-    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes}) {
+    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes, Op::packed}) {
       if (node.name == row(op).text) return builtin(node, op);
     }
     const Function* function = scope_.find_function(node.name);
@@ -259,7 +260,7 @@ class Resolver {
   }
 
   MaybeType unknown_function(const Node& node) {
-    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes"};
+    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes", "packed"};
     for (const Function& function : scope_.functions()) names.push_back(function.name);
     report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
            suggest(node.name, names));
@@ -276,27 +277,30 @@ class Resolver {
   }
 
   MaybeType builtin(Node& node, Op op) {
-    const size_t count = op == Op::bytes ? 1 : 2;
+    const bool is_of_word = op == Op::bytes || op == Op::packed;
+    const size_t count = is_of_word ? 1 : 2;
     if (!has_arguments(node, count, count)) return std::nullopt;
     node.op = op;
-    return op == Op::bytes ? bytes(node) : arithmetic(node);
+    return is_of_word ? fact(node) : arithmetic(node);
   }
 
-  // Every word that the argument may be must be a dtype: then evaluation cannot fail.
-  MaybeType bytes(Node& node) {
+  // Every word that the argument may be must be a dtype, or a layout: then evaluation cannot fail.
+  MaybeType fact(Node& node) {
+    const std::string_view who = row(node.op).text;
+    const std::string_view what = node.op == Op::bytes ? "a dtype" : "a layout";
     Node& argument = *node.operands[0];
     node.type = Type::integer;
-    if (is_loose_word(argument) && find_dtype(argument.name)) {
+    if (is_loose_word(argument) && fact_of(node.op, argument.name)) {
       make_word(argument);
       return node.type;
     }
     const MaybeType type = resolve(argument);
-    if (!wants(argument, type, "bytes", type == Type::word, "a dtype")) return std::nullopt;
+    if (!wants(argument, type, who, type == Type::word, what)) return std::nullopt;
     const Symbol* symbol = symbol_of(argument);
     if (!symbol) return node.type;
     for (const std::string& word : symbol->words) {
-      if (find_dtype(word)) continue;
-      report(argument, fmt::format("'bytes' takes a dtype, and '{}' can be '{}'", symbol->name, word));
+      if (fact_of(node.op, word)) continue;
+      report(argument, fmt::format("'{}' takes {}, and '{}' can be '{}'", who, what, symbol->name, word));
       return std::nullopt;
     }
     return node.type;

@@ -44,6 +44,7 @@ enum class Layout : uint8_t {
   packed_4w4c,
   packed_4h4w,
   packed_4c1w,
+  packed_4h4c,
   weight_q8_4k4n,
   weight_q8_rows,
   weight_q8_panels,

@@ -55,11 +55,6 @@ struct PackedDimInfo {
     result[next] = fastest();
     return result;
   }
-  // The dimension, not the packed one, along which one word of `block` elements follows another, if there is one.
-  constexpr std::optional<Dim> run() const {
-    if (outer_block > 1 || is_transposed) return outer;
-    return std::nullopt;
-  }
 };
 
 struct LayoutInfo {
@@ -72,18 +67,19 @@ struct LayoutInfo {
   constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
 };
 
-// In the order of Layout. Texels hold four elements of their packed dimension; within an image x, y and z are always
-// width, height, and channels of all batches (runtime/dispatch/texels.h).
+// In the order of Layout. A texel is a block; in an image x, y and z are always width, height, and channels of all batches
+// (runtime/dispatch/texels.h), so width is the fastest.
 constexpr LayoutInfo kLayouts[] = {
     {Layout::strided, "strided", Storage::buffer, {Dim::width, 1, Dim::height, 1}},
     {Layout::width_packed, "width_packed", Storage::texture3d, {Dim::width, 4, Dim::height, 1}},
-    {Layout::height_packed, "height_packed", Storage::texture3d, {Dim::height, 4, Dim::width, 1}},
-    {Layout::channels_packed, "channels_packed", Storage::texture3d, {Dim::channels, 4, Dim::width, 1}},
+    {Layout::height_packed, "height_packed", Storage::texture3d, {Dim::height, 4, Dim::width, 1, true}},
+    {Layout::channels_packed, "channels_packed", Storage::texture3d, {Dim::channels, 4, Dim::width, 1, true}},
     {Layout::packed_4w, "packed_4w", Storage::buffer, {Dim::width, 4, Dim::height, 1}},
     {Layout::packed_4c, "packed_4c", Storage::buffer, {Dim::channels, 4, Dim::width, 1}},
     {Layout::packed_4w4c, "packed_4w4c", Storage::buffer, {Dim::channels, 4, Dim::width, 4}},
     {Layout::packed_4h4w, "packed_4h4w", Storage::buffer, {Dim::width, 4, Dim::height, 4}},
     {Layout::packed_4c1w, "packed_4c1w", Storage::buffer, {Dim::channels, 4, Dim::width, 1, true}},
+    {Layout::packed_4h4c, "packed_4h4c", Storage::buffer, {Dim::channels, 4, Dim::height, 4}},
     {Layout::weight_q8_4k4n, "weight_q8_4k4n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
     {Layout::weight_q8_rows, "weight_q8_rows", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
     {Layout::weight_q8_panels, "weight_q8_panels", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
@@ -93,6 +89,8 @@ constexpr LayoutInfo kLayouts[] = {
 constexpr size_t kLayoutCount = std::size(kLayouts);
 
 constexpr const LayoutInfo& info(Layout layout) { return kLayouts[static_cast<size_t>(layout)]; }
+// The number of the packed dimension: 0 width, 1 height, 2 channels. What specs and templates call packed(layout).
+constexpr int64_t packed(Layout layout) { return static_cast<int64_t>(info(layout).dims.packed); }
 
 constexpr bool is_sound_layout_table() {
   for (size_t i = 0; i < kLayoutCount; ++i) {
@@ -123,15 +121,37 @@ constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layo
 }
 
 // ---- two layouts at once -----------------------------------------------------------------------------------------------
+//
+// A kernel that goes from one layout to another takes tiles: four elements along the packed dimension of the one, four
+// `across`, and four along the `third` where a block of either reaches that way.
 
-// A kernel that goes from one layout to another takes square tiles, four elements along the packed dimension of the one
-// and four along the second side, which this gives: the packed dimension of the other or, where they pack the same, the
-// dimension that an outer block would have.
+// The packed dimension of the other or, where they pack the same, the dimension that an outer block would have.
 constexpr Dim across(Layout one, Layout other) {
   const Dim packed = info(one).dims.packed;
   const Dim second = info(other).dims.packed;
   if (second != packed) return second;
   return packed == Dim::width ? Dim::height : Dim::width;
+}
+
+// batch: no block reaches beyond the square.
+constexpr Dim third(Layout one, Layout other) {
+  for (const Layout layout : {one, other}) {
+    const PackedDimInfo& dims = info(layout).dims;
+    if (dims.outer_block > 1 && dims.outer != info(one).dims.packed && dims.outer != across(one, other)) return dims.outer;
+  }
+  return Dim::batch;
+}
+
+// In which order invocations walk over tiles: first along what is fastest in memory where they write, then along what is
+// fastest where they read, so that a rectangle of both has neighbours on either side.
+constexpr std::array<Dim, kDims> walk(Layout written, Layout read) {
+  const Dim first = info(written).dims.fastest();
+  const Dim other = info(read).dims.fastest();
+  const Dim second = other != first ? other : info(written).dims.order()[kDims - 2];
+  for (const Dim dim : {Dim::width, Dim::height, Dim::channels}) {
+    if (dim != first && dim != second) return {first, second, dim, Dim::batch};
+  }
+  return {};
 }
 
 }  // namespace qgen

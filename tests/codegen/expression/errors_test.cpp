@@ -331,7 +331,7 @@ op.yaml:1:11: error: unknown name 'f33'
 op.yaml:1:5: error: unknown function 'cell_div'
     1 |   - cell_div(numel, 4)
       |     ^~~~~~~~~~~~~~~~~~
-  expected: one of bytes, ceil_div, glsl_type, half, max, min
+  expected: one of bytes, ceil_div, glsl_type, half, max, min, packed
   hint: did you mean 'ceil_div'?
 )"},
     {R"(glsl_type())", std::nullopt, R"(
