@@ -9,6 +9,7 @@
 
 #include "codegen/render/directive.h"
 #include "codegen/render/glsl.h"
+#include "codegen/render/packed_operand.h"
 #include "codegen/spec/axes.h"
 
 namespace qgen::render {
@@ -18,7 +19,7 @@ using expression::Expression;
 using expression::Type;
 using expression::Value;
 
-constexpr std::array<std::string_view, 4> kNames = {"declare", "declare_problem", "extensions", "local_size"};
+constexpr std::array<std::string_view, 5> kNames = {"declare", "declare_packed", "declare_problem", "extensions", "local_size"};
 constexpr size_t kPushConstantBytes = 128;  // what every Vulkan device has
 
 // ---- arguments -------------------------------------------------------------------------------------------------------
@@ -61,6 +62,7 @@ class DeclarationParser {
     if (name_ == "extensions") return takes(0, 0) ? Result<Declaration>(Extensions{}) : errors_;
     if (name_ == "declare_problem") return takes(0, 0) ? Result<Declaration>(DeclareProblem{}) : errors_;
     if (name_ == "declare") return takes(1, 2) ? operand() : errors_;
+    if (name_ == "declare_packed") return takes(1, 2) ? packed_operand() : errors_;
     return takes(1, 3) ? local_size() : errors_;
   }
 
@@ -72,20 +74,48 @@ class DeclarationParser {
     return false;
   }
 
-  Result<Declaration> operand() {
+  // The index of the operand that the first argument names.
+  std::optional<size_t> find_operand() {
     std::vector<std::string> operands;
     for (const spec::Operand& operand : spec_.operands) operands.push_back(operand.name.value);
     const Argument& wanted = arguments_[0];
     const auto found = std::find(operands.begin(), operands.end(), wanted.text);
-    if (found == operands.end()) {
-      report(wanted.where, fmt::format("'{}' is no operand of '{}'", wanted.text, spec_.name.value),
-             operands.empty() ? "" : "one of " + join_sorted(operands), suggest(wanted.text, operands));
-      return errors_;
-    }
-    DeclareOperand declaration{static_cast<size_t>(found - operands.begin()), std::nullopt};
+    if (found != operands.end()) return static_cast<size_t>(found - operands.begin());
+    report(wanted.where, fmt::format("'{}' is no operand of '{}'", wanted.text, spec_.name.value),
+           operands.empty() ? "" : "one of " + join_sorted(operands), suggest(wanted.text, operands));
+    return std::nullopt;
+  }
+
+  Result<Declaration> operand() {
+    const auto found = find_operand();
+    if (!found) return errors_;
+    DeclareOperand declaration{*found, std::nullopt};
     if (arguments_.size() == 2) declaration.elements = integer(arguments_[1]);
     if (!errors_.empty()) return errors_;
     return Declaration(std::move(declaration));
+  }
+
+  Result<Declaration> packed_operand() {
+    const auto found = find_operand();
+    if (!found) return errors_;
+    const std::string& name = spec_.operands[*found].name.value;
+    DeclarePacked declaration{*found, std::nullopt, name + "_sides"};
+    if (!has_four(declaration.sides)) declaration.sides = "sides";
+    for (const std::string& field : {name + "_strides", declaration.sides}) {
+      if (!has_four(field)) {
+        report(arguments_[0].where, fmt::format("'declare_packed' reads problem field '{}', which '{}' lacks", field, spec_.name.value),
+               fmt::format("{}: u32[4]", field));
+      }
+    }
+    if (arguments_.size() == 2) declaration.across = integer(arguments_[1]);
+    if (!errors_.empty()) return errors_;
+    return Declaration(std::move(declaration));
+  }
+
+  bool has_four(std::string_view field) const {
+    return std::any_of(spec_.problem.begin(), spec_.problem.end(), [&](const spec::ProblemField& known) {
+      return known.name.value == field && known.kind == spec::FieldKind::u32 && known.count == kDims;
+    });
   }
 
   Result<Declaration> local_size() {
@@ -191,6 +221,25 @@ class Printer {
                        operand.name.value);
   }
 
+  std::string operator()(const DeclarePacked& declaration) const {
+    const spec::Operand& operand = spec_.operands[declaration.operand];
+    const std::string& name = operand.name.value;
+    const auto dtype = expression::find_dtype(word_of(operand.dtype));
+    const auto layout = operand.layout ? find_layout(word_of(*operand.layout)) : Layout::strided;
+    if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
+      return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));
+    }
+    PackedOperand described{name, declaration.operand, operand.access, *dtype, *layout, declaration.sides, std::nullopt};
+    if (!declaration.across) return render::print(described);
+    const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
+    if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {
+      return failure(fmt::format("rows of '{}' lie along width 0, height 1 or channels 2, not along what a word packs, and "
+                                 "{} is given", name, across));
+    }
+    described.across = static_cast<Dim>(across);
+    return render::print(described);
+  }
+
   // A specialized side has its first value as well: the module is then whole without specialization.
   std::string operator()(const LocalSize& declaration) const {
     std::string sides;
@@ -221,15 +270,6 @@ class Printer {
     return word_of(operand.storage) == name(Storage::texture3d) ? Storage::texture3d : Storage::buffer;
   }
 
-  static std::string_view qualifier(Access access) {
-    switch (access) {
-      case Access::read: return "readonly ";
-      case Access::write: return "writeonly ";
-      case Access::read_write: return "";
-    }
-    return "";
-  }
-
   static std::string_view glsl_type(spec::FieldKind kind) {
     switch (kind) {
       case spec::FieldKind::u32: return "uint";
@@ -237,17 +277,6 @@ class Printer {
       case spec::FieldKind::f32: return "float";
     }
     return "";
-  }
-
-  // zero_point -> ZeroPoint
-  static std::string camel_case(std::string_view name) {
-    std::string text;
-    bool starts_word = true;
-    for (const char c : name) {
-      if (c != '_') text += starts_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-      starts_word = c == '_';
-    }
-    return text;
   }
 
   const spec::Spec& spec_;
@@ -291,6 +320,9 @@ std::vector<Expression> arguments_of(const Declaration& declaration) {
   if (const auto* declare = std::get_if<DeclareOperand>(&declaration); declare && declare->elements) {
     arguments.push_back(*declare->elements);
   }
+  if (const auto* packed = std::get_if<DeclarePacked>(&declaration); packed && packed->across) {
+    arguments.push_back(*packed->across);
+  }
   if (const auto* size = std::get_if<LocalSize>(&declaration)) {
     for (const auto& side : size->sides) {
       if (const auto* expression = std::get_if<Expression>(&side)) arguments.push_back(*expression);
@@ -306,6 +338,9 @@ std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& sp
   }
   if (const auto* declare = std::get_if<DeclareOperand>(&declaration)) {
     add_operand(spec.operands[declare->operand], spec, names, used);
+  }
+  if (const auto* packed = std::get_if<DeclarePacked>(&declaration)) {
+    add_operand(spec.operands[packed->operand], spec, names, used);
   }
   if (const auto* size = std::get_if<LocalSize>(&declaration)) {
     for (const auto& side : size->sides) {

@@ -6,6 +6,7 @@
 //   ${extensions()}        #extension lines for the dtypes of the operands
 //   ${local_size(x, y)}    layout(local_size_x = 64, local_size_x_id = 0, local_size_y = 2) in;
 //   ${declare(input, 4)}   layout(set = 0, binding = 0, std430) readonly restrict buffer InputBuffer { vec4 input_data[]; };
+//   ${declare_packed(input)}  buffers and functions that know its layout: packed_operand.h
 //   ${declare_problem()}   layout(push_constant, std430) uniform Problem { uint numel; } problem;
 //
 // They are not functions of the expression language, because their arguments are not values: an operand, or a
@@ -30,18 +31,23 @@ struct DeclareOperand {
   size_t operand = 0;
   std::optional<expression::Expression> elements;
 };
+struct DeclarePacked {
+  size_t operand = 0;
+  std::optional<expression::Expression> across;
+  std::string sides;  // the problem field with the operand's sides
+};
 struct LocalSize {
   struct Constant {
     size_t index;  // into Spec::specialization
   };
   std::vector<std::variant<expression::Expression, Constant>> sides;
 };
-using Declaration = std::variant<Extensions, DeclareProblem, DeclareOperand, LocalSize>;
+using Declaration = std::variant<Extensions, DeclareProblem, DeclareOperand, DeclarePacked, LocalSize>;
 
-// The names of the four, for suggestions.
+// Their names, for suggestions.
 std::span<const std::string_view> declaration_names();
 
-// nullopt: `text` is no call of one of the four.
+// nullopt: `text` is no call of one of them.
 std::optional<Result<Declaration>> parse_declaration(std::string_view text, const SourceLocation& start,
                                                      const spec::Spec& spec, const Names& names);
 

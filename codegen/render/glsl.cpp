@@ -96,6 +96,25 @@ std::vector<std::string_view> extensions_of(DType dtype, Storage storage) {
   return extensions;
 }
 
+std::string_view qualifier(Access access) {
+  switch (access) {
+    case Access::read: return "readonly ";
+    case Access::write: return "writeonly ";
+    case Access::read_write: return "";
+  }
+  return "";
+}
+
+std::string camel_case(std::string_view name) {
+  std::string text;
+  bool starts_word = true;
+  for (const char c : name) {
+    if (c != '_') text += starts_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    starts_word = c == '_';
+  }
+  return text;
+}
+
 std::vector<Function> glsl_functions() {
   const auto text = [](std::string_view view) { return std::string(view); };
   return {

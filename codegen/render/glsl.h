@@ -21,6 +21,9 @@ std::string_view image_format(DType dtype);                            // "rgba1
 std::string_view image_type(DType dtype);                              // "iimage3D"
 std::vector<std::string_view> extensions_of(DType dtype, Storage storage);
 
+std::string_view qualifier(Access access);         // "readonly "; nothing where it is both
+std::string camel_case(std::string_view name);     // zero_point -> ZeroPoint
+
 // glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail: one that is given a value it
 // cannot take returns a failure, which the renderer reports where it stands.
 std::vector<expression::Function> glsl_functions();

@@ -3,6 +3,7 @@
 #include "codegen/render/names.h"
 
 #include "codegen/render/glsl.h"
+#include "codegen/render/packed_operand.h"
 #include "codegen/spec/axes.h"
 
 namespace qgen::render {
@@ -45,9 +46,11 @@ Names names_of(const spec::Spec& spec) {
   for (const spec::Operand& operand : spec.operands) {
     add(names, {operand.name.value, Type::text, {}, operand.name.where, "operand"}, Role::operand, index++);
   }
-  for (const expression::Function& function : glsl_functions()) {
-    names.in_text.add(function);
-    names.in_directive.add(function);
+  for (const auto& functions : {glsl_functions(), layout_functions()}) {
+    for (const expression::Function& function : functions) {
+      names.in_text.add(function);
+      names.in_directive.add(function);
+    }
   }
   return names;
 }

@@ -485,7 +485,7 @@ class FileParser {
     const std::string_view call = trim(inside);
     const std::string_view name = leading_name(call);
     if (name.empty() || !trim(call.substr(name.size())).starts_with('(')) return false;
-    std::vector<std::string> known = {"bytes", "ceil_div", "max", "min"};
+    std::vector<std::string> known = {"bytes", "ceil_div", "max", "min", "packed"};
     for (const auto& function : names.in_text.functions()) known.push_back(function.name);
     constexpr std::array<std::string_view, 5> kOperators = {"and", "or", "not", "in", ""};
     if (std::find(known.begin(), known.end(), name) != known.end()) return false;

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/render/packed_operand.h"
+
+#include <fmt/format.h>
+
+#include "codegen/render/glsl.h"
+#include "codegen/support/text_writer.h"
+
+namespace qgen::render {
+namespace {
+
+using expression::Function;
+using expression::Type;
+using expression::Value;
+using expression::Word;
+
+constexpr char kComponents[] = "xyzw";
+constexpr std::string_view kLetters[] = {"W", "H", "C", "N"};
+
+char component(Dim dim) { return kComponents[index(dim)]; }
+
+class PackedPrinter {
+ public:
+  explicit PackedPrinter(const PackedOperand& operand) : operand_(operand), dims_(info(operand.layout).dims) {}
+
+  std::string print() {
+    out_.line("// {}: {}, {}", operand_.name, name(operand_.layout), order_text());
+    declare_buffer("Buffer", "uint", "data");
+    if (is_blocked() || is_transposed()) declare_buffer("Blocks", "uvec4", "blocks");
+    if (is_strided() && is_written()) declare_buffer("Bytes", scalar_type(operand_.dtype), "bytes");
+    place();
+    if (operand_.access != Access::write) loads();
+    if (is_written()) stores();
+    std::string text = std::move(out_).take();
+    text.pop_back();  // the renderer ends the line
+    return text;
+  }
+
+ private:
+  bool is_strided() const { return operand_.layout == Layout::strided; }
+  bool is_written() const { return operand_.access != Access::read; }
+  // Whether a block is four words, which lie along `across`.
+  bool is_blocked() const { return dims_.outer_block > 1; }
+  bool has_blocks_across() const { return is_blocked() && operand_.across == dims_.outer; }
+  // Whether words that follow each other along `across` do so in memory.
+  bool is_transposed() const { return !is_blocked() && dims_.is_transposed && operand_.across == dims_.outer; }
+
+  std::string order_text() const {
+    std::string text = "blocks in the order ";
+    for (const Dim dim : dims_.order()) {
+      const int block = dims_.block_of(dim);
+      text += block == 1 ? fmt::format("[{}]", kLetters[index(dim)]) : fmt::format("[{}/{}]", kLetters[index(dim)], block);
+    }
+    if (dims_.block == 1) return text + " of bytes";
+    text += " of ";
+    if (dims_.outer_block > 1) text += fmt::format("[{} {}]", dims_.outer_block, kLetters[index(dims_.outer)]);
+    return text + fmt::format("[{} {}]", dims_.block, kLetters[index(dims_.packed)]);
+  }
+
+  void declare_buffer(std::string_view suffix, std::string_view type, std::string_view member) {
+    out_.line("layout(set = 0, binding = {}, std430) {}restrict buffer {}{} {{ {} {}_{}[]; }};", operand_.binding,
+              qualifier(operand_.access), camel_case(operand_.name), suffix, type, operand_.name, member);
+  }
+
+  // ---- addresses
+
+  // The number of the block that holds `at`; of strided, of the byte.
+  std::string block_number() const {
+    std::string sum;
+    const auto order = dims_.order();
+    for (size_t i = 0; i < kDims; ++i) {
+      const int block = dims_.block_of(order[i]);
+      sum += fmt::format("{}at.{}", sum.empty() ? "" : " + ", component(order[i]));
+      if (block > 1) sum += fmt::format(" / {}u", block);
+      if (i + 1 < kDims) sum += fmt::format(" * problem.{}_strides[{}]", operand_.name, index(order[i]));
+    }
+    return sum;
+  }
+
+  void place() {
+    if (is_strided()) {
+      out_.line("uint {}_byte(uvec4 at) {{ return {}; }}", operand_.name, block_number());
+    } else if (is_blocked()) {
+      out_.line("uint {}_block(uvec4 at) {{ return {}; }}", operand_.name, block_number());
+      out_.line("uint {0}_word(uvec4 at) {{ return {0}_block(at) * {1}u + at.{2} % {1}u; }}", operand_.name, dims_.outer_block,
+                component(dims_.outer));
+    } else {
+      out_.line("uint {}_word(uvec4 at) {{ return {}; }}", operand_.name, block_number());
+    }
+  }
+
+  std::string side(Dim dim) const { return fmt::format("problem.{}[{}]", operand_.sides, index(dim)); }
+
+  // ---- loads
+
+  void loads() {
+    load();
+    element();
+    if (is_blocked()) out_.line("uvec4 {0}_load_block(uvec4 at) {{ return {0}_blocks[{0}_block(at)]; }}", operand_.name);
+    if (operand_.across) load_rows(*operand_.across);
+  }
+
+  void load() {
+    if (!is_strided()) {
+      out_.line("uint {0}_load(uvec4 at) {{ return {0}_data[{0}_word(at)]; }}", operand_.name);
+      return;
+    }
+    out_.line("uint {}_load(uvec4 at) {{", operand_.name);
+    {
+      const auto indented = out_.indent();
+      out_.line("const uint byte = {}_byte(at);", operand_.name);
+      out_.line("const uint lanes = 4u - byte % 4u;");
+      out_.line("const uint low = {}_data[byte / 4u] >> (32u - 8u * lanes);", operand_.name);
+      out_.line("// The other lanes are in the next word, if the row goes on.");
+      out_.line("if (lanes == 4u || at.{} + lanes >= {}) return low;", component(dims_.packed), side(dims_.packed));
+      out_.line("return low | {}_data[byte / 4u + 1u] << (8u * lanes);", operand_.name);
+    }
+    out_.text("}");
+  }
+
+  void element() {
+    const std::string word = is_strided() ? fmt::format("{}_byte(at) / 4u", operand_.name) : fmt::format("{}_word(at)", operand_.name);
+    const std::string lane =
+        is_strided() ? fmt::format("{}_byte(at)", operand_.name) : fmt::format("at.{}", component(dims_.packed));
+    out_.line("uint {0}_element(uvec4 at) {{ return {0}_data[{1}] >> (8u * ({2} % 4u)) & 0xffu; }}", operand_.name, word, lane);
+  }
+
+  // Of rows past the side the last one again: loads stay inside.
+  void load_rows(Dim across) {
+    const char a = component(across);
+    if (has_blocks_across()) {
+      out_.line("uvec4 {0}_rows(uvec4 at) {{ return {0}_load_block(at); }}", operand_.name);
+      return;
+    }
+    out_.line("uint {0}_row(uvec4 at, uint i) {{ at.{1} += min(i, {2} - 1u - at.{1}); return {0}_load(at); }}", operand_.name, a,
+              side(across));
+    out_.line("uvec4 {}_rows(uvec4 at) {{", operand_.name);
+    if (is_transposed()) {
+      out_.line("  const uint word = {}_word(at);", operand_.name);
+      out_.line("  if (word % 4u == 0u) return {}_blocks[word / 4u];", operand_.name);
+    }
+    out_.line("  return uvec4({0}_row(at, 0u), {0}_row(at, 1u), {0}_row(at, 2u), {0}_row(at, 3u));", operand_.name);
+    out_.text("}");
+  }
+
+  // ---- stores
+
+  void stores() {
+    store();
+    if (is_blocked()) {
+      out_.line("void {0}_store_block(uvec4 at, uvec4 words) {{ {0}_blocks[{0}_block(at)] = words; }}", operand_.name);
+    }
+    if (operand_.across) store_rows(*operand_.across);
+  }
+
+  void store() {
+    if (!is_strided()) {
+      out_.line("void {0}_store(uvec4 at, uint word) {{ {0}_data[{0}_word(at)] = word; }}", operand_.name);
+      return;
+    }
+    const std::string_view byte_type = scalar_type(operand_.dtype);
+    out_.line("void {}_store(uvec4 at, uint word) {{", operand_.name);
+    {
+      const auto indented = out_.indent();
+      out_.line("const uint byte = {}_byte(at);", operand_.name);
+      out_.line("const uint lanes = min(4u, {} - at.{});", side(dims_.packed), component(dims_.packed));
+      out_.line("if (byte % 4u == 0u && lanes == 4u) {{");
+      out_.line("  {}_data[byte / 4u] = word;", operand_.name);
+      out_.line("  return;");
+      out_.text("}");
+      out_.line("// The words at a row's ends hold bytes of other rows, which other invocations write.");
+      out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}(word >> (8u * i));", operand_.name, byte_type);
+    }
+    out_.text("}");
+  }
+
+  void store_rows(Dim across) {
+    if (has_blocks_across()) {
+      out_.line("void {0}_store_rows(uvec4 at, uvec4 rows) {{ {0}_store_block(at, rows); }}", operand_.name);
+      return;
+    }
+    const char a = component(across);
+    out_.line("void {}_store_rows(uvec4 at, uvec4 rows) {{", operand_.name);
+    {
+      const auto indented = out_.indent();
+      out_.line("const uint count = {} - at.{};", side(across), a);
+      if (is_transposed()) {
+        out_.line("const uint word = {}_word(at);", operand_.name);
+        out_.line("if (word % 4u == 0u && count >= 4u) {{");
+        out_.line("  {}_blocks[word / 4u] = rows;", operand_.name);
+        out_.line("  return;");
+        out_.text("}");
+      }
+      out_.line("{}_store(at, rows.x);", operand_.name);
+      for (int i = 1; i < 4; ++i) {
+        out_.line("++at.{}; if (count > {}u) {}_store(at, rows.{});", a, i, operand_.name, kComponents[i]);
+      }
+    }
+    out_.text("}");
+  }
+
+  const PackedOperand& operand_;
+  const PackedDimInfo& dims_;
+  TextWriter out_;
+};
+
+// ---- functions -----------------------------------------------------------------------------------------------------------
+
+// The layout that a word names; nullopt: none.
+std::optional<Layout> layout_at(std::span<const Value> arguments, size_t i) {
+  return find_layout(std::get<Word>(arguments[i]).text);
+}
+
+template <typename OfLayouts>
+Function dimension_of_two(std::string name, OfLayouts of_layouts) {
+  const auto evaluate = [of_layouts](std::span<const Value> arguments) -> Value {
+    const auto one = layout_at(arguments, 0);
+    const auto other = layout_at(arguments, 1);
+    return Integer(one && other ? static_cast<int64_t>(of_layouts(*one, *other)) : static_cast<int64_t>(kDims));
+  };
+  return {std::move(name), {Type::word, Type::word}, 0, Type::integer, evaluate};
+}
+
+Value outer(std::span<const Value> arguments) {
+  const auto layout = layout_at(arguments, 0);
+  const bool has_blocks = layout && info(*layout).dims.outer_block > 1;
+  return Integer(static_cast<int64_t>(has_blocks ? info(*layout).dims.outer : Dim::batch));
+}
+
+Value walk_axis(std::span<const Value> arguments) {
+  const auto written = layout_at(arguments, 0);
+  const auto read = layout_at(arguments, 1);
+  const int64_t axis = std::get<Integer>(arguments[2]).value;
+  if (!written || !read || axis < 0 || axis >= static_cast<int64_t>(kDims)) return Integer(static_cast<int64_t>(kDims));
+  return Integer(static_cast<int64_t>(walk(*written, *read)[static_cast<size_t>(axis)]));
+}
+
+}  // namespace
+
+std::string print(const PackedOperand& operand) { return PackedPrinter(operand).print(); }
+
+std::vector<Function> layout_functions() {
+  return {
+      {"outer", {Type::word}, 0, Type::integer, outer},
+      dimension_of_two("across", across),
+      dimension_of_two("third", third),
+      {"walk", {Type::word, Type::word, Type::integer}, 0, Type::integer, walk_axis},
+  };
+}
+
+}  // namespace qgen::render

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The GLSL that reads and writes an operand of bytes in its layout, written from the layout's row of
+// runtime/library/layout_table.h: templates know no layout, and a new row needs no GLSL.
+//
+//   ${declare_packed(input)}           input_data[], input_word(at), input_load(at), input_element(at)
+//   ${declare_packed(input, across)}   and input_rows(at): the four words side by side along dimension `across`
+//
+// A coordinate is a uvec4 of (width, height, channels, batch). A word is four elements along the packed dimension, the
+// first in the lowest bits; `strided` reads and writes words at any byte. Strides between blocks are the problem's field
+// `<operand>_strides`, sides its field `<operand>_sides` or, where all operands have the same, `sides`: u32[4] each.
+//
+// What stores take care of, and what they leave to the kernel, is said in templates/README.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+#include "runtime/library/layout_table.h"
+
+namespace qgen::render {
+
+struct PackedOperand {
+  std::string_view name;
+  size_t binding = 0;
+  Access access = Access::read;
+  DType dtype = DType::i8;
+  Layout layout = Layout::strided;
+  std::string_view sides;     // the problem's field
+  std::optional<Dim> across;  // without: no rows
+};
+
+std::string print(const PackedOperand& operand);
+
+// outer(layout), across(layout, layout), third(layout, layout), walk(layout, layout, n): dimensions as numbers, 3 where
+// there is none.
+std::vector<expression::Function> layout_functions();
+
+}  // namespace qgen::render
