@@ -258,6 +258,15 @@ Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& t
   return stored;
 }
 
+Done Executor::write_stored(const DeviceTensor& to, std::span<const std::byte> from) {
+  const DeviceTensor::Memory& memory = to.memory();
+  if (memory.storage == Storage::buffer && from.size() == memory.stored_bytes) return state_->write_bytes(memory, from);
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("{} bytes cannot be written as they are to a {} {} of {} bytes", from.size(),
+                           name(memory.layout), name(memory.storage), memory.stored_bytes),
+               ""};
+}
+
 Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
   const DeviceTensor::Memory& memory = tensor.memory();
   if (memory.storage == Storage::buffer) {
