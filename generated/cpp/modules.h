@@ -7,6 +7,7 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
+#include "q8ta_clone.h"
 #include "quantize_affine.h"
 
 namespace qgen::generated {
@@ -15,6 +16,7 @@ namespace choose_qparams_affine { constexpr uint32_t kFirstModule = 0; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace quantize_affine { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace q8ta_clone { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
 
 }  // namespace qgen::generated

@@ -5,6 +5,7 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
+#include "q8ta_clone.h"
 #include "quantize_affine.h"
 
 // From blob.S.
@@ -19,6 +20,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
   &dequantize_affine::op,
+  &q8ta_clone::op,
   &quantize_affine::op,
 };
 

@@ -148,14 +148,6 @@ void fill_conversion(Fields& fields, const Blocks& blocks, const ViewedDesc& rea
   fill_dimensions(is_of_images ? shape : merged(shape), fields);
 }
 
-// What a Call of one output made.
-Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call, const std::vector<Argument>& arguments) {
-  if (!call) return call.error();
-  auto made = run(context, *call, arguments);
-  if (!made) return made.error();
-  return std::move(made->front());
-}
-
 }  // namespace
 
 // ---- quantize ----------------------------------------------------------------------------------------------------------

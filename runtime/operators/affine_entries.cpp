@@ -47,13 +47,6 @@ Expected<Inputs> upload_inputs(Context& context, const Request& request, Prepare
   return Inputs{*input, *scale, *zero_point};
 }
 
-Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments) {
-  if (!call) return call.error();
-  prepared.call = *call;
-  prepared.arguments = std::move(arguments);
-  return prepared;
-}
-
 // ---- quantize_affine ---------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kQuantizeInputs[] = {{"input", false, "f32 or f16"}, kScale, kZeroPoint};

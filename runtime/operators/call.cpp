@@ -83,4 +83,11 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   return std::move(bound->made);
 }
 
+Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call, const std::vector<Argument>& arguments) {
+  if (!call) return call.error();
+  auto made = run(context, *call, arguments);
+  if (!made) return made.error();
+  return std::move(made->front());
+}
+
 }  // namespace qgen

@@ -77,6 +77,9 @@ struct Context {
 // fits (with a sentence for each), and those of Executor.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
 
+// The same of a Call that makes one tensor; where there is no Call, the reason.
+Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call, const std::vector<Argument>& arguments);
+
 // The same in two steps, for those who run again and again: operands of one choice, and what was allocated for it.
 struct BoundCall {
   std::vector<const DeviceTensor*> operands;  // of Work

@@ -11,5 +11,6 @@
 namespace qgen {
 
 std::span<const OperatorEntry> affine_entries();
+std::span<const OperatorEntry> packed_entries();
 
 }  // namespace qgen

@@ -39,4 +39,11 @@ Expected<const DeviceTensor*> upload_widened(Context& context, const Request& re
   return upload(context, widened(*input, dtype), place_of(request, name), prepared);
 }
 
+Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments) {
+  if (!call) return call.error();
+  prepared.call = *call;
+  prepared.arguments = std::move(arguments);
+  return prepared;
+}
+
 }  // namespace qgen

@@ -20,4 +20,7 @@ Expected<const DeviceTensor*> upload_input(Context& context, const Request& requ
 Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name, DType dtype,
                                              PreparedCall& prepared);
 
+// `prepared` with its call; where there is none, the reason.
+Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments);
+
 }  // namespace qgen

@@ -14,7 +14,7 @@
 namespace qgen {
 namespace {
 
-constexpr std::span<const OperatorEntry> (*kFamilies[])() = {affine_entries};
+constexpr std::span<const OperatorEntry> (*kFamilies[])() = {affine_entries, packed_entries};
 
 std::vector<OperatorEntry> sorted_entries() {
   std::vector<OperatorEntry> entries;

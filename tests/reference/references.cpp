@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/reference/affine_requests.h"
+#include "tests/reference/packed_requests.h"
 
 namespace qgen::reference {
 namespace {
@@ -16,6 +17,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
+    {"q8ta_clone", q8ta_clone},
     {"quantize_affine", quantize_affine},
 };
 

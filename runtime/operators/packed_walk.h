@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What kernels on tiles of packed layouts are told of a tensor: sides, strides, and how invocations are dealt out.
+//
+//   generated::q8ta_clone::Problem fields{};
+//   fill_walk(fields, walk_of(shape, {.written = output.layout, .read = input.layout}));
+//   fill_strides(fields.input_strides, shape, input.layout);
+//
+// Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that what
+// one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "runtime/library/layout_table.h"
+#include "runtime/tensor/tensor.h"
+
+namespace qgen {
+
+// A divisor as templates/lib/divide.glsl has it: {d, ceil(2^(31 + s) / d), s} with s = ceil(log2 d). d is 1 to 2^31.
+using Divider = std::array<uint32_t, 3>;
+Divider divider_of(uint32_t divisor);
+
+struct WalkedLayouts {
+  Layout written, read;
+  // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where read.
+  uint32_t written_bytes = 4;
+  uint32_t read_bytes = 4;
+};
+// What a tile has of four neighbouring words in memory: 16 bytes where blocks or the order of words say so, else one word.
+uint32_t bytes_in_a_row(Layout layout);
+
+struct Walk {
+  std::array<uint32_t, kDims> sides;
+  uint32_t boxes;
+  std::array<uint32_t, 3> box_shifts;
+  std::array<uint32_t, 9> dividers;
+};
+// Of a shape with fewer than 2^32 elements.
+Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
+
+// Strides between blocks, by Dim.
+std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);
+
+// Sixteen-byte pieces of a tensor whose bytes can be taken as they lie; 0 if it has padding that must be made anew. The
+// end of a plain buffer is rounding, and nobody's.
+uint32_t flat_blocks_of(const Shape& shape, Layout layout);
+
+template <typename Fields>
+void fill_walk(Fields& fields, const Walk& walk) {
+  std::ranges::copy(walk.sides, fields.sides);
+  fields.boxes = walk.boxes;
+  std::ranges::copy(walk.box_shifts, fields.box_shifts);
+  std::ranges::copy(walk.dividers, fields.dividers);
+}
+inline void fill_strides(uint32_t (&field)[kDims], const Shape& shape, Layout layout) {
+  std::ranges::copy(block_strides(shape, layout), field);
+}
+
+}  // namespace qgen

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Tiles: what one invocation reads and writes when a tensor goes from `input_layout` to `output_layout`. Four elements
+// along the dimension that the output packs, four rows across, and four layers where a block of either layout is deep.
+//
+// Sixty-four invocations work on a box of neighbouring tiles, whose sides the host chose: long enough along what is fastest
+// in the output's memory and along what is fastest in the input's that both sides move in whole sectors.
+$include "lib/grid.glsl"
+$include "lib/divide.glsl"
+
+const uint kLanes = ${packed(output_layout)}u;
+const uint kRows = ${across(output_layout, input_layout)}u;
+const uint kLayers = ${third(output_layout, input_layout)}u;  // 3: a tile has one layer
+
+uint tile_side(uint dimension) {
+  return dimension == kLanes || dimension == kRows || (dimension == kLayers && dimension != 3u) ? 4u : 1u;
+}
+
+// The first coordinate of this invocation's tile. Past the tensor's sides for invocations that have none.
+uvec4 tile_of_invocation() {
+  const uint invocation = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uvec3 shift = uvec3(problem.box_shifts[0], problem.box_shifts[1], problem.box_shifts[2]);
+  const uint tile = invocation % 64u;
+  const uvec2 first = divided(invocation / 64u, 0u);
+  const uvec2 second = divided(first.x, 1u);
+  const uvec3 inside = uvec3(tile, tile >> shift.x, tile >> (shift.x + shift.y)) & ((uvec3(1u) << shift) - 1u);
+  const uvec3 walked = (uvec3(first.y, second.y, second.x) << shift) + inside;
+  const uvec2 plane = divided(walked.z, 2u);
+  uvec4 at;
+  at[${walk(output_layout, input_layout, 0)}] = walked.x * tile_side(${walk(output_layout, input_layout, 0)}u);
+  at[${walk(output_layout, input_layout, 1)}] = walked.y * tile_side(${walk(output_layout, input_layout, 1)}u);
+  at[${walk(output_layout, input_layout, 2)}] = plane.y * tile_side(${walk(output_layout, input_layout, 2)}u);
+  at.w = plane.x;
+  return at;
+}
+
+bool is_outside(uvec4 at) {
+  return at.x >= problem.sides[0] || at.y >= problem.sides[1] || at.z >= problem.sides[2] || at.w >= problem.sides[3];
+}
+
+uvec4 moved(uvec4 at, uint dimension, uint by) {
+  at[dimension] += by;
+  return at;
+}
+
+// The same, but not past the tensor's side.
+uvec4 moved_inside(uvec4 at, uint dimension, uint by) {
+  at[dimension] = min(at[dimension] + by, problem.sides[dimension] - 1u);
+  return at;
+}
+
+// Rows of the output: lanes and rows that hold no element hold `padding`.
+uvec4 padded(uvec4 at, uvec4 rows, uint padding) {
+  const uint lanes = problem.sides[kLanes] - at[kLanes];
+  const uint count = problem.sides[kRows] - at[kRows];
+  if (lanes >= 4u && count >= 4u) return rows;
+  const uint mask = lanes >= 4u ? 0xffffffffu : (1u << (8u * lanes)) - 1u;
+  const uvec4 kept = uvec4(mask, count > 1u ? mask : 0u, count > 2u ? mask : 0u, count > 3u ? mask : 0u);
+  return (rows & kept) | (uvec4(padding) & ~kept);
+}
+
+// Four words of four bytes: byte i of word j becomes byte j of word i.
+uvec4 transposed(uvec4 words) {
+  const uint kEven = 0x00ff00ffu;
+  const uvec2 even = (words.xz & kEven) | ((words.yw & kEven) << 8);
+  const uvec2 odd = ((words.xz >> 8) & kEven) | (words.yw & ~kEven);
+  return uvec4((even.x & 0xffffu) | (even.y << 16), (odd.x & 0xffffu) | (odd.y << 16),
+               (even.x >> 16) | (even.y & 0xffff0000u), (odd.x >> 16) | (odd.y & 0xffff0000u));
+}
