@@ -21,7 +21,11 @@ struct Problem {
   uint32_t is_dense = 0;
   uint32_t parameters = 0;
   uint32_t run = 0;
+  uint32_t run_multiplier = 0;
+  uint32_t run_shift = 0;
   uint32_t is_periodic = 0;
+  uint32_t cycle_multiplier = 0;
+  uint32_t cycle_shift = 0;
   uint32_t zero_points = 0;
   uint32_t image_steps = 0;
   uint32_t real_packed = 0;
@@ -82,7 +86,11 @@ struct ProblemBuffer {
   uint32_t is_dense;
   uint32_t parameters;
   uint32_t run;
+  uint32_t run_multiplier;
+  uint32_t run_shift;
   uint32_t is_periodic;
+  uint32_t cycle_multiplier;
+  uint32_t cycle_shift;
   uint32_t zero_points;
   uint32_t image_steps;
   uint32_t real_packed;
@@ -98,17 +106,21 @@ static_assert(offsetof(ProblemBuffer, first) == 4);
 static_assert(offsetof(ProblemBuffer, is_dense) == 8);
 static_assert(offsetof(ProblemBuffer, parameters) == 12);
 static_assert(offsetof(ProblemBuffer, run) == 16);
-static_assert(offsetof(ProblemBuffer, is_periodic) == 20);
-static_assert(offsetof(ProblemBuffer, zero_points) == 24);
-static_assert(offsetof(ProblemBuffer, image_steps) == 28);
-static_assert(offsetof(ProblemBuffer, real_packed) == 32);
-static_assert(offsetof(ProblemBuffer, quant_packed) == 36);
-static_assert(offsetof(ProblemBuffer, rank) == 40);
-static_assert(offsetof(ProblemBuffer, sizes) == 44);
-static_assert(offsetof(ProblemBuffer, strides) == 76);
-static_assert(offsetof(ProblemBuffer, blocks) == 108);
-static_assert(offsetof(ProblemBuffer, parameter_strides) == 140);
-static_assert(sizeof(ProblemBuffer) == 172);
+static_assert(offsetof(ProblemBuffer, run_multiplier) == 20);
+static_assert(offsetof(ProblemBuffer, run_shift) == 24);
+static_assert(offsetof(ProblemBuffer, is_periodic) == 28);
+static_assert(offsetof(ProblemBuffer, cycle_multiplier) == 32);
+static_assert(offsetof(ProblemBuffer, cycle_shift) == 36);
+static_assert(offsetof(ProblemBuffer, zero_points) == 40);
+static_assert(offsetof(ProblemBuffer, image_steps) == 44);
+static_assert(offsetof(ProblemBuffer, real_packed) == 48);
+static_assert(offsetof(ProblemBuffer, quant_packed) == 52);
+static_assert(offsetof(ProblemBuffer, rank) == 56);
+static_assert(offsetof(ProblemBuffer, sizes) == 60);
+static_assert(offsetof(ProblemBuffer, strides) == 92);
+static_assert(offsetof(ProblemBuffer, blocks) == 124);
+static_assert(offsetof(ProblemBuffer, parameter_strides) == 156);
+static_assert(sizeof(ProblemBuffer) == 188);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -10,7 +10,7 @@
 $include "lib/float32.glsl"
 
 // What a block's scale comes down to: computed once a block, read by each of its elements.
-float quantizer(float scale) { return divide(1.0, scale); }
+float quantizer(float scale) { return reciprocal(scale); }
 
 int quantize(float x, float inverse_scale, int zero_point, int quant_min, int quant_max) {
   precise const float scaled = flush_subnormal(x) * inverse_scale;

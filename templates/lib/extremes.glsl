@@ -7,9 +7,8 @@
 
 ivec2 extremes_of(int bits, int sign_mask) { return max(ivec2(bits, bits ^ sign_mask), ivec2(0)); }
 
-ivec2 extremes_of(ivec4 bits, int sign_mask) {
-  ivec4 positive = max(bits, ivec4(0));
-  ivec4 negative = max(bits ^ sign_mask, ivec4(0));
+// Of four lanes that each kept both magnitudes.
+ivec2 joined(ivec4 positive, ivec4 negative) {
   positive.xy = max(positive.xy, positive.zw);
   negative.xy = max(negative.xy, negative.zw);
   return ivec2(max(positive.x, positive.y), max(negative.x, negative.y));

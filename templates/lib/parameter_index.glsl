@@ -6,11 +6,15 @@
 // The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
 // parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine_shape.h), so
 // most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
-// `parameters`, two divisions do.
+// `parameters`, two quotients by numbers that the host knows do.
+$include "lib/quotient.glsl"
 
 uint parameter_of(uint element) {
   if (problem.parameters == 1u) return 0u;
-  if (problem.is_periodic != 0u) return (element / problem.run) % problem.parameters;
+  if (problem.is_periodic != 0u) {
+    const uint run = quotient(element, problem.run_multiplier, problem.run_shift);
+    return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
+  }
   uint parameter = 0u;
   for (uint d = 0u; d < problem.rank; ++d) {
     parameter += element % problem.sizes[d] / problem.blocks[d] * problem.parameter_strides[d];

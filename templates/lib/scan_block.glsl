@@ -31,23 +31,37 @@ $else
 ivec4 bits_of(uvec4 words) { return ivec4(words); }
 $end
 
-// A word that the range or the tensor covers in part: element by element.
-ivec2 scan_edge(uint word, uint first, uint last) {
+ivec2 scan_elements(uint first, uint last) {
   ivec2 extremes = ivec2(0);
-  for (uint i = max(4u * word, first); i < min(4u * word + 4u, last); ++i) {
-    extremes = max(extremes, extremes_of(bits_at(problem.first + i), kSignMask));
-  }
+  for (uint i = first; i < last; ++i) extremes = max(extremes, extremes_of(bits_at(problem.first + i), kSignMask));
   return extremes;
 }
 
+ivec4 bits_of_word(uint word) { return bits_of(input_words[problem.first / 4u + word]); }
+
+// Whole words by all lanes, four loads under way at once; what lies before and after them by the first lane.
 ivec2 scan_block(uint block, uint begin, uint end, uint lane, uint team) {
   const uint first = block * problem.block_elements + begin;
   const uint last = block * problem.block_elements + end;
-  ivec2 extremes = ivec2(0);
-  for (uint word = first / 4u + lane; 4u * word < last; word += team) {
-    const bool is_whole = 4u * word >= first && last - 4u * word >= 4u;
-    extremes = max(extremes, is_whole ? extremes_of(bits_of(input_words[problem.first / 4u + word]), kSignMask)
-                                      : scan_edge(word, first, last));
+  const uint first_word = (first + 3u) / 4u;
+  const uint end_word = max(last / 4u, first_word);
+  ivec4 positive = ivec4(0), negative = ivec4(0);
+  uint word = first_word + lane;
+  for (; word + 3u * team < end_word; word += 4u * team) {
+    const ivec4 a = bits_of_word(word), b = bits_of_word(word + team);
+    const ivec4 c = bits_of_word(word + 2u * team), d = bits_of_word(word + 3u * team);
+    positive = max(positive, max(max(a, b), max(c, d)));
+    negative = max(negative, max(max(a ^ kSignMask, b ^ kSignMask), max(c ^ kSignMask, d ^ kSignMask)));
+  }
+  for (; word < end_word; word += team) {
+    const ivec4 bits = bits_of_word(word);
+    positive = max(positive, bits);
+    negative = max(negative, bits ^ kSignMask);
+  }
+  ivec2 extremes = joined(positive, negative);
+  if (lane == 0u) {
+    extremes = max(extremes, scan_elements(first, min(4u * first_word, last)));
+    extremes = max(extremes, scan_elements(max(4u * end_word, first), last));
   }
   return widened(extremes);
 }

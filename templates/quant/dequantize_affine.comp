@@ -10,6 +10,9 @@
 // An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
 #version 450
 ${extensions()}
+$if vec == 4
+#extension GL_EXT_control_flow_attributes : require
+$end
 ${local_size(workgroup)}
 ${declare(input)}
 ${declare(scale)}
@@ -18,13 +21,12 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/affine.glsl"
-float prepare(float scale) { return flush_subnormal(scale); }
+$include "lib/dequantizer.glsl"
 $include "lib/block_parameters.glsl"
 
 float dequantize_element(int q, uint element) {
-  select_parameter(parameter_of(element));
-  return dequantize(q, current_scale, current_zero_point);
+  select_block_of(element);
+  return dequantize(q, current_block);
 }
 
 $if output_storage == buffer
@@ -42,6 +44,17 @@ $if input_storage == buffer and output_storage == buffer and vec == 4
 layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
 layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
 
+${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
+  const ivec4 q = unpack_${input_dtype}(words);
+  if (are_words_of_one_block()) {
+    select_block_of(element);
+    return pack_real(dequantize(q, current_block), current_block);
+  }
+  vec4 x;
+  for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize_element(q[lane], element + lane);
+  return pack_${output_dtype}(x);
+}
+
 void step(uint word) {
   const uint element = 4u * word;
   if (element >= problem.numel) return;
@@ -51,14 +64,19 @@ void step(uint word) {
     }
     return;
   }
-  const ivec4 q = unpack_${input_dtype}(input_words[word]);
-  vec4 x;
-  select_parameter(parameter_of(element));
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    if (problem.run % 4u != 0u) select_parameter(parameter_of(element + lane));
-    x[lane] = dequantize(q[lane], current_scale, current_zero_point);
+  output_words[problem.first / 4u + word] = dequantize_word(input_words[word], element);
+}
+
+// All steps of an invocation, where all are of whole words: every load is under way before the first store waits for one.
+bool make_steps(uint first) {
+  if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
+  ${glsl_type(u32, bytes(input_dtype))} words[${items}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first + item * ${workgroup}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    const uint word = first + item * ${workgroup};
+    output_words[problem.first / 4u + word] = dequantize_word(words[item], 4u * word);
   }
-  output_words[problem.first / 4u + word] = pack_${output_dtype}(x);
+  return true;
 }
 $elif input_storage == buffer and output_storage == buffer
 void step(uint element) {
@@ -105,5 +123,8 @@ $end
 
 void main() {
   const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+$if input_storage == buffer and output_storage == buffer and vec == 4
+  if (make_steps(first)) return;
+$end
   for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
 }

@@ -10,6 +10,9 @@
 // An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
 #version 450
 ${extensions()}
+$if vec == 4
+#extension GL_EXT_control_flow_attributes : require
+$end
 ${local_size(workgroup)}
 ${declare(input)}
 ${declare(scale)}
@@ -18,22 +21,40 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/affine.glsl"
-float prepare(float scale) { return quantizer(scale); }
+$include "lib/quantizer.glsl"
 $include "lib/block_parameters.glsl"
 $if input_storage == buffer
 $include "lib/load_real.glsl"
 $end
 
 int quantize_element(float x, uint element) {
-  select_parameter(parameter_of(element));
-  return quantize(x, current_scale, current_zero_point, problem.quant_min, problem.quant_max);
+  select_block_of(element);
+  return quantize(x, current_block);
 }
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
 layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
 layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+
+// Of a short block, subnormal halves may come to zero: they count for nothing.
+vec4 unpack_real(${glsl_type(u32, bytes(input_dtype))} words, bool is_short) {
+$if input_dtype == f16
+  if (is_short) return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+$end
+  return unpack_${input_dtype}(words);
+}
+
+ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
+  if (are_words_of_one_block()) {
+    select_block_of(element);
+    return quantize(unpack_real(words, current_block.is_short), current_block);
+  }
+  const vec4 x = unpack_${input_dtype}(words);
+  ivec4 q;
+  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize_element(x[lane], element + lane);
+  return q;
+}
 
 void step(uint word) {
   const uint element = 4u * word;
@@ -44,14 +65,19 @@ void step(uint word) {
     }
     return;
   }
-  const vec4 x = unpack_${input_dtype}(input_words[problem.first / 4u + word]);
-  ivec4 q;
-  select_parameter(parameter_of(element));
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    if (problem.run % 4u != 0u) select_parameter(parameter_of(element + lane));
-    q[lane] = quantize(x[lane], current_scale, current_zero_point, problem.quant_min, problem.quant_max);
+  output_words[word] = pack_${output_dtype}(quantize_word(input_words[problem.first / 4u + word], element));
+}
+
+// All steps of an invocation, where all are of whole words: every load is under way before the first store waits for one.
+bool make_steps(uint first) {
+  if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
+  ${glsl_type(u32, bytes(input_dtype))} words[${items}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[problem.first / 4u + first + item * ${workgroup}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    const uint word = first + item * ${workgroup};
+    output_words[word] = pack_${output_dtype}(quantize_word(words[item], 4u * word));
   }
-  output_words[word] = pack_${output_dtype}(q);
+  return true;
 }
 $elif input_storage == buffer and output_storage == buffer
 void step(uint element) {
@@ -98,5 +124,8 @@ $end
 
 void main() {
   const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+$if input_storage == buffer and output_storage == buffer and vec == 4
+  if (make_steps(first)) return;
+$end
   for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
 }

@@ -151,7 +151,7 @@ TEST_F(AffineTest, EmptyTensors) {
 
 // More workgroups than a grid has along x, so that the dispatcher folds it.
 TEST_F(AffineTest, PastOneRowOfWorkgroups) {
-  expect_all_three({{4'300'001}, {4'300'001}}, {.all_kernels = true, .in_all_ways = false});
+  expect_all_three({{4'300'001}, {4'300'001}}, kEverythingInBuffers);
 }
 
 // ---- dtypes and ranges -------------------------------------------------------------------------------------------------
@@ -216,6 +216,21 @@ TEST_F(AffineTest, SpecialValuesAndScales) {
   }
 }
 
+// The same pairs, a scale a time: four neighbours of one block, some of them NaN or infinite.
+TEST_F(AffineTest, SpecialValuesUnderOneScale) {
+  std::vector<double> values;
+  for (size_t i = 0; i < 4 * std::size(kSpecials); ++i) values.push_back(kSpecials[(i + i / 29) % std::size(kSpecials)]);
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {std::ssize(values)}, values);
+  for (const double scale : kSpecials) {
+    request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
+    for (const double zero_point : {3.0, 2097153.0}) {
+      request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+      expect_reference("quantize_affine", request, kInBuffers);
+    }
+  }
+}
+
 TEST_F(AffineTest, DequantizesEverySpecialScale) {
   const double integers[] = {0, 1, -1, 127, -128, 16777217, -16777219, 2147483647, -2147483648.0, 33554433};
   constexpr int64_t kCount = std::size(kSpecials);
@@ -259,10 +274,15 @@ TEST_F(AffineTest, EveryRoundingToHalf) {
 TEST_F(AffineTest, ReciprocalsAreExact) {
   Random random(8);
   Request request;
-  request.inputs["input"] = random.reals(DType::f32, {64, 64}, 90, 128);
-  // Scales of every exponent at which the reciprocal is normal, so that a quotient off by one ulp shows in i32.
-  HostTensor scale = zeros(DType::f32, {64, 64});
-  for (int64_t i = 0; i < 4096; ++i) set_element(scale, i, random.real(1, 2) * std::ldexp(1.0, static_cast<int>(i % 60) - 30));
+  constexpr int64_t kCount = 1 << 16;
+  request.inputs["input"] = tensor_of(DType::f32, {kCount}, {0x1p23});
+  // Products are the reciprocals' significands, so that one off by an ulp shows in i32.
+  HostTensor scale = zeros(DType::f32, {kCount});
+  for (int64_t i = 0; i < kCount; ++i) set_element(scale, i, random.real(1, 2));
+  for (int64_t i = 0; i < 1024; ++i) {
+    set_element(scale, i, 1 + static_cast<double>(i) * 0x1p-23);
+    set_element(scale, i + 1024, 2 - static_cast<double>(i) * 0x1p-23);
+  }
   request.inputs["scale"] = scale;
   request.attributes["output_dtype"] = "int32";
   expect_reference("quantize_affine", request, kInBuffers);
