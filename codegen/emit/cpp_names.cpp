@@ -146,15 +146,6 @@ std::string cpp_name(Access access) {
   return "";
 }
 
-std::string cpp_name(BindingKind kind) {
-  switch (kind) {
-    case BindingKind::storage_buffer: return "BindingKind::storage_buffer";
-    case BindingKind::storage_image: return "BindingKind::storage_image";
-    case BindingKind::uniform_buffer: return "BindingKind::uniform_buffer";
-  }
-  return "";
-}
-
 std::string quoted(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -32,7 +32,6 @@ std::string words_array(const spec::Axis& axis);
 
 std::string cpp_type(spec::FieldKind kind);
 std::string cpp_name(Access access);       // "Access::read"
-std::string cpp_name(BindingKind kind);    // "BindingKind::storage_buffer"
 std::string cpp_name(spec::FieldKind kind);  // "FieldInfo::Kind::u32"
 
 // A C++ string literal.

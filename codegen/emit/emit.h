@@ -6,6 +6,7 @@
 //
 //   cpp/quantize_affine.h     operator_header.cpp   the structs and the enum that callers speak to
 //   cpp/quantize_affine.cpp   operator_tables.cpp   the tables behind them, and the spec's expressions as functions
+//                             interfaces.cpp        what its modules bind, need and use
 //   cpp/modules.h             registry.cpp          where each operator's modules stand in the blob
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/blob.S                registry.cpp          the blob, embedded

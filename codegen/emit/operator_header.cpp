@@ -76,12 +76,9 @@ void print_operands(TextWriter& out, const Spec& spec) {
   out.text("std::vector<T> in_order(const Operands<T>& operands) {");
   {
     const auto indented = out.indent();
-    out.text("return {");
-    {
-      const auto rows = out.indent();
-      for (const auto& operand : spec.operands) out.line("operands.{},", identifier(operand.name.value));
-    }
-    out.text("};");
+    std::vector<std::string> values;
+    for (const auto& operand : spec.operands) values.push_back("operands." + identifier(operand.name.value));
+    out.filled("return {", values, "};");
   }
   out.text("}");
   out.blank();

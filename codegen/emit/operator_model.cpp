@@ -194,6 +194,14 @@ std::string content_name(std::string_view prefix, std::string_view content) {
   return fmt::format("{}_{:08x}", prefix, static_cast<uint32_t>(digest_of(content).low));
 }
 
+ContentNames::Named ContentNames::name(std::string_view prefix, const std::string& content) {
+  for (std::string digested = content;; digested += ' ') {
+    std::string name = content_name(prefix, digested);
+    const auto [known, is_new] = contents_.try_emplace(name, content);
+    if (known->second == content) return {std::move(name), is_new};
+  }
+}
+
 const Binding* problem_buffer_of(const spec::Spec& spec, const Interface& interface) {
   const auto binding = std::find_if(interface.bindings.begin(), interface.bindings.end(),
                                     [&](const Binding& b) { return b.binding == spec.operands.size(); });
@@ -208,9 +216,10 @@ Result<OperatorModel> model_of(const Family& family) {
   OperatorModel model;
   model.family = &family;
   model.blocks = blocks_of(family);
+  ContentNames names;
   std::map<std::string, Shape> shapes;
   for (const Kernel& kernel : family.kernels) {
-    const std::string name = content_name("interface", text_of(kernel));
+    const std::string name = names.name("uses", text_of(kernel)).name;
     model.interface.push_back(name);
     const Binding* buffer = problem_buffer_of(*family.spec, kernel.interface);
     shapes.try_emplace(

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ struct Block {
 
 // Interface and resources, shared by all kernels for which both are equal.
 struct Shape {
-  std::string name;  // "interface_1a2b3c4d"
+  std::string name;  // "uses_1a2b3c4d"
   const reflect::Interface* interface = nullptr;
   const std::vector<reflect::Resources>* resources = nullptr;
   const Block* push_constants = nullptr;  // null: none
@@ -45,7 +46,20 @@ Result<OperatorModel> model_of(const Family& family);
 // The buffer that a module binds after the operands, or null.
 const reflect::Binding* problem_buffer_of(const spec::Spec& spec, const reflect::Interface& interface);
 
-// "interface" + eight digits that depend on `content` alone, so that names neither move nor count.
+// "uses" + eight digits that depend on `content` alone, so that names neither move nor count.
 std::string content_name(std::string_view prefix, std::string_view content);
+
+// Such names, where two contents must not share one: of the rare pair that would, the second is digested with a blank more.
+class ContentNames {
+ public:
+  struct Named {
+    std::string name;
+    bool is_new = false;  // this content was not named before
+  };
+  Named name(std::string_view prefix, const std::string& content);
+
+ private:
+  std::map<std::string, std::string> contents_;  // by name
+};
 
 }  // namespace qgen::emit

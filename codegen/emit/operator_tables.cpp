@@ -3,7 +3,7 @@
 //
 // The tables of one operator, and its spec's expressions as functions.
 //
-// Rows refer to each other by names that come from content (interface_1a2b3c4d), never by number, and what several rows
+// Rows refer to each other by names that come from content (uses_1a2b3c4d), never by number, and what several rows
 // share is printed once: a variant costs one line here and one in the header.
 #include <fmt/format.h>
 
@@ -16,7 +16,6 @@
 #include "codegen/expression/expression.h"
 #include "codegen/spec/axes.h"
 #include "codegen/support/text_writer.h"
-#include "runtime/library/features.h"
 
 namespace qgen::emit {
 namespace {
@@ -76,10 +75,10 @@ class Reads {
   std::string_view scope_name() const { return sources_.empty() ? "" : " scope"; }
 
   void print(TextWriter& out) const {
-    if (has(Source::parameter)) out.text("const Parameters& parameters = table::parameters<Parameters>(scope);");
-    if (has(Source::specialization)) out.text("const Specialization specialization = specialization_of(scope);");
-    if (has(Source::problem)) out.text("const Problem& problem = table::problem<Problem>(scope);");
-    if (has(Source::device)) out.text("const DeviceNumbers& device = *scope.device;");
+    if (has(Source::parameter)) out.text("const auto& parameters = table::parameters<Parameters>(scope);");
+    if (has(Source::specialization)) out.text("const auto specialization = specialization_of(scope);");
+    if (has(Source::problem)) out.text("const auto& problem = table::problem<Problem>(scope);");
+    if (has(Source::device)) out.text("const auto& device = *scope.device;");
   }
 
  private:
@@ -157,12 +156,12 @@ std::string value_of(const Spec& spec, const Symbol& symbol) {
   switch (source_of(spec, symbol.name)) {
     case Source::specialization: return fmt::format("scope.specialization[{}]", specialization_index(spec, symbol.name));
     case Source::parameter: {
-      const std::string value = "table::parameters<Parameters>(scope)." + identifier(symbol.name);
+      const std::string value = "parameters->" + identifier(symbol.name);
       if (symbol.type == expression::Type::word) return fmt::format("table::word({})", value);
       return symbol.type == expression::Type::boolean ? value + " ? 1 : 0" : value;
     }
     case Source::problem: {
-      const std::string value = "table::problem<Problem>(scope)." + identifier(symbol.name);
+      const std::string value = "problem->" + identifier(symbol.name);
       return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value) : value;
     }
     case Source::device: break;
@@ -174,6 +173,8 @@ void print_value_function(TextWriter& out, const Spec& spec) {
   out.text("Integer value(size_t name, const SelectionScope& scope) {");
   {
     const auto indented = out.indent();
+    if (!spec.parameters.empty()) out.text("const auto* parameters = static_cast<const Parameters*>(scope.parameters);");
+    if (!spec.problem.empty()) out.text("const auto* problem = static_cast<const Problem*>(scope.problem);");
     out.text("switch (static_cast<Name>(name)) {");
     {
       const auto cases = out.indent();
@@ -294,19 +295,18 @@ void print_form_function(TextWriter& out, const Spec& spec) {
 
 void print_specializations(TextWriter& out, const Spec& spec) {
   if (spec.specialization.empty()) return;
-  out.text("constexpr std::string_view kSpecializationNames[] = {");
-  {
-    const auto indented = out.indent();
-    for (const Axis& axis : spec.specialization) out.line("{},", quoted(axis.name.value));
+  std::vector<std::string> names, rows;
+  for (const Axis& axis : spec.specialization) names.push_back(quoted(axis.name.value));
+  for (const auto& row : specialization_rows(spec)) rows.push_back(fmt::format("{}", fmt::join(row, ", ")));
+  out.filled("constexpr std::string_view kSpecializationNames[] = {", names, "};");
+  constexpr std::string_view kHead = "constexpr uint32_t kSpecializations[] = {";
+  if (names.size() == 1) {
+    out.filled(kHead, rows, "};");
+  } else {
+    out.text(kHead);
+    for (const std::string& row : rows) out.line("  {},", row);
+    out.text("};");
   }
-  out.text("};");
-  out.blank();
-  out.text("constexpr uint32_t kSpecializations[] = {");
-  {
-    const auto indented = out.indent();
-    for (const auto& row : specialization_rows(spec)) out.line("{},", fmt::join(row, ", "));
-  }
-  out.text("};");
   out.blank();
 }
 
@@ -320,176 +320,40 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// ---- interfaces --------------------------------------------------------------------------------------------------------------
-
-// Arrays that several interfaces share, each printed once under a name made of its content.
-class SharedArrays {
- public:
-  explicit SharedArrays(TextWriter& out) : out_(out) {}
-
-  // The array's name; "{}" where there are no rows.
-  std::string print(std::string_view type, std::string_view prefix, const std::vector<std::string>& rows,
-                    std::string_view extent = "") {
-    if (rows.empty()) return "{}";
-    const std::string name = content_name(prefix, fmt::format("{}", fmt::join(rows, "\n")));
-    if (!printed_.insert(name).second) return name;
-    out_.line("constexpr {} {}[]{} = {{", type, name, extent);
-    {
-      const auto indented = out_.indent();
-      for (const std::string& row : rows) out_.text(row);
-    }
-    out_.text("};");
-    out_.blank();
-    return name;
-  }
-
- private:
-  TextWriter& out_;
-  std::set<std::string> printed_;
-};
-
-std::vector<std::string> binding_rows(const Spec& spec, const reflect::Interface& interface) {
-  std::vector<std::string> rows;
-  for (const auto& binding : interface.bindings) {
-    const bool is_operand = binding.binding < spec.operands.size();
-    const std::string operand = is_operand ? fmt::format("table::place(Operand::{})",
-                                                         identifier(spec.operands[binding.binding].name.value))
-                                           : "kProblemOperand";
-    const Access access = is_operand ? spec.operands[binding.binding].access : Access::read;
-    rows.push_back(fmt::format("{{{}, {}, {}, {}}},", binding.binding, operand, cpp_name(binding.kind), cpp_name(access)));
-  }
-  return rows;
-}
-
-std::vector<std::string> block_rows(const Block* block) {
-  std::vector<std::string> rows;
-  if (block == nullptr) return rows;
-  for (const auto& member : block->members) {
-    const std::string name = identifier(member.name);
-    rows.push_back(fmt::format("{{offsetof({0}, {1}), offsetof(Problem, {1}), sizeof(Problem::{1})}},",
-                               block->struct_name, name));
-  }
-  return rows;
-}
-
-std::vector<std::string> specialization_slots(const Spec& spec, const reflect::Interface& interface) {
-  std::vector<std::string> rows;
-  for (const auto& constant : interface.specialization) {
-    rows.push_back(fmt::format("{{{0}, {0}}},  // {1}", constant.constant_id,
-                               spec.specialization[constant.constant_id].name.value));
-  }
-  return rows;
-}
-
-std::string needs_of(FeatureMask mask) {
-  std::vector<std::string> bits;
-  for (const std::string_view feature : names(mask)) bits.push_back(fmt::format("bit(Feature::{})", feature));
-  return fmt::format("{}", fmt::join(bits, " | "));
-}
-
-std::vector<std::string> matrix_rows(const std::vector<CooperativeMatrixShape>& shapes) {
-  std::vector<std::string> rows;
-  for (const auto& shape : shapes) {
-    rows.push_back(fmt::format("{{{}, {}, {}, DType::{}, DType::{}, DType::{}, DType::{}, {}}},", shape.m, shape.n,
-                               shape.k, name(shape.a), name(shape.b), name(shape.c), name(shape.result),
-                               shape.workgroup_scope));
-  }
-  return rows;
-}
-
-// An array of shapes for each row of specializations; no rows where the module has no matrices.
-std::vector<std::string> matrices_of_rows(const std::vector<reflect::Resources>& resources, SharedArrays& arrays) {
-  std::vector<std::string> rows;
-  bool has_matrices = false;
-  for (const auto& row : resources) {
-    has_matrices |= !row.cooperative_matrices.empty();
-    rows.push_back(arrays.print("CooperativeMatrixShape", "matrices", matrix_rows(row.cooperative_matrices)) + ",");
-  }
-  return has_matrices ? rows : std::vector<std::string>();
-}
-
-std::vector<std::string> workgroup_rows(const std::vector<reflect::Resources>& resources) {
-  std::vector<std::string> rows;
-  for (const auto& row : resources) rows.push_back(fmt::format("{{{}}},", fmt::join(row.workgroup, ", ")));
-  return rows;
-}
-
-std::vector<std::string> shared_rows(const std::vector<reflect::Resources>& resources) {
-  std::vector<std::string> rows;
-  for (const auto& row : resources) rows.push_back(fmt::format("{},", row.shared_bytes));
-  return rows;
-}
-
-// The fields of one InterfaceInfo that are not empty, in the struct's order.
-std::vector<std::string> interface_fields(const Spec& spec, const Shape& shape, SharedArrays& arrays) {
-  std::vector<std::string> fields;
-  const auto add = [&](std::string_view name, const std::string& value) {
-    if (value != "{}" && !value.empty()) fields.push_back(fmt::format(".{} = {},", name, value));
-  };
-  const auto add_block = [&](std::string_view name, std::string_view prefix, const Block* block) {
-    add(name, arrays.print("BlockField", prefix, block_rows(block)));
-    if (block) add(fmt::format("{}_bytes", name), fmt::format("sizeof({})", block->struct_name));
-  };
-  add("bindings", arrays.print("BindingInfo", "bindings", binding_rows(spec, *shape.interface)));
-  add_block("push_constants", "push_constants", shape.push_constants);
-  add_block("problem_buffer", "problem_buffer", shape.problem_buffer);
-  add("specialization", arrays.print("SpecializationSlot", "slots", specialization_slots(spec, *shape.interface)));
-  add("needs", needs_of(shape.interface->needs));
-  add("cooperative_matrices",
-      arrays.print("std::span<const CooperativeMatrixShape>", "matrices_of_rows",
-                   matrices_of_rows(*shape.resources, arrays)));
-  add("workgroup", arrays.print("uint32_t", "workgroup", workgroup_rows(*shape.resources), "[3]"));
-  add("shared_bytes", arrays.print("uint32_t", "shared_bytes", shared_rows(*shape.resources)));
-  return fields;
-}
-
-void print_interfaces(TextWriter& out, const OperatorModel& model) {
-  out.text("// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.");
-  SharedArrays arrays(out);
-  std::vector<std::vector<std::string>> rows;
-  for (const Shape& shape : model.shapes) rows.push_back(interface_fields(model.spec(), shape, arrays));
-
-  out.text("enum Interface : uint16_t {");
-  {
-    const auto indented = out.indent();
-    for (const Shape& shape : model.shapes) out.line("{},", shape.name);
-  }
-  out.text("};");
-  out.blank();
-  out.text("constexpr InterfaceInfo kInterfaces[] = {");
-  {
-    const auto indented = out.indent();
-    for (size_t i = 0; i < rows.size(); ++i) {
-      out.line("{{  // {}", model.shapes[i].name);
-      {
-        const auto fields = out.indent();
-        const auto more = out.indent();
-        for (const std::string& field : rows[i]) out.text(field);
-      }
-      out.text("},");
-    }
-  }
-  out.text("};");
-  out.blank();
-}
-
 // ---- kernels -----------------------------------------------------------------------------------------------------------------
 
+// A parameter's value where qgen's own enumerators are known by their words alone.
+std::string row_value(const Axis& axis, const expression::Value& value) {
+  const auto* word = std::get_if<expression::Word>(&value);
+  return word && word_set(axis) != WordSet::own ? identifier(word->text) : cpp_value(axis, value);
+}
+
+std::string kernel_row(const Spec& spec, const Kernel& kernel, std::string_view interface) {
+  std::vector<std::string> values;
+  for (size_t p = 0; p < spec.parameters.size(); ++p) {
+    values.push_back(row_value(spec.parameters[p], kernel.variant.values[p]));
+  }
+  return fmt::format("{{{}, {{{}}}, {}}},", quoted(kernel.variant.id), fmt::join(values, ", "), interface);
+}
+
 void print_kernels(TextWriter& out, const OperatorModel& model) {
-  const Spec& spec = model.spec();
   const auto& kernels = model.family->kernels;
-  out.text("constexpr table::Row<Parameters> kRows[] = {");
+  out.text("constexpr auto kRows = [] {");
   {
     const auto indented = out.indent();
-    for (size_t k = 0; k < kernels.size(); ++k) {
-      std::vector<std::string> values;
-      for (size_t p = 0; p < spec.parameters.size(); ++p) {
-        values.push_back(cpp_value(spec.parameters[p], kernels[k].variant.values[p]));
-      }
-      out.line("{{{}, {{{}}}, {}}},", quoted(kernels[k].variant.id), fmt::join(values, ", "), model.interface[k]);
+    std::set<std::string> enumerations;
+    for (const Axis& axis : model.spec().parameters) {
+      const bool is_ours = axis.type == expression::Type::word && word_set(axis) != WordSet::own;
+      if (is_ours && enumerations.insert(cpp_type(axis)).second) out.line("using enum {};", cpp_type(axis));
     }
+    out.text("return std::to_array<table::Row<Parameters>>({");
+    {
+      const auto rows = out.indent();
+      for (size_t k = 0; k < kernels.size(); ++k) out.text(kernel_row(model.spec(), kernels[k], model.interface[k]));
+    }
+    out.text("});");
   }
-  out.text("};");
+  out.text("}();");
   out.text("static_assert(std::size(kRows) == kVariants, \"header and tables are of two runs of qgen\");");
   out.text("constexpr auto kKernels = table::kernels(kRows, kFirstModule);");
   out.blank();

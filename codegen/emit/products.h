@@ -9,6 +9,7 @@
 
 #include "codegen/emit/emit.h"
 #include "codegen/emit/operator_model.h"
+#include "codegen/support/text_writer.h"
 
 namespace qgen::emit {
 
@@ -16,6 +17,9 @@ std::string operator_header(const OperatorModel& model, const Options& options);
 
 // `families` are those of the run: recipes name kernels of other specs.
 Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families, const Options& options);
+
+// The part of operator_tables() that says what modules bind, need and use: `Interface` and `kInterfaces`.
+void print_interfaces(TextWriter& out, const OperatorModel& model);
 
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace qgen {
 
@@ -43,6 +44,23 @@ class TextWriter {
     text_ += '\n';
   }
   void blank() { text_ += '\n'; }
+  // `before`, items with commas between them, `after`: one line where they fit, else as many items a line as fit.
+  void filled(std::string_view before, const std::vector<std::string>& items, std::string_view after) {
+    constexpr size_t kWidth = 120;
+    const std::string all = fmt::format("{}{}{}", before, fmt::join(items, ", "), after);
+    if (2 * depth_ + all.size() <= kWidth) return text(all);
+    text(before);
+    {
+      const auto indented = indent();
+      std::string row;
+      for (const std::string& item : items) {
+        if (!row.empty() && 2 * depth_ + row.size() + item.size() + 2 > kWidth) text(std::exchange(row, ""));
+        row += fmt::format("{}{},", row.empty() ? "" : " ", item);
+      }
+      text(row);
+    }
+    text(after);
+  }
 
   std::string take() && { return std::move(text_); }
 

@@ -94,29 +94,31 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(table::parameters<Parameters>(scope).input_dtype);
-    case Name::input_storage: return table::word(table::parameters<Parameters>(scope).input_storage);
-    case Name::reduce: return table::word(table::parameters<Parameters>(scope).reduce);
-    case Name::vec: return table::parameters<Parameters>(scope).vec;
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::input_storage: return table::word(parameters->input_storage);
+    case Name::reduce: return table::word(parameters->reduce);
+    case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::team: return scope.specialization[1];
-    case Name::parameters: return table::problem<Problem>(scope).parameters;
-    case Name::block_elements: return table::problem<Problem>(scope).block_elements;
-    case Name::run: return table::problem<Problem>(scope).run;
-    case Name::are_runs: return table::problem<Problem>(scope).are_runs;
-    case Name::first: return table::problem<Problem>(scope).first;
-    case Name::real_packed: return table::problem<Problem>(scope).real_packed;
-    case Name::rank: return table::problem<Problem>(scope).rank;
-    case Name::mapping: return table::problem<Problem>(scope).mapping;
-    case Name::range: return table::truncated(table::problem<Problem>(scope).range);
-    case Name::half_range: return table::truncated(table::problem<Problem>(scope).half_range);
-    case Name::quant_min_real: return table::truncated(table::problem<Problem>(scope).quant_min_real);
-    case Name::quant_max_real: return table::truncated(table::problem<Problem>(scope).quant_max_real);
-    case Name::eps: return table::truncated(table::problem<Problem>(scope).eps);
-    case Name::quant_min: return table::problem<Problem>(scope).quant_min;
-    case Name::quant_max: return table::problem<Problem>(scope).quant_max;
-    case Name::symmetric_zero_point: return table::problem<Problem>(scope).symmetric_zero_point;
+    case Name::parameters: return problem->parameters;
+    case Name::block_elements: return problem->block_elements;
+    case Name::run: return problem->run;
+    case Name::are_runs: return problem->are_runs;
+    case Name::first: return problem->first;
+    case Name::real_packed: return problem->real_packed;
+    case Name::rank: return problem->rank;
+    case Name::mapping: return problem->mapping;
+    case Name::range: return table::truncated(problem->range);
+    case Name::half_range: return table::truncated(problem->half_range);
+    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
+    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
+    case Name::eps: return table::truncated(problem->eps);
+    case Name::quant_min: return problem->quant_min;
+    case Name::quant_max: return problem->quant_max;
+    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -135,9 +137,9 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(specialization.team) <= Integer(specialization.workgroup),
       parameters.reduce == Reduce::shared || Integer(specialization.team) == Integer(specialization.workgroup),
@@ -147,11 +149,7 @@ int first_failing(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-  "team",
-};
-
+constexpr std::string_view kSpecializationNames[] = {"workgroup", "team"};
 constexpr uint32_t kSpecializations[] = {
   64, 1,
   64, 8,
@@ -174,163 +172,90 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * (1 / Integer(specialization.team) * min(8, Integer(problem.run)) + (1 - 1 / Integer(specialization.team)) * ceil_div(8, min(8, Integer(problem.run)))), ceil_div(Integer(problem.block_elements), Integer(specialization.team) * Integer(parameters.vec)) / 100) + ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units));
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_245a70a7[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::write},
-  {3, kProblemOperand, BindingKind::storage_buffer, Access::read},
+// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+constexpr BindingInfo bindings_1a466067[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::write),
+  table::buffer(2, Operand::zero_point, Access::write),
+  table::problem_buffer(3),
 };
-
-constexpr BlockField problem_buffer_172550d9[] = {
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), sizeof(Problem::parameters)},
-  {offsetof(ProblemBuffer, block_elements), offsetof(Problem, block_elements), sizeof(Problem::block_elements)},
-  {offsetof(ProblemBuffer, run), offsetof(Problem, run), sizeof(Problem::run)},
-  {offsetof(ProblemBuffer, are_runs), offsetof(Problem, are_runs), sizeof(Problem::are_runs)},
-  {offsetof(ProblemBuffer, first), offsetof(Problem, first), sizeof(Problem::first)},
-  {offsetof(ProblemBuffer, real_packed), offsetof(Problem, real_packed), sizeof(Problem::real_packed)},
-  {offsetof(ProblemBuffer, rank), offsetof(Problem, rank), sizeof(Problem::rank)},
-  {offsetof(ProblemBuffer, sizes), offsetof(Problem, sizes), sizeof(Problem::sizes)},
-  {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
-  {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
-  {offsetof(ProblemBuffer, mapping), offsetof(Problem, mapping), sizeof(Problem::mapping)},
-  {offsetof(ProblemBuffer, range), offsetof(Problem, range), sizeof(Problem::range)},
-  {offsetof(ProblemBuffer, half_range), offsetof(Problem, half_range), sizeof(Problem::half_range)},
-  {offsetof(ProblemBuffer, quant_min_real), offsetof(Problem, quant_min_real), sizeof(Problem::quant_min_real)},
-  {offsetof(ProblemBuffer, quant_max_real), offsetof(Problem, quant_max_real), sizeof(Problem::quant_max_real)},
-  {offsetof(ProblemBuffer, eps), offsetof(Problem, eps), sizeof(Problem::eps)},
-  {offsetof(ProblemBuffer, quant_min), offsetof(Problem, quant_min), sizeof(Problem::quant_min)},
-  {offsetof(ProblemBuffer, quant_max), offsetof(Problem, quant_max), sizeof(Problem::quant_max)},
-  {offsetof(ProblemBuffer, symmetric_zero_point), offsetof(Problem, symmetric_zero_point), sizeof(Problem::symmetric_zero_point)},
+constexpr BlockField problem_buffer_795ad314[] = {
+  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 160},
 };
-
-constexpr SpecializationSlot slots_72debd11[] = {
-  {0, 0},  // workgroup
-  {1, 1},  // team
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_8756c55d = {
+    .bindings = bindings_1a466067,
+    .problem_buffer = problem_buffer_795ad314,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
-constexpr uint32_t workgroup_096ca408[][3] = {
-  {64, 1, 1},
-  {64, 1, 1},
-  {64, 1, 1},
-  {64, 1, 1},
-  {256, 1, 1},
-  {256, 1, 1},
-  {256, 1, 1},
-  {256, 1, 1},
+constexpr uint32_t workgroup_255a2738[][3] = {
+  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-
-constexpr uint32_t shared_bytes_4acc96c5[] = {
-  512,
-  512,
-  512,
-  512,
-  2048,
-  2048,
-  2048,
-  2048,
+constexpr uint32_t shared_bytes_60fc2585[] = {512, 512, 512, 512, 2048, 2048, 2048, 2048};
+constexpr BindingInfo bindings_58b848fd[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::write),
+  table::buffer(2, Operand::zero_point, Access::write),
+  table::problem_buffer(3),
 };
-
-constexpr BindingInfo bindings_510966d4[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::write},
-  {3, kProblemOperand, BindingKind::storage_buffer, Access::read},
+constexpr InterfaceInfo binds_5b93d307 = {
+    .bindings = bindings_58b848fd,
+    .problem_buffer = problem_buffer_795ad314,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
 enum Interface : uint16_t {
-  interface_1ce0eeaf,
-  interface_29dd2c50,
-  interface_521d810e,
-  interface_97fa6817,
-  interface_bf445306,
-  interface_fc9d64e6,
+  uses_1ce0eeaf,
+  uses_29dd2c50,
+  uses_521d810e,
+  uses_97fa6817,
+  uses_bf445306,
+  uses_fc9d64e6,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_1ce0eeaf
+  {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585},  // uses_29dd2c50
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585},  // uses_521d810e
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_97fa6817
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bf445306
+  {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_fc9d64e6
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_1ce0eeaf
-      .bindings = bindings_245a70a7,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-  {  // interface_29dd2c50
-      .bindings = bindings_510966d4,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-  {  // interface_521d810e
-      .bindings = bindings_245a70a7,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-  {  // interface_97fa6817
-      .bindings = bindings_245a70a7,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .needs = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-  {  // interface_bf445306
-      .bindings = bindings_245a70a7,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-  {  // interface_fc9d64e6
-      .bindings = bindings_510966d4,
-      .problem_buffer = problem_buffer_172550d9,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_72debd11,
-      .needs = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_096ca408,
-      .shared_bytes = shared_bytes_4acc96c5,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"choose_qparams_affine.f16.buffer.shared.vec1", {DType::f16, Storage::buffer, Reduce::shared, 1}, interface_1ce0eeaf},
-  {"choose_qparams_affine.f16.buffer.shared.vec4", {DType::f16, Storage::buffer, Reduce::shared, 4}, interface_1ce0eeaf},
-  {"choose_qparams_affine.f16.buffer.subgroup.vec1", {DType::f16, Storage::buffer, Reduce::subgroup, 1}, interface_bf445306},
-  {"choose_qparams_affine.f16.buffer.subgroup.vec4", {DType::f16, Storage::buffer, Reduce::subgroup, 4}, interface_bf445306},
-  {"choose_qparams_affine.f16.texture3d.shared.vec1", {DType::f16, Storage::texture3d, Reduce::shared, 1}, interface_29dd2c50},
-  {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {DType::f16, Storage::texture3d, Reduce::subgroup, 1}, interface_fc9d64e6},
-  {"choose_qparams_affine.f32.buffer.shared.vec1", {DType::f32, Storage::buffer, Reduce::shared, 1}, interface_521d810e},
-  {"choose_qparams_affine.f32.buffer.shared.vec4", {DType::f32, Storage::buffer, Reduce::shared, 4}, interface_521d810e},
-  {"choose_qparams_affine.f32.buffer.subgroup.vec1", {DType::f32, Storage::buffer, Reduce::subgroup, 1}, interface_97fa6817},
-  {"choose_qparams_affine.f32.buffer.subgroup.vec4", {DType::f32, Storage::buffer, Reduce::subgroup, 4}, interface_97fa6817},
-  {"choose_qparams_affine.f32.texture3d.shared.vec1", {DType::f32, Storage::texture3d, Reduce::shared, 1}, interface_29dd2c50},
-  {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {DType::f32, Storage::texture3d, Reduce::subgroup, 1}, interface_fc9d64e6},
-};
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_1ce0eeaf},
+    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_1ce0eeaf},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_bf445306},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_bf445306},
+    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_29dd2c50},
+    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_fc9d64e6},
+    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_521d810e},
+    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_521d810e},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_97fa6817},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_97fa6817},
+    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_29dd2c50},
+    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_fc9d64e6},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
@@ -341,14 +266,14 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.block_elements) >= 8192,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return 2 * Integer(problem.parameters) * min(1024, ceil_div(Integer(problem.block_elements), 4096));
 }
 
@@ -362,7 +287,7 @@ constexpr OperandSource kOperands_choose_qparams_partial[] = {
 };
 
 void choose_qparams_partial_problem(const SelectionScope& scope, void* step_problem) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<choose_qparams_partial::Problem*>(step_problem);
   table::set(to.parameters, Integer(problem.parameters));
   table::set(to.block_elements, Integer(problem.block_elements));
@@ -385,7 +310,7 @@ constexpr OperandSource kOperands_choose_qparams_finish[] = {
 };
 
 void choose_qparams_finish_problem(const SelectionScope& scope, void* step_problem) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<choose_qparams_finish::Problem*>(step_problem);
   table::set(to.parameters, Integer(problem.parameters));
   table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));

@@ -54,11 +54,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.input,
-    operands.scale,
-    operands.zero_point,
-  };
+  return {operands.input, operands.scale, operands.zero_point};
 }
 
 enum class Reduce : uint8_t {

@@ -61,19 +61,20 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return table::problem<Problem>(scope).parameters;
-    case Name::slices: return table::problem<Problem>(scope).slices;
-    case Name::mapping: return table::problem<Problem>(scope).mapping;
-    case Name::range: return table::truncated(table::problem<Problem>(scope).range);
-    case Name::half_range: return table::truncated(table::problem<Problem>(scope).half_range);
-    case Name::quant_min_real: return table::truncated(table::problem<Problem>(scope).quant_min_real);
-    case Name::quant_max_real: return table::truncated(table::problem<Problem>(scope).quant_max_real);
-    case Name::eps: return table::truncated(table::problem<Problem>(scope).eps);
-    case Name::quant_min: return table::problem<Problem>(scope).quant_min;
-    case Name::quant_max: return table::problem<Problem>(scope).quant_max;
-    case Name::symmetric_zero_point: return table::problem<Problem>(scope).symmetric_zero_point;
+    case Name::parameters: return problem->parameters;
+    case Name::slices: return problem->slices;
+    case Name::mapping: return problem->mapping;
+    case Name::range: return table::truncated(problem->range);
+    case Name::half_range: return table::truncated(problem->half_range);
+    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
+    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
+    case Name::eps: return table::truncated(problem->eps);
+    case Name::quant_min: return problem->quant_min;
+    case Name::quant_max: return problem->quant_max;
+    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -83,13 +84,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-};
-
-constexpr uint32_t kSpecializations[] = {
-  64,
-};
+constexpr std::string_view kSpecializationNames[] = {"workgroup"};
+constexpr uint32_t kSpecializations[] = {64};
 
 OperandForm form(const void*, size_t operand) {
   switch (static_cast<Operand>(operand)) {
@@ -101,70 +97,50 @@ OperandForm form(const void*, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = Integer(problem.parameters);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.parameters) * 2 / (100 * Integer(device.compute_units)) + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / 100;
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_3d0733b5[] = {
-  {0, table::place(Operand::partial), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::write},
+// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+constexpr BindingInfo bindings_2dbb2b7a[] = {
+  table::buffer(0, Operand::partial, Access::read),
+  table::buffer(1, Operand::scale, Access::write),
+  table::buffer(2, Operand::zero_point, Access::write),
 };
-
-constexpr BlockField push_constants_cc5ca122[] = {
-  {offsetof(PushConstants, parameters), offsetof(Problem, parameters), sizeof(Problem::parameters)},
-  {offsetof(PushConstants, slices), offsetof(Problem, slices), sizeof(Problem::slices)},
-  {offsetof(PushConstants, mapping), offsetof(Problem, mapping), sizeof(Problem::mapping)},
-  {offsetof(PushConstants, range), offsetof(Problem, range), sizeof(Problem::range)},
-  {offsetof(PushConstants, half_range), offsetof(Problem, half_range), sizeof(Problem::half_range)},
-  {offsetof(PushConstants, quant_min_real), offsetof(Problem, quant_min_real), sizeof(Problem::quant_min_real)},
-  {offsetof(PushConstants, quant_max_real), offsetof(Problem, quant_max_real), sizeof(Problem::quant_max_real)},
-  {offsetof(PushConstants, eps), offsetof(Problem, eps), sizeof(Problem::eps)},
-  {offsetof(PushConstants, quant_min), offsetof(Problem, quant_min), sizeof(Problem::quant_min)},
-  {offsetof(PushConstants, quant_max), offsetof(Problem, quant_max), sizeof(Problem::quant_max)},
-  {offsetof(PushConstants, symmetric_zero_point), offsetof(Problem, symmetric_zero_point), sizeof(Problem::symmetric_zero_point)},
+constexpr BlockField push_constants_593dbca4[] = {
+  {offsetof(PushConstants, parameters), offsetof(Problem, parameters), 44},
 };
-
-constexpr SpecializationSlot slots_bbc43928[] = {
-  {0, 0},  // workgroup
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_b26a7504 = {
+    .bindings = bindings_2dbb2b7a,
+    .push_constants = push_constants_593dbca4,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr uint32_t workgroup_1215c991[][3] = {
-  {64, 1, 1},
-};
-
-constexpr uint32_t shared_bytes_0b4f3087[] = {
-  512,
-};
-
+constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
+constexpr uint32_t shared_bytes_c8aaaa03[] = {512};
 enum Interface : uint16_t {
-  interface_f446a387,
+  uses_f446a387,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_b26a7504, workgroup_bc1396fb, shared_bytes_c8aaaa03},  // uses_f446a387
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_f446a387
-      .bindings = bindings_3d0733b5,
-      .push_constants = push_constants_cc5ca122,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_1215c991,
-      .shared_bytes = shared_bytes_0b4f3087,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"choose_qparams_finish", {}, interface_f446a387},
-};
+constexpr auto kRows = [] {
+  return std::to_array<table::Row<Parameters>>({
+    {"choose_qparams_finish", {}, uses_f446a387},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

@@ -46,11 +46,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.partial,
-    operands.scale,
-    operands.zero_point,
-  };
+  return {operands.partial, operands.scale, operands.zero_point};
 }
 
 // What tells one module from another.

@@ -70,21 +70,23 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(table::parameters<Parameters>(scope).input_dtype);
-    case Name::input_storage: return table::word(table::parameters<Parameters>(scope).input_storage);
-    case Name::reduce: return table::word(table::parameters<Parameters>(scope).reduce);
-    case Name::vec: return table::parameters<Parameters>(scope).vec;
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::input_storage: return table::word(parameters->input_storage);
+    case Name::reduce: return table::word(parameters->reduce);
+    case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return table::problem<Problem>(scope).parameters;
-    case Name::block_elements: return table::problem<Problem>(scope).block_elements;
-    case Name::slices: return table::problem<Problem>(scope).slices;
-    case Name::slice_elements: return table::problem<Problem>(scope).slice_elements;
-    case Name::run: return table::problem<Problem>(scope).run;
-    case Name::are_runs: return table::problem<Problem>(scope).are_runs;
-    case Name::first: return table::problem<Problem>(scope).first;
-    case Name::real_packed: return table::problem<Problem>(scope).real_packed;
-    case Name::rank: return table::problem<Problem>(scope).rank;
+    case Name::parameters: return problem->parameters;
+    case Name::block_elements: return problem->block_elements;
+    case Name::slices: return problem->slices;
+    case Name::slice_elements: return problem->slice_elements;
+    case Name::run: return problem->run;
+    case Name::are_runs: return problem->are_runs;
+    case Name::first: return problem->first;
+    case Name::real_packed: return problem->real_packed;
+    case Name::rank: return problem->rank;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -99,21 +101,15 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.are_runs) == 1,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-};
-
-constexpr uint32_t kSpecializations[] = {
-  64,
-  256,
-};
+constexpr std::string_view kSpecializationNames[] = {"workgroup"};
+constexpr uint32_t kSpecializations[] = {64, 256};
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -125,140 +121,85 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = Integer(problem.parameters) * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(8, min(8, Integer(problem.run))), ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * Integer(parameters.vec)) / 100) + Integer(problem.parameters) * Integer(problem.slices) * 2 / (100 * Integer(device.compute_units));
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_d44af6bc[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::partial), BindingKind::storage_buffer, Access::write},
-  {2, kProblemOperand, BindingKind::storage_buffer, Access::read},
+// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+constexpr BindingInfo bindings_1580c849[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::partial, Access::write),
+  table::problem_buffer(2),
 };
-
-constexpr BlockField problem_buffer_71c66496[] = {
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), sizeof(Problem::parameters)},
-  {offsetof(ProblemBuffer, block_elements), offsetof(Problem, block_elements), sizeof(Problem::block_elements)},
-  {offsetof(ProblemBuffer, slices), offsetof(Problem, slices), sizeof(Problem::slices)},
-  {offsetof(ProblemBuffer, slice_elements), offsetof(Problem, slice_elements), sizeof(Problem::slice_elements)},
-  {offsetof(ProblemBuffer, run), offsetof(Problem, run), sizeof(Problem::run)},
-  {offsetof(ProblemBuffer, are_runs), offsetof(Problem, are_runs), sizeof(Problem::are_runs)},
-  {offsetof(ProblemBuffer, first), offsetof(Problem, first), sizeof(Problem::first)},
-  {offsetof(ProblemBuffer, real_packed), offsetof(Problem, real_packed), sizeof(Problem::real_packed)},
-  {offsetof(ProblemBuffer, rank), offsetof(Problem, rank), sizeof(Problem::rank)},
-  {offsetof(ProblemBuffer, sizes), offsetof(Problem, sizes), sizeof(Problem::sizes)},
-  {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
-  {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
+constexpr BlockField problem_buffer_35385c8c[] = {
+  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 132},
 };
-
-constexpr SpecializationSlot slots_bbc43928[] = {
-  {0, 0},  // workgroup
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_e901c525 = {
+    .bindings = bindings_1580c849,
+    .problem_buffer = problem_buffer_35385c8c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
 };
-
-constexpr uint32_t workgroup_0b20070d[][3] = {
-  {64, 1, 1},
-  {256, 1, 1},
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_96441bb7[] = {512, 2048};
+constexpr BindingInfo bindings_45f877f0[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::partial, Access::write),
+  table::problem_buffer(2),
 };
-
-constexpr uint32_t shared_bytes_713e3dc6[] = {
-  512,
-  2048,
+constexpr InterfaceInfo binds_ae18e4be = {
+    .bindings = bindings_45f877f0,
+    .problem_buffer = problem_buffer_35385c8c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
 };
-
-constexpr BindingInfo bindings_c83a4430[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::partial), BindingKind::storage_buffer, Access::write},
-  {2, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
 enum Interface : uint16_t {
-  interface_1adadf34,
-  interface_5e939d21,
-  interface_725e813e,
-  interface_ad0674b4,
-  interface_eb9fd439,
-  interface_f3e3cc8c,
+  uses_1adadf34,
+  uses_5e939d21,
+  uses_725e813e,
+  uses_ad0674b4,
+  uses_eb9fd439,
+  uses_f3e3cc8c,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1adadf34
+  {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_5e939d21
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_725e813e
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_ad0674b4
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_eb9fd439
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_f3e3cc8c
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_1adadf34
-      .bindings = bindings_d44af6bc,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-  {  // interface_5e939d21
-      .bindings = bindings_d44af6bc,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-  {  // interface_725e813e
-      .bindings = bindings_c83a4430,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-  {  // interface_ad0674b4
-      .bindings = bindings_c83a4430,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-  {  // interface_eb9fd439
-      .bindings = bindings_c83a4430,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-  {  // interface_f3e3cc8c
-      .bindings = bindings_c83a4430,
-      .problem_buffer = problem_buffer_71c66496,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_713e3dc6,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"choose_qparams_partial.f16.buffer.shared.vec1", {DType::f16, Storage::buffer, Reduce::shared, 1}, interface_f3e3cc8c},
-  {"choose_qparams_partial.f16.buffer.shared.vec4", {DType::f16, Storage::buffer, Reduce::shared, 4}, interface_f3e3cc8c},
-  {"choose_qparams_partial.f16.buffer.subgroup.vec1", {DType::f16, Storage::buffer, Reduce::subgroup, 1}, interface_725e813e},
-  {"choose_qparams_partial.f16.buffer.subgroup.vec4", {DType::f16, Storage::buffer, Reduce::subgroup, 4}, interface_725e813e},
-  {"choose_qparams_partial.f16.texture3d.shared.vec1", {DType::f16, Storage::texture3d, Reduce::shared, 1}, interface_5e939d21},
-  {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {DType::f16, Storage::texture3d, Reduce::subgroup, 1}, interface_1adadf34},
-  {"choose_qparams_partial.f32.buffer.shared.vec1", {DType::f32, Storage::buffer, Reduce::shared, 1}, interface_ad0674b4},
-  {"choose_qparams_partial.f32.buffer.shared.vec4", {DType::f32, Storage::buffer, Reduce::shared, 4}, interface_ad0674b4},
-  {"choose_qparams_partial.f32.buffer.subgroup.vec1", {DType::f32, Storage::buffer, Reduce::subgroup, 1}, interface_eb9fd439},
-  {"choose_qparams_partial.f32.buffer.subgroup.vec4", {DType::f32, Storage::buffer, Reduce::subgroup, 4}, interface_eb9fd439},
-  {"choose_qparams_partial.f32.texture3d.shared.vec1", {DType::f32, Storage::texture3d, Reduce::shared, 1}, interface_5e939d21},
-  {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {DType::f32, Storage::texture3d, Reduce::subgroup, 1}, interface_1adadf34},
-};
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_f3e3cc8c},
+    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_f3e3cc8c},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_725e813e},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_725e813e},
+    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_5e939d21},
+    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_1adadf34},
+    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_ad0674b4},
+    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_ad0674b4},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_eb9fd439},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_eb9fd439},
+    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_5e939d21},
+    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_1adadf34},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

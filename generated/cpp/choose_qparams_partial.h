@@ -45,10 +45,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.input,
-    operands.partial,
-  };
+  return {operands.input, operands.partial};
 }
 
 enum class Reduce : uint8_t {

@@ -90,12 +90,14 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(table::parameters<Parameters>(scope).input_dtype);
-    case Name::output_dtype: return table::word(table::parameters<Parameters>(scope).output_dtype);
-    case Name::input_storage: return table::word(table::parameters<Parameters>(scope).input_storage);
-    case Name::output_storage: return table::word(table::parameters<Parameters>(scope).output_storage);
-    case Name::vec: return table::parameters<Parameters>(scope).vec;
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::input_storage: return table::word(parameters->input_storage);
+    case Name::output_storage: return table::word(parameters->output_storage);
+    case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     case Name::numel: return table::problem<Problem>(scope).numel;
@@ -113,6 +115,17 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::real_packed: return table::problem<Problem>(scope).real_packed;
     case Name::quant_packed: return table::problem<Problem>(scope).quant_packed;
     case Name::rank: return table::problem<Problem>(scope).rank;
+    case Name::numel: return problem->numel;
+    case Name::first: return problem->first;
+    case Name::is_dense: return problem->is_dense;
+    case Name::parameters: return problem->parameters;
+    case Name::run: return problem->run;
+    case Name::is_periodic: return problem->is_periodic;
+    case Name::zero_points: return problem->zero_points;
+    case Name::image_steps: return problem->image_steps;
+    case Name::real_packed: return problem->real_packed;
+    case Name::quant_packed: return problem->quant_packed;
+    case Name::rank: return problem->rank;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -127,18 +140,14 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-  "items",
-};
-
+constexpr std::string_view kSpecializationNames[] = {"workgroup", "items"};
 constexpr uint32_t kSpecializations[] = {
   64, 1,
   64, 4,
@@ -158,19 +167,19 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.workgroup) * Integer(specialization.items));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
 }
 
@@ -203,33 +212,49 @@ constexpr BlockField problem_buffer_f923ccbf[] = {
   {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
   {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
   {offsetof(ProblemBuffer, parameter_strides), offsetof(Problem, parameter_strides), sizeof(Problem::parameter_strides)},
+// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+constexpr BindingInfo bindings_43bf5063[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
-
-constexpr SpecializationSlot slots_1657133f[] = {
-  {0, 0},  // workgroup
-  {1, 1},  // items
+constexpr BlockField problem_buffer_ba5aec00[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 172}};
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_63f4ae55 = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
-constexpr uint32_t workgroup_f449f7a9[][3] = {
-  {64, 1, 1},
-  {64, 1, 1},
-  {256, 1, 1},
-  {256, 1, 1},
+constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_c771a52a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
-
-constexpr uint32_t shared_bytes_e623f108[] = {
-  0,
-  0,
-  0,
-  0,
+constexpr InterfaceInfo binds_a679830b = {
+    .bindings = bindings_c771a52a,
+    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
-constexpr BindingInfo bindings_7be658b8[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_image, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
+constexpr BindingInfo bindings_f9400cc2[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_0b336b4f = {
+    .bindings = bindings_f9400cc2,
+    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
 
 constexpr BindingInfo bindings_1a2f273b[] = {
@@ -260,7 +285,46 @@ enum Interface : uint16_t {
   interface_e82504ba,
   interface_ebb81f5a,
   interface_ed291690,
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
+constexpr InterfaceInfo binds_2141b6a5 = {
+    .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+enum Interface : uint16_t {
+  uses_1e675b70,
+  uses_235c1ddc,
+  uses_298e9035,
+  uses_2be9d429,
+  uses_6986c745,
+  uses_871479ba,
+  uses_8a97562d,
+  uses_9576b946,
+  uses_ad2132e2,
+  uses_b2c5a0fb,
+  uses_e1fc2839,
+};
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1e675b70
+  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_235c1ddc
+  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_298e9035
+  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_2be9d429
+  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_6986c745
+  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_871479ba
+  {&binds_0b336b4f, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_8a97562d
+  {&binds_2141b6a5, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_9576b946
+  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ad2132e2
+  {&binds_2141b6a5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_b2c5a0fb
+  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_e1fc2839
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr InterfaceInfo kInterfaces[] = {
   {  // interface_1d003733
@@ -402,6 +466,52 @@ constexpr table::Row<Parameters> kRows[] = {
   {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {DType::u8, DType::f32, Storage::texture3d, Storage::buffer, 4}, interface_b103b0fb},
   {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {DType::u8, DType::f32, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
 };
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_871479ba},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_871479ba},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_ad2132e2},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
+    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_2be9d429},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_2be9d429},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_ad2132e2},
+    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_9576b946},
+    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_871479ba},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_871479ba},
+    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_e1fc2839},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
+    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_298e9035},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_298e9035},
+    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_e1fc2839},
+    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_9576b946},
+    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_6986c745},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_6986c745},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_235c1ddc},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
+    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_1e675b70},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_1e675b70},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_235c1ddc},
+    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_9576b946},
+    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_6986c745},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_6986c745},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_235c1ddc},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
+    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_1e675b70},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_1e675b70},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_235c1ddc},
+    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_9576b946},
+    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_8a97562d},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

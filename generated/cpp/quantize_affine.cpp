@@ -96,12 +96,14 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(table::parameters<Parameters>(scope).input_dtype);
-    case Name::output_dtype: return table::word(table::parameters<Parameters>(scope).output_dtype);
-    case Name::input_storage: return table::word(table::parameters<Parameters>(scope).input_storage);
-    case Name::output_storage: return table::word(table::parameters<Parameters>(scope).output_storage);
-    case Name::vec: return table::parameters<Parameters>(scope).vec;
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::input_storage: return table::word(parameters->input_storage);
+    case Name::output_storage: return table::word(parameters->output_storage);
+    case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     case Name::numel: return table::problem<Problem>(scope).numel;
@@ -121,6 +123,19 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::real_packed: return table::problem<Problem>(scope).real_packed;
     case Name::quant_packed: return table::problem<Problem>(scope).quant_packed;
     case Name::rank: return table::problem<Problem>(scope).rank;
+    case Name::numel: return problem->numel;
+    case Name::first: return problem->first;
+    case Name::is_dense: return problem->is_dense;
+    case Name::parameters: return problem->parameters;
+    case Name::run: return problem->run;
+    case Name::is_periodic: return problem->is_periodic;
+    case Name::zero_points: return problem->zero_points;
+    case Name::quant_min: return problem->quant_min;
+    case Name::quant_max: return problem->quant_max;
+    case Name::image_steps: return problem->image_steps;
+    case Name::real_packed: return problem->real_packed;
+    case Name::quant_packed: return problem->quant_packed;
+    case Name::rank: return problem->rank;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -135,18 +150,14 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-  "items",
-};
-
+constexpr std::string_view kSpecializationNames[] = {"workgroup", "items"};
 constexpr uint32_t kSpecializations[] = {
   64, 1,
   64, 4,
@@ -166,19 +177,19 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.workgroup) * Integer(specialization.items));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
 }
 
@@ -213,33 +224,49 @@ constexpr BlockField problem_buffer_7060b109[] = {
   {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
   {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
   {offsetof(ProblemBuffer, parameter_strides), offsetof(Problem, parameter_strides), sizeof(Problem::parameter_strides)},
+// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+constexpr BindingInfo bindings_c771a52a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
-
-constexpr SpecializationSlot slots_1657133f[] = {
-  {0, 0},  // workgroup
-  {1, 1},  // items
+constexpr BlockField problem_buffer_21087353[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 180}};
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_9b20b48b = {
+    .bindings = bindings_c771a52a,
+    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
-constexpr uint32_t workgroup_f449f7a9[][3] = {
-  {64, 1, 1},
-  {64, 1, 1},
-  {256, 1, 1},
-  {256, 1, 1},
+constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
-
-constexpr uint32_t shared_bytes_e623f108[] = {
-  0,
-  0,
-  0,
-  0,
+constexpr InterfaceInfo binds_4ddd57ef = {
+    .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
-
-constexpr BindingInfo bindings_75e00e3e[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
+constexpr BindingInfo bindings_43bf5063[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_f06b9c79 = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
 };
 
 constexpr BindingInfo bindings_dd08aa77[] = {
@@ -273,7 +300,52 @@ enum Interface : uint16_t {
   interface_e8523942,
   interface_ed64b0bd,
   interface_ef8ea023,
+constexpr BindingInfo bindings_f9400cc2[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
 };
+constexpr InterfaceInfo binds_1ca0641e = {
+    .bindings = bindings_f9400cc2,
+    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+enum Interface : uint16_t {
+  uses_10ce603d,
+  uses_112b841f,
+  uses_15b8c453,
+  uses_2992dcc5,
+  uses_453a4f42,
+  uses_53c9baf7,
+  uses_7083ccd7,
+  uses_7d284f44,
+  uses_9b2a6791,
+  uses_af9f34d1,
+  uses_b3e4c5fa,
+  uses_ca4c1bea,
+  uses_e9e5f7d8,
+  uses_ee6ac18c,
+};
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_9b20b48b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_10ce603d
+  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_112b841f
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_15b8c453
+  {&binds_1ca0641e, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_2992dcc5
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_453a4f42
+  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_53c9baf7
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_7083ccd7
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_7d284f44
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_9b2a6791
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_af9f34d1
+  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_b3e4c5fa
+  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_ca4c1bea
+  {&binds_9b20b48b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e9e5f7d8
+  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ee6ac18c
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr InterfaceInfo kInterfaces[] = {
   {  // interface_16b2c78e
@@ -442,6 +514,52 @@ constexpr table::Row<Parameters> kRows[] = {
   {"quantize_affine.f32.u8.texture3d.buffer.vec4", {DType::f32, DType::u8, Storage::texture3d, Storage::buffer, 4}, interface_4613ddfa},
   {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {DType::f32, DType::u8, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
 };
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_7d284f44},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_7d284f44},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_e9e5f7d8},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_ee6ac18c},
+    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_7d284f44},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_7d284f44},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_e9e5f7d8},
+    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_53c9baf7},
+    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_15b8c453},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_15b8c453},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_e9e5f7d8},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_112b841f},
+    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_9b2a6791},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_9b2a6791},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_e9e5f7d8},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_ca4c1bea},
+    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_453a4f42},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_453a4f42},
+    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_10ce603d},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_ee6ac18c},
+    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_7083ccd7},
+    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_7083ccd7},
+    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_10ce603d},
+    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_53c9baf7},
+    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_af9f34d1},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_af9f34d1},
+    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_10ce603d},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_112b841f},
+    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_b3e4c5fa},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_b3e4c5fa},
+    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_10ce603d},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_ca4c1bea},
+    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_2992dcc5},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

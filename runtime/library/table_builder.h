@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 #include "runtime/library/kernel_info.h"
@@ -27,11 +28,46 @@ struct Row {
 };
 
 template <typename Parameters, size_t N>
-constexpr std::array<KernelInfo, N> kernels(const Row<Parameters> (&rows)[N], uint32_t first_module) {
+constexpr std::array<KernelInfo, N> kernels(const std::array<Row<Parameters>, N>& rows, uint32_t first_module) {
   std::array<KernelInfo, N> result{};
   for (size_t i = 0; i < N; ++i) {
     const auto module = static_cast<uint32_t>(first_module + i);
     result[i] = {rows[i].id, &rows[i].parameters, rows[i].interface, module};
+  }
+  return result;
+}
+
+// ---- interfaces: what the modules of a family bind, and what they need and use --------------------------------------------
+
+template <typename Operand>
+constexpr BindingInfo buffer(uint8_t binding, Operand operand, Access access) {
+  return {binding, static_cast<uint8_t>(operand), BindingKind::storage_buffer, access};
+}
+template <typename Operand>
+constexpr BindingInfo image(uint8_t binding, Operand operand, Access access) {
+  return {binding, static_cast<uint8_t>(operand), BindingKind::storage_image, access};
+}
+constexpr BindingInfo problem_buffer(uint8_t binding) {
+  return {binding, kProblemOperand, BindingKind::storage_buffer, Access::read};
+}
+
+struct InterfaceRow {
+  const InterfaceInfo* binds;  // bindings, blocks and specialization: few for a family
+  std::span<const uint32_t[3]> workgroup;
+  std::span<const uint32_t> shared_bytes;
+  FeatureMask needs = 0;
+  std::span<const std::span<const CooperativeMatrixShape>> cooperative_matrices = {};
+};
+
+template <size_t N>
+constexpr std::array<InterfaceInfo, N> interfaces(const InterfaceRow (&rows)[N]) {
+  std::array<InterfaceInfo, N> result{};
+  for (size_t i = 0; i < N; ++i) {
+    result[i] = *rows[i].binds;
+    result[i].workgroup = rows[i].workgroup;
+    result[i].shared_bytes = rows[i].shared_bytes;
+    result[i].needs = rows[i].needs;
+    result[i].cooperative_matrices = rows[i].cooperative_matrices;
   }
   return result;
 }

@@ -32,9 +32,10 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::rows: return table::problem<Problem>(scope).rows;
-    case Name::columns: return table::problem<Problem>(scope).columns;
+    case Name::rows: return problem->rows;
+    case Name::columns: return problem->columns;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -47,14 +48,14 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.columns) >= 64,
   });
 }
 
 Integer partial_elements(const SelectionScope& scope) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.rows) * 64;
 }
 
@@ -68,7 +69,7 @@ constexpr OperandSource kOperands_row_sum_partial[] = {
 };
 
 void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   table::set(to.rows, Integer(problem.rows));
   table::set(to.length, ceil_div(Integer(problem.columns), 64));
@@ -86,7 +87,7 @@ constexpr OperandSource kOperands_row_sum_partial_2[] = {
 };
 
 void row_sum_partial_2_problem(const SelectionScope& scope, void* step_problem) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   table::set(to.rows, Integer(problem.rows));
   table::set(to.length, Integer(64));

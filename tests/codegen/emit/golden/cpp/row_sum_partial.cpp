@@ -39,10 +39,12 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::stage: return table::word(table::parameters<Parameters>(scope).stage);
-    case Name::rows: return table::problem<Problem>(scope).rows;
-    case Name::length: return table::problem<Problem>(scope).length;
+    case Name::stage: return table::word(parameters->stage);
+    case Name::rows: return problem->rows;
+    case Name::length: return problem->length;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -57,78 +59,52 @@ OperandForm form(const void*, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = Integer(problem.rows);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.rows);
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_0c054203[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::sums), BindingKind::storage_buffer, Access::write},
-  {2, kProblemOperand, BindingKind::storage_buffer, Access::read},
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_e67cef03[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::sums, Access::write),
+  table::problem_buffer(2),
 };
-
-constexpr BlockField problem_buffer_0b5ebf3b[] = {
-  {offsetof(ProblemBuffer, rows), offsetof(Problem, rows), sizeof(Problem::rows)},
-  {offsetof(ProblemBuffer, length), offsetof(Problem, length), sizeof(Problem::length)},
-  {offsetof(ProblemBuffer, stride), offsetof(Problem, stride), sizeof(Problem::stride)},
+constexpr BlockField problem_buffer_f8f60150[] = {{offsetof(ProblemBuffer, rows), offsetof(Problem, rows), 16}};
+constexpr InterfaceInfo binds_284cc624 = {
+    .bindings = bindings_e67cef03,
+    .problem_buffer = problem_buffer_f8f60150,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_5932e2db[] = {
-  matrices_7e21445b,
-};
-
-constexpr uint32_t workgroup_1215c991[][3] = {
-  {64, 1, 1},
-};
-
-constexpr uint32_t shared_bytes_0923c252[] = {
-  0,
-};
-
-constexpr uint32_t shared_bytes_5da697ef[] = {
-  256,
-};
-
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
+constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr uint32_t shared_bytes_0dfa6743[] = {256};
 enum Interface : uint16_t {
-  interface_5aecbbbd,
-  interface_fcced9d8,
+  uses_5aecbbbd,
+  uses_fcced9d8,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_284cc624, workgroup_bc1396fb, shared_bytes_bb241055, 0, matrices_of_rows_8a58e8c1},  // uses_5aecbbbd
+  {&binds_284cc624, workgroup_bc1396fb, shared_bytes_0dfa6743, 0, matrices_of_rows_8a58e8c1},  // uses_fcced9d8
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_5aecbbbd
-      .bindings = bindings_0c054203,
-      .problem_buffer = problem_buffer_0b5ebf3b,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .cooperative_matrices = matrices_of_rows_5932e2db,
-      .workgroup = workgroup_1215c991,
-      .shared_bytes = shared_bytes_0923c252,
-  },
-  {  // interface_fcced9d8
-      .bindings = bindings_0c054203,
-      .problem_buffer = problem_buffer_0b5ebf3b,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .cooperative_matrices = matrices_of_rows_5932e2db,
-      .workgroup = workgroup_1215c991,
-      .shared_bytes = shared_bytes_5da697ef,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"row_sum_partial.first", {Stage::first}, interface_5aecbbbd},
-  {"row_sum_partial.last", {Stage::last}, interface_fcced9d8},
-};
+constexpr auto kRows = [] {
+  return std::to_array<table::Row<Parameters>>({
+    {"row_sum_partial.first", {Stage::first}, uses_5aecbbbd},
+    {"row_sum_partial.last", {Stage::last}, uses_fcced9d8},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

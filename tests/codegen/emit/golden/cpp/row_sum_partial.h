@@ -36,10 +36,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.input,
-    operands.sums,
-  };
+  return {operands.input, operands.sums};
 }
 
 enum class Stage : uint8_t {

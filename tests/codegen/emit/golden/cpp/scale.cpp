@@ -52,16 +52,18 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::dtype: return table::word(table::parameters<Parameters>(scope).dtype);
-    case Name::storage: return table::word(table::parameters<Parameters>(scope).storage);
-    case Name::mode: return table::word(table::parameters<Parameters>(scope).mode);
-    case Name::vec: return table::parameters<Parameters>(scope).vec;
-    case Name::fused: return table::parameters<Parameters>(scope).fused ? 1 : 0;
+    case Name::dtype: return table::word(parameters->dtype);
+    case Name::storage: return table::word(parameters->storage);
+    case Name::mode: return table::word(parameters->mode);
+    case Name::vec: return parameters->vec;
+    case Name::fused: return parameters->fused ? 1 : 0;
     case Name::workgroup: return scope.specialization[0];
     case Name::unroll: return scope.specialization[1];
-    case Name::numel: return table::problem<Problem>(scope).numel;
-    case Name::alpha: return table::truncated(table::problem<Problem>(scope).alpha);
+    case Name::numel: return problem->numel;
+    case Name::alpha: return table::truncated(problem->alpha);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -77,9 +79,9 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return table::first_false({
       Integer(problem.numel) % Integer(parameters.vec) == 0,
       parameters.mode == Mode::exact || device.is_cpu,
@@ -91,18 +93,14 @@ constexpr ConditionInfo kDeviceConditions[] = {
 };
 
 int first_failing_device(const SelectionScope& scope) {
-  const Specialization specialization = specialization_of(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
   return table::first_false({
       Integer(specialization.workgroup) <= Integer(device.max_workgroup_invocations),
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-  "unroll",
-};
-
+constexpr std::string_view kSpecializationNames[] = {"workgroup", "unroll"};
 constexpr uint32_t kSpecializations[] = {
   64, 1,
   64, 2,
@@ -121,82 +119,58 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype))) / Real(device.bytes_per_us);
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_081d1c34[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_3bc48c02[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(2, Operand::output, Access::write),
 };
-
-constexpr BlockField push_constants_d7d46d34[] = {
-  {offsetof(PushConstants, numel), offsetof(Problem, numel), sizeof(Problem::numel)},
-  {offsetof(PushConstants, alpha), offsetof(Problem, alpha), sizeof(Problem::alpha)},
-  {offsetof(PushConstants, sizes), offsetof(Problem, sizes), sizeof(Problem::sizes)},
+constexpr BlockField push_constants_5783b789[] = {
+  {offsetof(PushConstants, numel), offsetof(Problem, numel), 8},
+  {offsetof(PushConstants, sizes), offsetof(Problem, sizes), 16},
 };
-
-constexpr SpecializationSlot slots_d44d24b4[] = {
-  {0, 0},  // workgroup
-  {1, 1},  // unroll
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_5cbb854e = {
+    .bindings = bindings_3bc48c02,
+    .push_constants = push_constants_5783b789,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_888ee923,
 };
-
-constexpr uint32_t workgroup_b802d5b9[][3] = {
-  {64, 1, 1},
-  {64, 1, 1},
-  {128, 1, 1},
-  {128, 1, 1},
-};
-
-constexpr uint32_t shared_bytes_e623f108[] = {
-  0,
-  0,
-  0,
-  0,
-};
-
+constexpr uint32_t workgroup_329c4473[][3] = {{64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
 enum Interface : uint16_t {
-  interface_8f3c5335,
-  interface_bb3d52a9,
+  uses_8f3c5335,
+  uses_bb3d52a9,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_5cbb854e, workgroup_329c4473, shared_bytes_67ccaebd},  // uses_8f3c5335
+  {&binds_5cbb854e, workgroup_329c4473, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_bb3d52a9
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_8f3c5335
-      .bindings = bindings_081d1c34,
-      .push_constants = push_constants_d7d46d34,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_d44d24b4,
-      .workgroup = workgroup_b802d5b9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_bb3d52a9
-      .bindings = bindings_081d1c34,
-      .push_constants = push_constants_d7d46d34,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_d44d24b4,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_b802d5b9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"scale.f16.buffer.fast.vec4.fused", {DType::f16, Storage::buffer, Mode::fast, 4, true}, interface_bb3d52a9},
-  {"scale.f32.buffer.exact.vec1.not_fused", {DType::f32, Storage::buffer, Mode::exact, 1, false}, interface_8f3c5335},
-  {"scale.f32.buffer.exact.vec4.fused", {DType::f32, Storage::buffer, Mode::exact, 4, true}, interface_8f3c5335},
-};
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"scale.f16.buffer.fast.vec4.fused", {f16, buffer, Mode::fast, 4, true}, uses_bb3d52a9},
+    {"scale.f32.buffer.exact.vec1.not_fused", {f32, buffer, Mode::exact, 1, false}, uses_8f3c5335},
+    {"scale.f32.buffer.exact.vec4.fused", {f32, buffer, Mode::exact, 4, true}, uses_8f3c5335},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

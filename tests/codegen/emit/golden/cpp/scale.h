@@ -38,11 +38,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.input,
-    operands.bias,
-    operands.output,
-  };
+  return {operands.input, operands.bias, operands.output};
 }
 
 enum class Mode : uint8_t {

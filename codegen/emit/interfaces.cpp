@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The interfaces of one operator's modules. Families have many, which differ in little: what several share is printed once,
+// under a name that comes from its content, and an interface is a line.
+//
+//   constexpr BindingInfo bindings_4078398b[] = {...};
+//   constexpr InterfaceInfo binds_5c1f0a77 = {.bindings = bindings_4078398b, ...};
+//   constexpr uint32_t shared_bytes_911660d3[] = {256, 512, 1024};
+//   constexpr table::InterfaceRow kInterfaceRows[] = {
+//     {&binds_5c1f0a77, workgroup_08bd0ce2, shared_bytes_911660d3, bit(Feature::subgroup_basic)},  // uses_2a63342f
+//   };
+#include <fmt/format.h>
+
+
+#include "codegen/emit/cpp_names.h"
+#include "codegen/emit/products.h"
+#include "runtime/library/features.h"
+
+namespace qgen::emit {
+namespace {
+
+using Rows = std::vector<std::string>;
+using spec::Spec;
+
+// What several interfaces share, each printed when it is first named.
+class SharedValues {
+ public:
+  explicit SharedValues(TextWriter& out) : out_(out) {}
+
+  // One row a line. The result is the array's name; "{}" where there are no rows.
+  std::string print(std::string_view type, std::string_view prefix, const Rows& rows) {
+    if (rows.empty()) return "{}";
+    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(rows, "\n")));
+    if (!is_new) return name;
+    out_.line("constexpr {} {}[] = {{", type, name);
+    {
+      const auto indented = out_.indent();
+      for (const std::string& row : rows) out_.text(row);
+    }
+    out_.text("};");
+    return name;
+  }
+
+  // Small values: as many a line as there is room for.
+  std::string print_filled(std::string_view type, std::string_view prefix, std::string_view extent, const Rows& values) {
+    if (values.empty()) return "{}";
+    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(values, ", ")));
+    if (!is_new) return name;
+    out_.filled(fmt::format("constexpr {} {}[]{} = {{", type, name, extent), values, "};");
+    return name;
+  }
+
+  // `{.field = value, ...}`.
+  std::string print_struct(std::string_view type, std::string_view prefix, const Rows& fields) {
+    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(fields, "\n")));
+    if (!is_new) return name;
+    out_.line("constexpr {} {} = {{", type, name);
+    {
+      const auto indented = out_.indent();
+      const auto more = out_.indent();
+      for (const std::string& field : fields) out_.text(field);
+    }
+    out_.text("};");
+    return name;
+  }
+
+ private:
+  TextWriter& out_;
+  ContentNames names_;
+};
+
+// ---- what modules bind -----------------------------------------------------------------------------------------------------
+
+Rows binding_rows(const Spec& spec, const reflect::Interface& interface) {
+  Rows rows;
+  for (const auto& binding : interface.bindings) {
+    if (binding.binding == spec.operands.size()) {
+      rows.push_back(fmt::format("table::problem_buffer({}),", binding.binding));
+      continue;
+    }
+    const spec::Operand& operand = spec.operands[binding.binding];
+    rows.push_back(fmt::format("table::{}({}, Operand::{}, {}),",
+                               binding.kind == BindingKind::storage_image ? "image" : "buffer", binding.binding,
+                               identifier(operand.name.value), cpp_name(operand.access)));
+  }
+  return rows;
+}
+
+// Where a field lies in the Problem struct, whose fields are all made of 4-byte words.
+uint32_t problem_offset(const Spec& spec, std::string_view name) {
+  uint32_t offset = 0;
+  for (const auto& field : spec.problem) {
+    if (field.name.value == name) break;
+    offset += 4 * field.count;
+  }
+  return offset;
+}
+
+// One copy for each run of fields that follow each other in the problem and in the block alike.
+Rows block_rows(const Spec& spec, const Block* block) {
+  Rows rows;
+  if (block == nullptr) return rows;
+  const auto& members = block->members;
+  for (size_t first = 0, end; first < members.size(); first = end) {
+    const auto distance = [&](size_t i) { return problem_offset(spec, members[i].name) - members[i].offset; };
+    uint32_t bytes = members[first].size_bytes;
+    for (end = first + 1; end < members.size() && distance(end) == distance(first); ++end) {
+      if (members[end].offset != members[first].offset + bytes) break;
+      bytes += members[end].size_bytes;
+    }
+    const std::string name = identifier(members[first].name);
+    rows.push_back(fmt::format("{{offsetof({}, {}), offsetof(Problem, {}), {}}}", block->struct_name, name, name, bytes));
+  }
+  return rows;
+}
+
+Rows specialization_slots(const reflect::Interface& interface) {
+  Rows rows;
+  for (const auto& constant : interface.specialization) rows.push_back(fmt::format("{{{0}, {0}}}", constant.constant_id));
+  return rows;
+}
+
+// The part of an interface that few modules of a family differ in; the result is its name.
+std::string print_binds(const Spec& spec, const Shape& shape, SharedValues& shared) {
+  Rows fields;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (value != "{}") fields.push_back(fmt::format(".{} = {},", name, value));
+  };
+  const auto add_block = [&](std::string_view name, const Block* block) {
+    add(name, shared.print_filled("BlockField", name, "", block_rows(spec, block)));
+    if (block) add(fmt::format("{}_bytes", name), fmt::format("sizeof({})", block->struct_name));
+  };
+  add("bindings", shared.print("BindingInfo", "bindings", binding_rows(spec, *shape.interface)));
+  add_block("push_constants", shape.push_constants);
+  add_block("problem_buffer", shape.problem_buffer);
+  add("specialization", shared.print_filled("SpecializationSlot", "slots", "", specialization_slots(*shape.interface)));
+
+  return shared.print_struct("InterfaceInfo", "binds", fields);
+}
+
+// ---- what they need and use --------------------------------------------------------------------------------------------------
+
+std::string needs_of(FeatureMask mask) {
+  Rows bits;
+  for (const std::string_view feature : names(mask)) bits.push_back(fmt::format("bit(Feature::{})", feature));
+  return bits.empty() ? "0" : fmt::format("{}", fmt::join(bits, " | "));
+}
+
+Rows matrix_rows(const std::vector<CooperativeMatrixShape>& shapes) {
+  Rows rows;
+  for (const auto& shape : shapes) {
+    rows.push_back(fmt::format("{{{}, {}, {}, DType::{}, DType::{}, DType::{}, DType::{}, {}}},", shape.m, shape.n,
+                               shape.k, name(shape.a), name(shape.b), name(shape.c), name(shape.result),
+                               shape.workgroup_scope));
+  }
+  return rows;
+}
+
+// The shapes for each row of specializations; no rows where the module has no matrices.
+Rows matrices_of_rows(const std::vector<reflect::Resources>& resources, SharedValues& shared) {
+  Rows rows;
+  bool has_matrices = false;
+  for (const auto& row : resources) {
+    has_matrices |= !row.cooperative_matrices.empty();
+    rows.push_back(shared.print("CooperativeMatrixShape", "matrices", matrix_rows(row.cooperative_matrices)));
+  }
+  return has_matrices ? rows : Rows();
+}
+
+// A row of kInterfaceRows, trailing fields left out where they are nothing.
+std::string interface_row(const Spec& spec, const Shape& shape, SharedValues& shared) {
+  const std::string binds = print_binds(spec, shape, shared);
+  const std::string matrices = shared.print_filled("std::span<const CooperativeMatrixShape>", "matrices_of_rows", "",
+                                                   matrices_of_rows(*shape.resources, shared));
+  Rows workgroups, shared_bytes;
+  for (const auto& row : *shape.resources) {
+    workgroups.push_back(fmt::format("{{{}}}", fmt::join(row.workgroup, ", ")));
+    shared_bytes.push_back(fmt::format("{}", row.shared_bytes));
+  }
+  std::string row = "{&" + binds;
+  row += ", " + shared.print_filled("uint32_t", "workgroup", "[3]", workgroups);
+  row += ", " + shared.print_filled("uint32_t", "shared_bytes", "", shared_bytes);
+  const std::string needs = needs_of(shape.interface->needs);
+  if (needs != "0" || matrices != "{}") row += ", " + needs;
+  if (matrices != "{}") row += ", " + matrices;
+  return fmt::format("{}}},  // {}", row, shape.name);
+}
+
+}  // namespace
+
+void print_interfaces(TextWriter& out, const OperatorModel& model) {
+  out.text("// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.");
+  SharedValues shared(out);
+  Rows rows;
+  for (const Shape& shape : model.shapes) rows.push_back(interface_row(model.spec(), shape, shared));
+
+  out.text("enum Interface : uint16_t {");
+  {
+    const auto indented = out.indent();
+    for (const Shape& shape : model.shapes) out.line("{},", shape.name);
+  }
+  out.text("};");
+  out.text("constexpr table::InterfaceRow kInterfaceRows[] = {");
+  {
+    const auto indented = out.indent();
+    for (const std::string& row : rows) out.text(row);
+  }
+  out.text("};");
+  out.text("constexpr auto kInterfaces = table::interfaces(kInterfaceRows);");
+  out.blank();
+}
+
+}  // namespace qgen::emit
