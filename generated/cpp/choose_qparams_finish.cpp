@@ -110,7 +110,7 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.parameters) * 2 / (100 * Integer(device.compute_units)) + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / 100;
 }
 
-// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
 constexpr BindingInfo bindings_2dbb2b7a[] = {
   table::buffer(0, Operand::partial, Access::read),
   table::buffer(1, Operand::scale, Access::write),

@@ -100,27 +100,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return table::problem<Problem>(scope).numel;
-    case Name::first: return table::problem<Problem>(scope).first;
-    case Name::is_dense: return table::problem<Problem>(scope).is_dense;
-    case Name::parameters: return table::problem<Problem>(scope).parameters;
-    case Name::run: return table::problem<Problem>(scope).run;
-    case Name::run_multiplier: return table::problem<Problem>(scope).run_multiplier;
-    case Name::run_shift: return table::problem<Problem>(scope).run_shift;
-    case Name::is_periodic: return table::problem<Problem>(scope).is_periodic;
-    case Name::cycle_multiplier: return table::problem<Problem>(scope).cycle_multiplier;
-    case Name::cycle_shift: return table::problem<Problem>(scope).cycle_shift;
-    case Name::zero_points: return table::problem<Problem>(scope).zero_points;
-    case Name::image_steps: return table::problem<Problem>(scope).image_steps;
-    case Name::real_packed: return table::problem<Problem>(scope).real_packed;
-    case Name::quant_packed: return table::problem<Problem>(scope).quant_packed;
-    case Name::rank: return table::problem<Problem>(scope).rank;
     case Name::numel: return problem->numel;
     case Name::first: return problem->first;
     case Name::is_dense: return problem->is_dense;
     case Name::parameters: return problem->parameters;
     case Name::run: return problem->run;
+    case Name::run_multiplier: return problem->run_multiplier;
+    case Name::run_shift: return problem->run_shift;
     case Name::is_periodic: return problem->is_periodic;
+    case Name::cycle_multiplier: return problem->cycle_multiplier;
+    case Name::cycle_shift: return problem->cycle_shift;
     case Name::zero_points: return problem->zero_points;
     case Name::image_steps: return problem->image_steps;
     case Name::real_packed: return problem->real_packed;
@@ -183,48 +172,19 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_75e00e3e[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-constexpr BlockField problem_buffer_f923ccbf[] = {
-  {offsetof(ProblemBuffer, numel), offsetof(Problem, numel), sizeof(Problem::numel)},
-  {offsetof(ProblemBuffer, first), offsetof(Problem, first), sizeof(Problem::first)},
-  {offsetof(ProblemBuffer, is_dense), offsetof(Problem, is_dense), sizeof(Problem::is_dense)},
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), sizeof(Problem::parameters)},
-  {offsetof(ProblemBuffer, run), offsetof(Problem, run), sizeof(Problem::run)},
-  {offsetof(ProblemBuffer, run_multiplier), offsetof(Problem, run_multiplier), sizeof(Problem::run_multiplier)},
-  {offsetof(ProblemBuffer, run_shift), offsetof(Problem, run_shift), sizeof(Problem::run_shift)},
-  {offsetof(ProblemBuffer, is_periodic), offsetof(Problem, is_periodic), sizeof(Problem::is_periodic)},
-  {offsetof(ProblemBuffer, cycle_multiplier), offsetof(Problem, cycle_multiplier), sizeof(Problem::cycle_multiplier)},
-  {offsetof(ProblemBuffer, cycle_shift), offsetof(Problem, cycle_shift), sizeof(Problem::cycle_shift)},
-  {offsetof(ProblemBuffer, zero_points), offsetof(Problem, zero_points), sizeof(Problem::zero_points)},
-  {offsetof(ProblemBuffer, image_steps), offsetof(Problem, image_steps), sizeof(Problem::image_steps)},
-  {offsetof(ProblemBuffer, real_packed), offsetof(Problem, real_packed), sizeof(Problem::real_packed)},
-  {offsetof(ProblemBuffer, quant_packed), offsetof(Problem, quant_packed), sizeof(Problem::quant_packed)},
-  {offsetof(ProblemBuffer, rank), offsetof(Problem, rank), sizeof(Problem::rank)},
-  {offsetof(ProblemBuffer, sizes), offsetof(Problem, sizes), sizeof(Problem::sizes)},
-  {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
-  {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
-  {offsetof(ProblemBuffer, parameter_strides), offsetof(Problem, parameter_strides), sizeof(Problem::parameter_strides)},
-// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
-constexpr BindingInfo bindings_43bf5063[] = {
-  table::buffer(0, Operand::input, Access::read),
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
   table::buffer(2, Operand::zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_ba5aec00[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 172}};
+constexpr BlockField problem_buffer_68b89e76[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 188}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_63f4ae55 = {
-    .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_ba5aec00,
+constexpr InterfaceInfo binds_0f98ead1 = {
+    .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_68b89e76,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -237,9 +197,22 @@ constexpr BindingInfo bindings_c771a52a[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_a679830b = {
+constexpr InterfaceInfo binds_0cd101e5 = {
     .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer = problem_buffer_68b89e76,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_43bf5063[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_368a5519 = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_68b89e76,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -250,266 +223,84 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_0b336b4f = {
+constexpr InterfaceInfo binds_c29c2df1 = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_ba5aec00,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-
-constexpr BindingInfo bindings_1a2f273b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-constexpr BindingInfo bindings_dd08aa77[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_image, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-enum Interface : uint16_t {
-  interface_1d003733,
-  interface_36b786af,
-  interface_4357e2c8,
-  interface_48d2816f,
-  interface_96f8642e,
-  interface_a0535c9d,
-  interface_b103b0fb,
-  interface_cc37a405,
-  interface_e82504ba,
-  interface_ebb81f5a,
-  interface_ed291690,
-constexpr BindingInfo bindings_14085fc1[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_2141b6a5 = {
-    .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_ba5aec00,
+    .problem_buffer = problem_buffer_68b89e76,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_1e675b70,
-  uses_235c1ddc,
-  uses_298e9035,
-  uses_2be9d429,
-  uses_6986c745,
-  uses_871479ba,
-  uses_8a97562d,
-  uses_9576b946,
-  uses_ad2132e2,
-  uses_b2c5a0fb,
-  uses_e1fc2839,
+  uses_1d003733,
+  uses_36b786af,
+  uses_4357e2c8,
+  uses_48d2816f,
+  uses_96f8642e,
+  uses_a0535c9d,
+  uses_b103b0fb,
+  uses_cc37a405,
+  uses_e82504ba,
+  uses_ebb81f5a,
+  uses_ed291690,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1e675b70
-  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_235c1ddc
-  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_298e9035
-  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_2be9d429
-  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_6986c745
-  {&binds_63f4ae55, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_871479ba
-  {&binds_0b336b4f, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_8a97562d
-  {&binds_2141b6a5, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_9576b946
-  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ad2132e2
-  {&binds_2141b6a5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_b2c5a0fb
-  {&binds_a679830b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_e1fc2839
+  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_1d003733
+  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_36b786af
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4357e2c8
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_48d2816f
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_96f8642e
+  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_a0535c9d
+  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_b103b0fb
+  {&binds_c29c2df1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_cc37a405
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e82504ba
+  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ebb81f5a
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed291690
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_1d003733
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_36b786af
-      .bindings = bindings_7be658b8,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_4357e2c8
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_48d2816f
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_96f8642e
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_a0535c9d
-      .bindings = bindings_7be658b8,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_b103b0fb
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_cc37a405
-      .bindings = bindings_dd08aa77,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_e82504ba
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_ebb81f5a
-      .bindings = bindings_7be658b8,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_ed291690
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_f923ccbf,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"dequantize_affine.i16.f16.buffer.buffer.vec1", {DType::i16, DType::f16, Storage::buffer, Storage::buffer, 1}, interface_e82504ba},
-  {"dequantize_affine.i16.f16.buffer.buffer.vec4", {DType::i16, DType::f16, Storage::buffer, Storage::buffer, 4}, interface_e82504ba},
-  {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {DType::i16, DType::f16, Storage::buffer, Storage::texture3d, 4}, interface_ebb81f5a},
-  {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {DType::i16, DType::f16, Storage::texture3d, Storage::buffer, 4}, interface_1d003733},
-  {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {DType::i16, DType::f16, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.i16.f32.buffer.buffer.vec1", {DType::i16, DType::f32, Storage::buffer, Storage::buffer, 1}, interface_ed291690},
-  {"dequantize_affine.i16.f32.buffer.buffer.vec4", {DType::i16, DType::f32, Storage::buffer, Storage::buffer, 4}, interface_ed291690},
-  {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {DType::i16, DType::f32, Storage::buffer, Storage::texture3d, 4}, interface_ebb81f5a},
-  {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {DType::i16, DType::f32, Storage::texture3d, Storage::buffer, 4}, interface_b103b0fb},
-  {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {DType::i16, DType::f32, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.i32.f16.buffer.buffer.vec1", {DType::i32, DType::f16, Storage::buffer, Storage::buffer, 1}, interface_e82504ba},
-  {"dequantize_affine.i32.f16.buffer.buffer.vec4", {DType::i32, DType::f16, Storage::buffer, Storage::buffer, 4}, interface_e82504ba},
-  {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {DType::i32, DType::f16, Storage::buffer, Storage::texture3d, 4}, interface_36b786af},
-  {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {DType::i32, DType::f16, Storage::texture3d, Storage::buffer, 4}, interface_1d003733},
-  {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {DType::i32, DType::f16, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.i32.f32.buffer.buffer.vec1", {DType::i32, DType::f32, Storage::buffer, Storage::buffer, 1}, interface_4357e2c8},
-  {"dequantize_affine.i32.f32.buffer.buffer.vec4", {DType::i32, DType::f32, Storage::buffer, Storage::buffer, 4}, interface_4357e2c8},
-  {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {DType::i32, DType::f32, Storage::buffer, Storage::texture3d, 4}, interface_36b786af},
-  {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {DType::i32, DType::f32, Storage::texture3d, Storage::buffer, 4}, interface_b103b0fb},
-  {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {DType::i32, DType::f32, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.i8.f16.buffer.buffer.vec1", {DType::i8, DType::f16, Storage::buffer, Storage::buffer, 1}, interface_96f8642e},
-  {"dequantize_affine.i8.f16.buffer.buffer.vec4", {DType::i8, DType::f16, Storage::buffer, Storage::buffer, 4}, interface_96f8642e},
-  {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {DType::i8, DType::f16, Storage::buffer, Storage::texture3d, 4}, interface_a0535c9d},
-  {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {DType::i8, DType::f16, Storage::texture3d, Storage::buffer, 4}, interface_1d003733},
-  {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {DType::i8, DType::f16, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.i8.f32.buffer.buffer.vec1", {DType::i8, DType::f32, Storage::buffer, Storage::buffer, 1}, interface_48d2816f},
-  {"dequantize_affine.i8.f32.buffer.buffer.vec4", {DType::i8, DType::f32, Storage::buffer, Storage::buffer, 4}, interface_48d2816f},
-  {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {DType::i8, DType::f32, Storage::buffer, Storage::texture3d, 4}, interface_a0535c9d},
-  {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {DType::i8, DType::f32, Storage::texture3d, Storage::buffer, 4}, interface_b103b0fb},
-  {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {DType::i8, DType::f32, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.u8.f16.buffer.buffer.vec1", {DType::u8, DType::f16, Storage::buffer, Storage::buffer, 1}, interface_96f8642e},
-  {"dequantize_affine.u8.f16.buffer.buffer.vec4", {DType::u8, DType::f16, Storage::buffer, Storage::buffer, 4}, interface_96f8642e},
-  {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {DType::u8, DType::f16, Storage::buffer, Storage::texture3d, 4}, interface_a0535c9d},
-  {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {DType::u8, DType::f16, Storage::texture3d, Storage::buffer, 4}, interface_1d003733},
-  {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {DType::u8, DType::f16, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-  {"dequantize_affine.u8.f32.buffer.buffer.vec1", {DType::u8, DType::f32, Storage::buffer, Storage::buffer, 1}, interface_48d2816f},
-  {"dequantize_affine.u8.f32.buffer.buffer.vec4", {DType::u8, DType::f32, Storage::buffer, Storage::buffer, 4}, interface_48d2816f},
-  {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {DType::u8, DType::f32, Storage::buffer, Storage::texture3d, 4}, interface_a0535c9d},
-  {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {DType::u8, DType::f32, Storage::texture3d, Storage::buffer, 4}, interface_b103b0fb},
-  {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {DType::u8, DType::f32, Storage::texture3d, Storage::texture3d, 4}, interface_cc37a405},
-};
 constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_871479ba},
-    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_871479ba},
-    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_ad2132e2},
-    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
-    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_2be9d429},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_2be9d429},
-    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_ad2132e2},
-    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_9576b946},
-    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_871479ba},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_871479ba},
-    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_e1fc2839},
-    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
-    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_298e9035},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_298e9035},
-    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_e1fc2839},
-    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_9576b946},
-    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_6986c745},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_6986c745},
-    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_235c1ddc},
-    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
-    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_1e675b70},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_1e675b70},
-    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_235c1ddc},
-    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_9576b946},
-    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_6986c745},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_6986c745},
-    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_235c1ddc},
-    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_b2c5a0fb},
-    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_8a97562d},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_1e675b70},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_1e675b70},
-    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_235c1ddc},
-    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_9576b946},
-    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_8a97562d},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_e82504ba},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_e82504ba},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_ebb81f5a},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_ed291690},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_ed291690},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_ebb81f5a},
+    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_b103b0fb},
+    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_e82504ba},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_e82504ba},
+    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_36b786af},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_4357e2c8},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_4357e2c8},
+    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_36b786af},
+    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_b103b0fb},
+    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_96f8642e},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_96f8642e},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_a0535c9d},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_48d2816f},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_48d2816f},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_a0535c9d},
+    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_b103b0fb},
+    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_96f8642e},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_96f8642e},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_a0535c9d},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_48d2816f},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_48d2816f},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_a0535c9d},
+    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_b103b0fb},
+    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_cc37a405},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -46,14 +46,16 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::dtype: return table::word(table::parameters<Parameters>(scope).dtype);
-    case Name::input_layout: return table::word(table::parameters<Parameters>(scope).input_layout);
-    case Name::output_layout: return table::word(table::parameters<Parameters>(scope).output_layout);
-    case Name::flat: return table::parameters<Parameters>(scope).flat;
+    case Name::dtype: return table::word(parameters->dtype);
+    case Name::input_layout: return table::word(parameters->input_layout);
+    case Name::output_layout: return table::word(parameters->output_layout);
+    case Name::flat: return parameters->flat;
     case Name::workgroup: return scope.specialization[0];
-    case Name::boxes: return table::problem<Problem>(scope).boxes;
-    case Name::flat_blocks: return table::problem<Problem>(scope).flat_blocks;
+    case Name::boxes: return problem->boxes;
+    case Name::flat_blocks: return problem->flat_blocks;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -68,21 +70,15 @@ constexpr ConditionInfo kConditions[] = {
 };
 
 int first_failing(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.flat) == 0 || Integer(problem.flat_blocks) > 0,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-};
-
-constexpr uint32_t kSpecializations[] = {
-  64,
-  256,
-};
+constexpr std::string_view kSpecializationNames[] = {"workgroup"};
+constexpr uint32_t kSpecializations[] = {64, 256};
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -94,220 +90,149 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64 + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + ((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 2048 * 5 / 4 + Integer(parameters.flat) * Integer(problem.flat_blocks) * 32) / Real(device.bytes_per_us) + ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64 + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_4078398b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_067ecb10[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::output, Access::write),
 };
-
-constexpr BlockField push_constants_3458ecf1[] = {
-  {offsetof(PushConstants, sides), offsetof(Problem, sides), sizeof(Problem::sides)},
-  {offsetof(PushConstants, input_strides), offsetof(Problem, input_strides), sizeof(Problem::input_strides)},
-  {offsetof(PushConstants, output_strides), offsetof(Problem, output_strides), sizeof(Problem::output_strides)},
-  {offsetof(PushConstants, boxes), offsetof(Problem, boxes), sizeof(Problem::boxes)},
-  {offsetof(PushConstants, box_shifts), offsetof(Problem, box_shifts), sizeof(Problem::box_shifts)},
-  {offsetof(PushConstants, dividers), offsetof(Problem, dividers), sizeof(Problem::dividers)},
-  {offsetof(PushConstants, flat_blocks), offsetof(Problem, flat_blocks), sizeof(Problem::flat_blocks)},
+constexpr BlockField push_constants_5342a7aa[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 104}};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_0eb8d14f = {
+    .bindings = bindings_067ecb10,
+    .push_constants = push_constants_5342a7aa,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr SpecializationSlot slots_bbc43928[] = {
-  {0, 0},  // workgroup
-};
-
-constexpr uint32_t workgroup_0b20070d[][3] = {
-  {64, 1, 1},
-  {256, 1, 1},
-};
-
-constexpr uint32_t shared_bytes_159535db[] = {
-  0,
-  0,
-};
-
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  interface_063c2822,
-  interface_0abd4082,
-  interface_2048259e,
-  interface_8aa5584b,
-  interface_93bafe0c,
-  interface_9c143eaf,
-  interface_f3932529,
-  interface_f9a765a6,
+  uses_063c2822,
+  uses_0abd4082,
+  uses_2048259e,
+  uses_8aa5584b,
+  uses_93bafe0c,
+  uses_9c143eaf,
+  uses_f3932529,
+  uses_f9a765a6,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_063c2822
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0abd4082
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2048259e
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_8aa5584b
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_93bafe0c
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9c143eaf
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f3932529
+  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f9a765a6
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_063c2822
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_0abd4082
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_2048259e
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_8aa5584b
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_93bafe0c
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_9c143eaf
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_f3932529
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_f9a765a6
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_3458ecf1,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {DType::i8, Layout::packed_4c, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {DType::i8, Layout::packed_4c, Layout::packed_4c, 1}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {DType::i8, Layout::packed_4c, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {DType::i8, Layout::packed_4c, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {DType::i8, Layout::packed_4c, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {DType::i8, Layout::packed_4c, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4c.strided.flat0", {DType::i8, Layout::packed_4c, Layout::strided, 0}, interface_063c2822},
-  {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {DType::i8, Layout::packed_4c1w, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {DType::i8, Layout::packed_4c1w, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {DType::i8, Layout::packed_4c1w, Layout::packed_4c1w, 1}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {DType::i8, Layout::packed_4c1w, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {DType::i8, Layout::packed_4c1w, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {DType::i8, Layout::packed_4c1w, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4c1w.strided.flat0", {DType::i8, Layout::packed_4c1w, Layout::strided, 0}, interface_063c2822},
-  {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {DType::i8, Layout::packed_4h4w, Layout::packed_4c, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {DType::i8, Layout::packed_4h4w, Layout::packed_4c1w, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {DType::i8, Layout::packed_4h4w, Layout::packed_4h4w, 0}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {DType::i8, Layout::packed_4h4w, Layout::packed_4h4w, 1}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {DType::i8, Layout::packed_4h4w, Layout::packed_4w, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {DType::i8, Layout::packed_4h4w, Layout::packed_4w4c, 0}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4h4w.strided.flat0", {DType::i8, Layout::packed_4h4w, Layout::strided, 0}, interface_8aa5584b},
-  {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {DType::i8, Layout::packed_4w, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {DType::i8, Layout::packed_4w, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {DType::i8, Layout::packed_4w, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {DType::i8, Layout::packed_4w, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {DType::i8, Layout::packed_4w, Layout::packed_4w, 1}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {DType::i8, Layout::packed_4w, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.packed_4w.strided.flat0", {DType::i8, Layout::packed_4w, Layout::strided, 0}, interface_063c2822},
-  {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {DType::i8, Layout::packed_4w4c, Layout::packed_4c, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {DType::i8, Layout::packed_4w4c, Layout::packed_4c1w, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {DType::i8, Layout::packed_4w4c, Layout::packed_4h4w, 0}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {DType::i8, Layout::packed_4w4c, Layout::packed_4w, 0}, interface_f9a765a6},
-  {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {DType::i8, Layout::packed_4w4c, Layout::packed_4w4c, 0}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {DType::i8, Layout::packed_4w4c, Layout::packed_4w4c, 1}, interface_93bafe0c},
-  {"q8ta_clone.i8.packed_4w4c.strided.flat0", {DType::i8, Layout::packed_4w4c, Layout::strided, 0}, interface_8aa5584b},
-  {"q8ta_clone.i8.strided.packed_4c.flat0", {DType::i8, Layout::strided, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.i8.strided.packed_4c1w.flat0", {DType::i8, Layout::strided, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.strided.packed_4h4w.flat0", {DType::i8, Layout::strided, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.strided.packed_4w.flat0", {DType::i8, Layout::strided, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.i8.strided.packed_4w4c.flat0", {DType::i8, Layout::strided, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.i8.strided.strided.flat0", {DType::i8, Layout::strided, Layout::strided, 0}, interface_063c2822},
-  {"q8ta_clone.i8.strided.strided.flat1", {DType::i8, Layout::strided, Layout::strided, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {DType::u8, Layout::packed_4c, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {DType::u8, Layout::packed_4c, Layout::packed_4c, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {DType::u8, Layout::packed_4c, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {DType::u8, Layout::packed_4c, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {DType::u8, Layout::packed_4c, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {DType::u8, Layout::packed_4c, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4c.strided.flat0", {DType::u8, Layout::packed_4c, Layout::strided, 0}, interface_9c143eaf},
-  {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {DType::u8, Layout::packed_4c1w, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {DType::u8, Layout::packed_4c1w, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {DType::u8, Layout::packed_4c1w, Layout::packed_4c1w, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {DType::u8, Layout::packed_4c1w, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {DType::u8, Layout::packed_4c1w, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {DType::u8, Layout::packed_4c1w, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4c1w.strided.flat0", {DType::u8, Layout::packed_4c1w, Layout::strided, 0}, interface_9c143eaf},
-  {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {DType::u8, Layout::packed_4h4w, Layout::packed_4c, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {DType::u8, Layout::packed_4h4w, Layout::packed_4c1w, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {DType::u8, Layout::packed_4h4w, Layout::packed_4h4w, 0}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {DType::u8, Layout::packed_4h4w, Layout::packed_4h4w, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {DType::u8, Layout::packed_4h4w, Layout::packed_4w, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {DType::u8, Layout::packed_4h4w, Layout::packed_4w4c, 0}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4h4w.strided.flat0", {DType::u8, Layout::packed_4h4w, Layout::strided, 0}, interface_2048259e},
-  {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {DType::u8, Layout::packed_4w, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {DType::u8, Layout::packed_4w, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {DType::u8, Layout::packed_4w, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {DType::u8, Layout::packed_4w, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {DType::u8, Layout::packed_4w, Layout::packed_4w, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {DType::u8, Layout::packed_4w, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.packed_4w.strided.flat0", {DType::u8, Layout::packed_4w, Layout::strided, 0}, interface_9c143eaf},
-  {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {DType::u8, Layout::packed_4w4c, Layout::packed_4c, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {DType::u8, Layout::packed_4w4c, Layout::packed_4c1w, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {DType::u8, Layout::packed_4w4c, Layout::packed_4h4w, 0}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {DType::u8, Layout::packed_4w4c, Layout::packed_4w, 0}, interface_f9a765a6},
-  {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {DType::u8, Layout::packed_4w4c, Layout::packed_4w4c, 0}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {DType::u8, Layout::packed_4w4c, Layout::packed_4w4c, 1}, interface_93bafe0c},
-  {"q8ta_clone.u8.packed_4w4c.strided.flat0", {DType::u8, Layout::packed_4w4c, Layout::strided, 0}, interface_2048259e},
-  {"q8ta_clone.u8.strided.packed_4c.flat0", {DType::u8, Layout::strided, Layout::packed_4c, 0}, interface_f3932529},
-  {"q8ta_clone.u8.strided.packed_4c1w.flat0", {DType::u8, Layout::strided, Layout::packed_4c1w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.strided.packed_4h4w.flat0", {DType::u8, Layout::strided, Layout::packed_4h4w, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.strided.packed_4w.flat0", {DType::u8, Layout::strided, Layout::packed_4w, 0}, interface_f3932529},
-  {"q8ta_clone.u8.strided.packed_4w4c.flat0", {DType::u8, Layout::strided, Layout::packed_4w4c, 0}, interface_0abd4082},
-  {"q8ta_clone.u8.strided.strided.flat0", {DType::u8, Layout::strided, Layout::strided, 0}, interface_9c143eaf},
-  {"q8ta_clone.u8.strided.strided.flat1", {DType::u8, Layout::strided, Layout::strided, 1}, interface_93bafe0c},
-};
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Layout;
+  return std::to_array<table::Row<Parameters>>({
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat0", {i8, packed_4c, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c.packed_4c.flat1", {i8, packed_4c, packed_4c, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4c.packed_4c1w.flat0", {i8, packed_4c, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_8aa5584b},
+    {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0}, uses_f9a765a6},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1}, uses_93bafe0c},
+    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_8aa5584b},
+    {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4c.packed_4c1w.flat0", {u8, packed_4c, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c.packed_4h4w.flat0", {u8, packed_4c, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4c.packed_4w.flat0", {u8, packed_4c, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c.packed_4w4c.flat0", {u8, packed_4c, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4c.strided.flat0", {u8, packed_4c, strided, 0}, uses_9c143eaf},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c.flat0", {u8, packed_4c1w, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat0", {u8, packed_4c1w, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c1w.packed_4c1w.flat1", {u8, packed_4c1w, packed_4c1w, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4c1w.packed_4h4w.flat0", {u8, packed_4c1w, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w.flat0", {u8, packed_4c1w, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4c1w.packed_4w4c.flat0", {u8, packed_4c1w, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4c1w.strided.flat0", {u8, packed_4c1w, strided, 0}, uses_9c143eaf},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c.flat0", {u8, packed_4h4w, packed_4c, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4h4w.packed_4c1w.flat0", {u8, packed_4h4w, packed_4c1w, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat0", {u8, packed_4h4w, packed_4h4w, 0}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4h4w.packed_4h4w.flat1", {u8, packed_4h4w, packed_4h4w, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w.flat0", {u8, packed_4h4w, packed_4w, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4h4w.packed_4w4c.flat0", {u8, packed_4h4w, packed_4w4c, 0}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4h4w.strided.flat0", {u8, packed_4h4w, strided, 0}, uses_2048259e},
+    {"q8ta_clone.u8.packed_4w.packed_4c.flat0", {u8, packed_4w, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4w.packed_4c1w.flat0", {u8, packed_4w, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4w.packed_4h4w.flat0", {u8, packed_4w, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat0", {u8, packed_4w, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.packed_4w.packed_4w.flat1", {u8, packed_4w, packed_4w, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4w.packed_4w4c.flat0", {u8, packed_4w, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.packed_4w.strided.flat0", {u8, packed_4w, strided, 0}, uses_9c143eaf},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c.flat0", {u8, packed_4w4c, packed_4c, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4w4c.packed_4c1w.flat0", {u8, packed_4w4c, packed_4c1w, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4w4c.packed_4h4w.flat0", {u8, packed_4w4c, packed_4h4w, 0}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w.flat0", {u8, packed_4w4c, packed_4w, 0}, uses_f9a765a6},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat0", {u8, packed_4w4c, packed_4w4c, 0}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4w4c.packed_4w4c.flat1", {u8, packed_4w4c, packed_4w4c, 1}, uses_93bafe0c},
+    {"q8ta_clone.u8.packed_4w4c.strided.flat0", {u8, packed_4w4c, strided, 0}, uses_2048259e},
+    {"q8ta_clone.u8.strided.packed_4c.flat0", {u8, strided, packed_4c, 0}, uses_f3932529},
+    {"q8ta_clone.u8.strided.packed_4c1w.flat0", {u8, strided, packed_4c1w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.strided.packed_4h4w.flat0", {u8, strided, packed_4h4w, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.strided.packed_4w.flat0", {u8, strided, packed_4w, 0}, uses_f3932529},
+    {"q8ta_clone.u8.strided.packed_4w4c.flat0", {u8, strided, packed_4w4c, 0}, uses_0abd4082},
+    {"q8ta_clone.u8.strided.strided.flat0", {u8, strided, strided, 0}, uses_9c143eaf},
+    {"q8ta_clone.u8.strided.strided.flat1", {u8, strided, strided, 1}, uses_93bafe0c},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

@@ -106,29 +106,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return table::problem<Problem>(scope).numel;
-    case Name::first: return table::problem<Problem>(scope).first;
-    case Name::is_dense: return table::problem<Problem>(scope).is_dense;
-    case Name::parameters: return table::problem<Problem>(scope).parameters;
-    case Name::run: return table::problem<Problem>(scope).run;
-    case Name::run_multiplier: return table::problem<Problem>(scope).run_multiplier;
-    case Name::run_shift: return table::problem<Problem>(scope).run_shift;
-    case Name::is_periodic: return table::problem<Problem>(scope).is_periodic;
-    case Name::cycle_multiplier: return table::problem<Problem>(scope).cycle_multiplier;
-    case Name::cycle_shift: return table::problem<Problem>(scope).cycle_shift;
-    case Name::zero_points: return table::problem<Problem>(scope).zero_points;
-    case Name::quant_min: return table::problem<Problem>(scope).quant_min;
-    case Name::quant_max: return table::problem<Problem>(scope).quant_max;
-    case Name::image_steps: return table::problem<Problem>(scope).image_steps;
-    case Name::real_packed: return table::problem<Problem>(scope).real_packed;
-    case Name::quant_packed: return table::problem<Problem>(scope).quant_packed;
-    case Name::rank: return table::problem<Problem>(scope).rank;
     case Name::numel: return problem->numel;
     case Name::first: return problem->first;
     case Name::is_dense: return problem->is_dense;
     case Name::parameters: return problem->parameters;
     case Name::run: return problem->run;
+    case Name::run_multiplier: return problem->run_multiplier;
+    case Name::run_shift: return problem->run_shift;
     case Name::is_periodic: return problem->is_periodic;
+    case Name::cycle_multiplier: return problem->cycle_multiplier;
+    case Name::cycle_shift: return problem->cycle_shift;
     case Name::zero_points: return problem->zero_points;
     case Name::quant_min: return problem->quant_min;
     case Name::quant_max: return problem->quant_max;
@@ -193,50 +180,19 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of matrices, workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_1a2f273b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-constexpr BlockField problem_buffer_7060b109[] = {
-  {offsetof(ProblemBuffer, numel), offsetof(Problem, numel), sizeof(Problem::numel)},
-  {offsetof(ProblemBuffer, first), offsetof(Problem, first), sizeof(Problem::first)},
-  {offsetof(ProblemBuffer, is_dense), offsetof(Problem, is_dense), sizeof(Problem::is_dense)},
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), sizeof(Problem::parameters)},
-  {offsetof(ProblemBuffer, run), offsetof(Problem, run), sizeof(Problem::run)},
-  {offsetof(ProblemBuffer, run_multiplier), offsetof(Problem, run_multiplier), sizeof(Problem::run_multiplier)},
-  {offsetof(ProblemBuffer, run_shift), offsetof(Problem, run_shift), sizeof(Problem::run_shift)},
-  {offsetof(ProblemBuffer, is_periodic), offsetof(Problem, is_periodic), sizeof(Problem::is_periodic)},
-  {offsetof(ProblemBuffer, cycle_multiplier), offsetof(Problem, cycle_multiplier), sizeof(Problem::cycle_multiplier)},
-  {offsetof(ProblemBuffer, cycle_shift), offsetof(Problem, cycle_shift), sizeof(Problem::cycle_shift)},
-  {offsetof(ProblemBuffer, zero_points), offsetof(Problem, zero_points), sizeof(Problem::zero_points)},
-  {offsetof(ProblemBuffer, quant_min), offsetof(Problem, quant_min), sizeof(Problem::quant_min)},
-  {offsetof(ProblemBuffer, quant_max), offsetof(Problem, quant_max), sizeof(Problem::quant_max)},
-  {offsetof(ProblemBuffer, image_steps), offsetof(Problem, image_steps), sizeof(Problem::image_steps)},
-  {offsetof(ProblemBuffer, real_packed), offsetof(Problem, real_packed), sizeof(Problem::real_packed)},
-  {offsetof(ProblemBuffer, quant_packed), offsetof(Problem, quant_packed), sizeof(Problem::quant_packed)},
-  {offsetof(ProblemBuffer, rank), offsetof(Problem, rank), sizeof(Problem::rank)},
-  {offsetof(ProblemBuffer, sizes), offsetof(Problem, sizes), sizeof(Problem::sizes)},
-  {offsetof(ProblemBuffer, strides), offsetof(Problem, strides), sizeof(Problem::strides)},
-  {offsetof(ProblemBuffer, blocks), offsetof(Problem, blocks), sizeof(Problem::blocks)},
-  {offsetof(ProblemBuffer, parameter_strides), offsetof(Problem, parameter_strides), sizeof(Problem::parameter_strides)},
-// What modules bind, need and use; workgroups and shared bytes are in the order of kSpecializations.
-constexpr BindingInfo bindings_c771a52a[] = {
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
   table::buffer(2, Operand::zero_point, Access::read),
-  table::image(3, Operand::output, Access::write),
+  table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_21087353[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 180}};
+constexpr BlockField problem_buffer_ceb63823[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 196}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_9b20b48b = {
-    .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_21087353,
+constexpr InterfaceInfo binds_0ab7236d = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_ceb63823,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -249,57 +205,12 @@ constexpr BindingInfo bindings_14085fc1[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_4ddd57ef = {
+constexpr InterfaceInfo binds_f8f23214 = {
     .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer = problem_buffer_ceb63823,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_43bf5063[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_f06b9c79 = {
-    .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_21087353,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-
-constexpr BindingInfo bindings_dd08aa77[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_image, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-constexpr BindingInfo bindings_7be658b8[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_image, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
-};
-
-enum Interface : uint16_t {
-  interface_16b2c78e,
-  interface_24a4f856,
-  interface_4613ddfa,
-  interface_4f5071e2,
-  interface_54657703,
-  interface_580b9478,
-  interface_82898bff,
-  interface_858ee565,
-  interface_a40ffbe0,
-  interface_b805c3bc,
-  interface_dff95138,
-  interface_e8523942,
-  interface_ed64b0bd,
-  interface_ef8ea023,
 constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -307,257 +218,103 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_1ca0641e = {
+constexpr InterfaceInfo binds_e7657d43 = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_21087353,
+    .problem_buffer = problem_buffer_ceb63823,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_c771a52a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_3429fb0d = {
+    .bindings = bindings_c771a52a,
+    .problem_buffer = problem_buffer_ceb63823,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_10ce603d,
-  uses_112b841f,
-  uses_15b8c453,
-  uses_2992dcc5,
-  uses_453a4f42,
-  uses_53c9baf7,
-  uses_7083ccd7,
-  uses_7d284f44,
-  uses_9b2a6791,
-  uses_af9f34d1,
-  uses_b3e4c5fa,
-  uses_ca4c1bea,
-  uses_e9e5f7d8,
-  uses_ee6ac18c,
+  uses_16b2c78e,
+  uses_24a4f856,
+  uses_4613ddfa,
+  uses_4f5071e2,
+  uses_54657703,
+  uses_580b9478,
+  uses_82898bff,
+  uses_858ee565,
+  uses_a40ffbe0,
+  uses_b805c3bc,
+  uses_dff95138,
+  uses_e8523942,
+  uses_ed64b0bd,
+  uses_ef8ea023,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_9b20b48b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_10ce603d
-  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_112b841f
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_15b8c453
-  {&binds_1ca0641e, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_2992dcc5
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_453a4f42
-  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_53c9baf7
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_7083ccd7
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_7d284f44
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_9b2a6791
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_af9f34d1
-  {&binds_f06b9c79, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_b3e4c5fa
-  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_ca4c1bea
-  {&binds_9b20b48b, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e9e5f7d8
-  {&binds_4ddd57ef, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ee6ac18c
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_16b2c78e
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_24a4f856
+  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_4613ddfa
+  {&binds_e7657d43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4f5071e2
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_54657703
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_580b9478
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_82898bff
+  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_858ee565
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_a40ffbe0
+  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_b805c3bc
+  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dff95138
+  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e8523942
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed64b0bd
+  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_ef8ea023
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_16b2c78e
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_24a4f856
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_4613ddfa
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_4f5071e2
-      .bindings = bindings_dd08aa77,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_54657703
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_580b9478
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_82898bff
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_858ee565
-      .bindings = bindings_7be658b8,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_a40ffbe0
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_b805c3bc
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_dff95138
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_e8523942
-      .bindings = bindings_7be658b8,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_ed64b0bd
-      .bindings = bindings_1a2f273b,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-  {  // interface_ef8ea023
-      .bindings = bindings_75e00e3e,
-      .problem_buffer = problem_buffer_7060b109,
-      .problem_buffer_bytes = sizeof(ProblemBuffer),
-      .specialization = slots_1657133f,
-      .needs = bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_f449f7a9,
-      .shared_bytes = shared_bytes_e623f108,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"quantize_affine.f16.i16.buffer.buffer.vec1", {DType::f16, DType::i16, Storage::buffer, Storage::buffer, 1}, interface_580b9478},
-  {"quantize_affine.f16.i16.buffer.buffer.vec4", {DType::f16, DType::i16, Storage::buffer, Storage::buffer, 4}, interface_580b9478},
-  {"quantize_affine.f16.i16.buffer.texture3d.vec4", {DType::f16, DType::i16, Storage::buffer, Storage::texture3d, 4}, interface_e8523942},
-  {"quantize_affine.f16.i16.texture3d.buffer.vec4", {DType::f16, DType::i16, Storage::texture3d, Storage::buffer, 4}, interface_b805c3bc},
-  {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {DType::f16, DType::i16, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f16.i32.buffer.buffer.vec1", {DType::f16, DType::i32, Storage::buffer, Storage::buffer, 1}, interface_580b9478},
-  {"quantize_affine.f16.i32.buffer.buffer.vec4", {DType::f16, DType::i32, Storage::buffer, Storage::buffer, 4}, interface_580b9478},
-  {"quantize_affine.f16.i32.buffer.texture3d.vec4", {DType::f16, DType::i32, Storage::buffer, Storage::texture3d, 4}, interface_e8523942},
-  {"quantize_affine.f16.i32.texture3d.buffer.vec4", {DType::f16, DType::i32, Storage::texture3d, Storage::buffer, 4}, interface_dff95138},
-  {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {DType::f16, DType::i32, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f16.i8.buffer.buffer.vec1", {DType::f16, DType::i8, Storage::buffer, Storage::buffer, 1}, interface_54657703},
-  {"quantize_affine.f16.i8.buffer.buffer.vec4", {DType::f16, DType::i8, Storage::buffer, Storage::buffer, 4}, interface_54657703},
-  {"quantize_affine.f16.i8.buffer.texture3d.vec4", {DType::f16, DType::i8, Storage::buffer, Storage::texture3d, 4}, interface_e8523942},
-  {"quantize_affine.f16.i8.texture3d.buffer.vec4", {DType::f16, DType::i8, Storage::texture3d, Storage::buffer, 4}, interface_ef8ea023},
-  {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {DType::f16, DType::i8, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f16.u8.buffer.buffer.vec1", {DType::f16, DType::u8, Storage::buffer, Storage::buffer, 1}, interface_16b2c78e},
-  {"quantize_affine.f16.u8.buffer.buffer.vec4", {DType::f16, DType::u8, Storage::buffer, Storage::buffer, 4}, interface_16b2c78e},
-  {"quantize_affine.f16.u8.buffer.texture3d.vec4", {DType::f16, DType::u8, Storage::buffer, Storage::texture3d, 4}, interface_e8523942},
-  {"quantize_affine.f16.u8.texture3d.buffer.vec4", {DType::f16, DType::u8, Storage::texture3d, Storage::buffer, 4}, interface_4613ddfa},
-  {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {DType::f16, DType::u8, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f32.i16.buffer.buffer.vec1", {DType::f32, DType::i16, Storage::buffer, Storage::buffer, 1}, interface_ed64b0bd},
-  {"quantize_affine.f32.i16.buffer.buffer.vec4", {DType::f32, DType::i16, Storage::buffer, Storage::buffer, 4}, interface_ed64b0bd},
-  {"quantize_affine.f32.i16.buffer.texture3d.vec4", {DType::f32, DType::i16, Storage::buffer, Storage::texture3d, 4}, interface_858ee565},
-  {"quantize_affine.f32.i16.texture3d.buffer.vec4", {DType::f32, DType::i16, Storage::texture3d, Storage::buffer, 4}, interface_b805c3bc},
-  {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {DType::f32, DType::i16, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f32.i32.buffer.buffer.vec1", {DType::f32, DType::i32, Storage::buffer, Storage::buffer, 1}, interface_24a4f856},
-  {"quantize_affine.f32.i32.buffer.buffer.vec4", {DType::f32, DType::i32, Storage::buffer, Storage::buffer, 4}, interface_24a4f856},
-  {"quantize_affine.f32.i32.buffer.texture3d.vec4", {DType::f32, DType::i32, Storage::buffer, Storage::texture3d, 4}, interface_858ee565},
-  {"quantize_affine.f32.i32.texture3d.buffer.vec4", {DType::f32, DType::i32, Storage::texture3d, Storage::buffer, 4}, interface_dff95138},
-  {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {DType::f32, DType::i32, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f32.i8.buffer.buffer.vec1", {DType::f32, DType::i8, Storage::buffer, Storage::buffer, 1}, interface_82898bff},
-  {"quantize_affine.f32.i8.buffer.buffer.vec4", {DType::f32, DType::i8, Storage::buffer, Storage::buffer, 4}, interface_82898bff},
-  {"quantize_affine.f32.i8.buffer.texture3d.vec4", {DType::f32, DType::i8, Storage::buffer, Storage::texture3d, 4}, interface_858ee565},
-  {"quantize_affine.f32.i8.texture3d.buffer.vec4", {DType::f32, DType::i8, Storage::texture3d, Storage::buffer, 4}, interface_ef8ea023},
-  {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {DType::f32, DType::i8, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-  {"quantize_affine.f32.u8.buffer.buffer.vec1", {DType::f32, DType::u8, Storage::buffer, Storage::buffer, 1}, interface_a40ffbe0},
-  {"quantize_affine.f32.u8.buffer.buffer.vec4", {DType::f32, DType::u8, Storage::buffer, Storage::buffer, 4}, interface_a40ffbe0},
-  {"quantize_affine.f32.u8.buffer.texture3d.vec4", {DType::f32, DType::u8, Storage::buffer, Storage::texture3d, 4}, interface_858ee565},
-  {"quantize_affine.f32.u8.texture3d.buffer.vec4", {DType::f32, DType::u8, Storage::texture3d, Storage::buffer, 4}, interface_4613ddfa},
-  {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {DType::f32, DType::u8, Storage::texture3d, Storage::texture3d, 4}, interface_4f5071e2},
-};
 constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_7d284f44},
-    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_7d284f44},
-    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_e9e5f7d8},
-    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_ee6ac18c},
-    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_7d284f44},
-    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_7d284f44},
-    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_e9e5f7d8},
-    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_53c9baf7},
-    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_15b8c453},
-    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_15b8c453},
-    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_e9e5f7d8},
-    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_112b841f},
-    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_9b2a6791},
-    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_9b2a6791},
-    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_e9e5f7d8},
-    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_ca4c1bea},
-    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_453a4f42},
-    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_453a4f42},
-    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_10ce603d},
-    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_ee6ac18c},
-    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_7083ccd7},
-    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_7083ccd7},
-    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_10ce603d},
-    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_53c9baf7},
-    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_af9f34d1},
-    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_af9f34d1},
-    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_10ce603d},
-    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_112b841f},
-    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_2992dcc5},
-    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_b3e4c5fa},
-    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_b3e4c5fa},
-    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_10ce603d},
-    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_ca4c1bea},
-    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_2992dcc5},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_580b9478},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_580b9478},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_b805c3bc},
+    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_580b9478},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_580b9478},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_dff95138},
+    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_54657703},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_54657703},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_ef8ea023},
+    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_16b2c78e},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_16b2c78e},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_4613ddfa},
+    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_ed64b0bd},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_ed64b0bd},
+    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_858ee565},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_b805c3bc},
+    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_24a4f856},
+    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_24a4f856},
+    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_858ee565},
+    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_dff95138},
+    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_82898bff},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_82898bff},
+    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_858ee565},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_ef8ea023},
+    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_a40ffbe0},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_a40ffbe0},
+    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_858ee565},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_4613ddfa},
+    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_4f5071e2},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
