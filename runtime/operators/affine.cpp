@@ -139,7 +139,7 @@ void fill_conversion(Fields& fields, const Blocks& blocks, const ViewedDesc& rea
   fields.is_dense = is_row_major(real.view) && real.view.offset % 4 == 0;
   fields.parameters = u32(blocks.parameters);
   fields.run = u32(pattern.run);
-  const Divider by_run = divider_of(std::max(fields.run, 1u)), by_cycle = divider_of(std::max(fields.parameters, 1u));
+  const Divider by_run = divider_of(fields.run), by_cycle = divider_of(std::max(fields.parameters, 1u));
   fields.run_multiplier = by_run.multiplier;
   fields.run_shift = by_run.shift;
   fields.is_periodic = pattern.is_periodic;

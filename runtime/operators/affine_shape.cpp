@@ -59,7 +59,7 @@ ParameterPattern parameter_pattern(const BlockedShape& shape) {
     stride *= dimension.side;
   }
   dense = merged(dense);
-  if (dense.empty()) return {.run = shape.empty() ? 0 : 1, .is_periodic = true};
+  if (dense.empty()) return {.run = 1, .is_periodic = true};
   const bool is_periodic = dense.size() == 1 || (dense.size() == 2 && has_one_parameter(dense[1]));
   return {.run = dense[0].block, .is_periodic = is_periodic};
 }

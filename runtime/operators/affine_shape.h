@@ -32,7 +32,7 @@ BlockedShape merged(const BlockedShape& shape);
 
 // Which elements, numbered row-major, have which parameter: every `run` elements the next of all parameters, in turn.
 struct ParameterPattern {
-  int64_t run = 1;           // at multiples of it, this many elements share a parameter; 0: there are no elements
+  int64_t run = 1;           // at multiples of it, this many elements share a parameter
   bool is_periodic = false;  // false: `run` holds, but what comes next is more involved
 };
 ParameterPattern parameter_pattern(const BlockedShape& shape);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Requests by name: what is completed and what is refused; and attributes from text.
+#include "runtime/operators/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/operators/attributes.h"
+
+namespace qgen {
+namespace {
+
+using Kind = AttributeInfo::Kind;
+
+constexpr std::string_view kModes[] = {"sum", "mean"};
+constexpr TensorInfo kInputs[] = {{"input", false, "f32"}, {"bias", true, "f32"}};
+constexpr TensorInfo kOutputs[] = {{"output", false, "f32"}};
+constexpr AttributeInfo kAttributes[] = {{"axis", Kind::integer, "", "which dimension", {}},
+                                         {"eps", Kind::real, "1e-5", "", {}},
+                                         {"mode", Kind::word, "sum", "", kModes},
+                                         {"dtype", Kind::word, "float32", "", {}},
+                                         {"sides", Kind::integers, "(the input's)", "", {}},
+                                         {"keepdim", Kind::boolean, "true", "", {}}};
+constexpr OperatorEntry kReduce{"reduce", "", kInputs, kOutputs, kAttributes, nullptr};
+
+Request request_with(std::map<std::string, AttributeValue, std::less<>> attributes) {
+  return {.inputs = {{"input", zeros(DType::f32, {1})}}, .attributes = std::move(attributes)};
+}
+
+TEST(Registry, FillsInDefaults) {
+  const auto request = complete(kReduce, request_with({{"axis", int64_t{2}}, {"eps", int64_t{1}}}));
+  ASSERT_TRUE(request) << to_text(request.error());
+  std::string text;
+  for (const auto& [name, value] : request->attributes) text += name + "=" + to_text(value) + " ";
+  EXPECT_EQ(text, "axis=2 dtype=float32 eps=1 keepdim=true mode=sum ");
+  EXPECT_TRUE(std::holds_alternative<double>(request->attributes.at("eps")));  // 1 is a real too
+  EXPECT_EQ(dtype_attribute(*request, "dtype"), DType::f32);
+  EXPECT_EQ(find_attribute<Shape>(*request, "sides"), std::nullopt);  // the operator sees to it
+}
+
+struct RefusalCase {
+  const char* name;
+  Request request;
+  std::string_view message;
+};
+const RefusalCase kRefusals[] = {
+    {"attribute_missing", request_with({}), "'reduce' needs attribute 'axis'\n  hint: an integer: which dimension"},
+    {"attribute_unknown", request_with({{"axis", int64_t{0}}, {"mod", "sum"}}),
+     "'reduce' has no attribute 'mod'\n  hint: did you mean 'mode'?"},
+    {"attribute_of_another_kind", request_with({{"axis", true}}), "axis is true, and must be an integer"},
+    {"integer_from_a_real", request_with({{"axis", 1.0}}), "axis is 1, and must be an integer"},
+    {"word_unknown", request_with({{"axis", int64_t{0}}, {"mode", "meen"}}),
+     "mode is 'meen', and must be one of sum, mean\n  hint: did you mean 'mean'?"},
+    {"dtype_unknown", request_with({{"axis", int64_t{0}}, {"dtype", "real"}}),
+     "dtype is 'real', and must be a dtype\n"
+     "  hint: one of float32, float16, bfloat16, int8, uint8, int16, uint16, int32, uint32"},
+    {"input_missing", {.attributes = {{"axis", int64_t{0}}}}, "'reduce' needs input 'input'\n  hint: f32"},
+    {"input_unknown", {.inputs = {{"inputs", zeros(DType::f32, {1})}}},
+     "'reduce' has no input 'inputs'\n  hint: did you mean 'input'?"},
+    {"place_of_nothing", {.inputs = {{"input", zeros(DType::f32, {1})}}, .places = {{"scratch", {}}}},
+     "'reduce' has no tensor 'scratch'\n  hint: there are input, bias, output"},
+};
+
+class RegistryRefusals : public testing::TestWithParam<RefusalCase> {};
+TEST_P(RegistryRefusals, SayWhatThereIs) {
+  const auto completed = complete(kReduce, GetParam().request);
+  ASSERT_FALSE(completed);
+  EXPECT_EQ(to_text(completed.error()), GetParam().message);
+}
+INSTANTIATE_TEST_SUITE_P(Requests, RegistryRefusals, testing::ValuesIn(kRefusals),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Registry, KnowsOperatorsByName) {
+  EXPECT_TRUE(std::ranges::is_sorted(operators(), {}, &OperatorEntry::name));
+  for (const OperatorEntry& entry : operators()) EXPECT_EQ(find_operator(entry.name), &entry);
+  EXPECT_EQ(find_operator("quantise_affine"), nullptr);
+  EXPECT_EQ(to_text(unknown_operator("quantise_affine")),
+            "unknown operator 'quantise_affine'\n  hint: did you mean 'quantize_affine'?");
+}
+
+// Each default is of its attribute's kind, and what stands in parentheses is for people.
+TEST(Registry, DefaultsCanBeRead) {
+  for (const OperatorEntry& entry : operators()) {
+    for (const AttributeInfo& info : entry.attributes) {
+      if (info.otherwise.empty() || info.otherwise.starts_with('(')) continue;
+      const auto value = parse_attribute(info, info.otherwise);
+      EXPECT_TRUE(value) << entry.name << ": " << to_text(value.error());
+    }
+  }
+}
+
+struct ParseCase {
+  Kind kind;
+  const char* text;
+  const char* value;  // or the error
+};
+const ParseCase kParses[] = {
+    {Kind::integer, "-8", "-8"},
+    {Kind::integer, "1e3", "x is '1e3', and must be an integer"},
+    {Kind::integer, "", "x is '', and must be an integer"},
+    {Kind::integer, "9223372036854775808", "x is '9223372036854775808', and must be an integer"},
+    {Kind::real, "1e-5", "1e-05"},
+    {Kind::real, "1.5x", "x is '1.5x', and must be a number"},
+    {Kind::boolean, "true", "true"},
+    {Kind::boolean, "0", "false"},
+    {Kind::boolean, "yes", "x is 'yes', and must be true or false"},
+    {Kind::integers, "1,64", "[1, 64]"},
+    {Kind::integers, "[1, 64]", "[1, 64]"},
+    {Kind::integers, "7", "[7]"},
+    {Kind::integers, "[]", "[]"},
+    {Kind::integers, "1,,2", "x is '1,,2', and must be a list of integers"},
+    {Kind::word, "int8", "int8"},
+};
+
+TEST(Attributes, FromText) {
+  for (const auto& [kind, text, expected] : kParses) {
+    const auto value = parse_attribute({"x", kind, "", "", {}}, text);
+    EXPECT_EQ(value ? to_text(*value) : value.error().message, expected);
+  }
+}
+
+}  // namespace
+}  // namespace qgen
