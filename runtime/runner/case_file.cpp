@@ -17,21 +17,40 @@
 namespace qgen::runner {
 namespace {
 
-AttributeValue attribute_of(const YAML::Node& node) {
-  if (node.IsSequence()) return node.as<std::vector<int64_t>>();
-  if (node.Tag() == "!") return node.as<std::string>();  // what stood in quotes
-  bool boolean = false;
-  int64_t integer = 0;
-  if (YAML::convert<int64_t>::decode(node, integer)) return integer;
-  if (YAML::convert<bool>::decode(node, boolean)) return boolean;
-  return node.as<double>();
+Error refused(const std::filesystem::path& file, const YAML::Node& node, std::string_view what) {
+  return {Error::Kind::invalid_argument, fmt::format("{}:{}: {}", file.string(), node.Mark().line + 1, what),
+          "tests/conformance/README.md says what a case holds"};
 }
 
-Expected<Tensors> load_tensors(const std::filesystem::path& folder, const YAML::Node& names) {
+std::optional<std::vector<int64_t>> integers_of(const YAML::Node& list) {
+  std::vector<int64_t> integers(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!YAML::convert<int64_t>::decode(list[i], integers[i])) return std::nullopt;
+  }
+  return integers;
+}
+
+// What stands in quotes has YAML's tag "!".
+std::optional<AttributeValue> attribute_of(const YAML::Node& node) {
+  bool boolean = false;
+  int64_t integer = 0;
+  double real = 0;
+  if (node.IsScalar() && node.Tag() == "!") return node.as<std::string>();
+  if (node.IsSequence()) return integers_of(node);
+  if (YAML::convert<int64_t>::decode(node, integer)) return integer;
+  if (YAML::convert<bool>::decode(node, boolean)) return boolean;
+  if (YAML::convert<double>::decode(node, real)) return real;
+  return std::nullopt;
+}
+
+// The files beside case.json that a list of names means.
+Expected<Tensors> load_tensors(const std::filesystem::path& file, const YAML::Node& root, const char* key) {
   Tensors tensors;
-  for (const auto& node : names) {
+  if (!root[key] || !root[key].IsSequence()) return refused(file, root, fmt::format("there is no list of '{}'", key));
+  for (const auto& node : root[key]) {
+    if (!node.IsScalar()) return refused(file, node, fmt::format("'{}' holds something that is no name", key));
     const auto operand = node.as<std::string>();
-    auto tensor = load_npy(folder / (operand + ".npy"));
+    auto tensor = load_npy(file.parent_path() / (operand + ".npy"));
     if (!tensor) return tensor.error();
     tensors.emplace(operand, *std::move(tensor));
   }
@@ -46,17 +65,21 @@ Tolerance tolerance_of(const YAML::Node& tolerance, std::string_view output) {
 
 Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
   const YAML::Node root = YAML::LoadFile(file.string());
+  if (!root.IsMap() || !root["op"] || !root["op"].IsScalar()) return refused(file, root, "there is no 'op'");
   ConformanceCase result{.name = case_name(file), .op = root["op"].as<std::string>()};
-  auto inputs = load_tensors(file.parent_path(), root["inputs"]);
+  for (const auto& pair : root["attributes"]) {
+    const auto value = attribute_of(pair.second);
+    if (!value) return refused(file, pair.second, fmt::format("'{}' is no attribute's value", pair.first.as<std::string>()));
+    result.request.attributes.emplace(pair.first.as<std::string>(), *value);
+  }
+  auto inputs = load_tensors(file, root, "inputs");
   if (!inputs) return inputs.error();
   result.request.inputs = *std::move(inputs);
-  for (const auto& pair : root["attributes"]) {
-    result.request.attributes.emplace(pair.first.as<std::string>(), attribute_of(pair.second));
-  }
-  auto expected = load_tensors(file.parent_path(), root["expect"]);
+  auto expected = load_tensors(file, root, "expect");
   if (!expected) return expected.error();
   result.expected = *std::move(expected);
   const YAML::Node tolerance = root["tolerance"];
+  if (!tolerance || !tolerance.IsMap()) return refused(file, root, "there is no 'tolerance'");
   for (const auto& [output, tensor] : result.expected) result.tolerances.emplace(output, tolerance_of(tolerance, output));
   if (const auto f16_rel = tolerance["f16_rel"]) result.f16_rel = f16_rel.as<double>();
   return result;

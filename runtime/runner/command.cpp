@@ -87,11 +87,11 @@ std::string rows_text(std::string_view title, const std::vector<std::pair<std::s
 std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
   if (!op || info.is_weight) return "";
   const auto operand = std::ranges::find(op->operands, info.name, &OperandInfo::name);
-  std::vector<std::string> places;
+  std::vector<std::string_view> places;
   for (const Place& place : places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
-    if (place != Place{}) places.push_back(fmt::format("{} {}", name(place.storage), name(place.layout)));
+    if (place != Place{}) places.push_back(name(place.layout));
   }
-  return places.empty() ? "" : fmt::format("; buffer, or {}", fmt::join(places, ", "));
+  return places.empty() ? "" : fmt::format("; strided, {}", fmt::join(places, ", "));
 }
 
 std::string tensors_text(std::string_view title, std::span<const TensorInfo> tensors, const OperatorInfo* op) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// From what a person types to a request, and what help says.
+#include "runtime/runner/command.h"
+
+#include <gtest/gtest.h>
+
+#include "registry.h"
+#include "runtime/operators/attributes.h"
+#include "runtime/runner/random_input.h"
+
+namespace qgen::runner {
+namespace {
+
+std::string text_of(const Expected<Request>& request) {
+  if (!request) return to_text(request.error());
+  std::string text;
+  for (const auto& [operand, tensor] : request->inputs) {
+    text += operand + "=" + std::string(name(tensor.dtype)) + to_text(tensor.shape) + " ";
+  }
+  for (const auto& [attribute, value] : request->attributes) text += attribute + "=" + to_text(value) + " ";
+  for (const auto& [operand, place] : request->places) {
+    text += operand + "=" + std::string(name(place.storage)) + "/" + std::string(name(place.layout)) + " ";
+  }
+  return text;
+}
+
+struct RequestCase {
+  const char* name;
+  RequestText typed;
+  std::string_view expected;  // or the error
+};
+const RequestCase kRequests[] = {
+    {"all_of_it",
+     {.shapes = {"input=4x6:f16", "scale=4x1:f32=0.5"},
+      .attributes = {"quant_min=-8", "block_size=1,6", "output_dtype=int8"},
+      .storages = {"input=texture3d"},
+      .layouts = {"output=channels_packed"}},
+     "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=int8 quant_min=-8 input=texture3d/width_packed "
+     "output=texture3d/channels_packed "},
+    {"layout_after_storage", {.storages = {"input=texture3d"}, .layouts = {"input=height_packed"}},
+     "input=texture3d/height_packed "},
+    {"no_equals", {.attributes = {"quant_min"}}, "--set takes name=value, given 'quant_min'"},
+    {"no_name", {.inputs = {"=x.npy"}}, "--input takes name=value, given '=x.npy'"},
+    {"no_integer", {.attributes = {"quant_min=low"}}, "quant_min is 'low', and must be an integer"},
+    {"no_storage", {.storages = {"input=image"}}, "'image' is no storage\n  hint: there are buffer, texture3d"},
+    {"no_layout", {.layouts = {"input=widthpacked"}}, "'widthpacked' is no layout\n  hint: did you mean 'width_packed'?"},
+    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
+};
+
+class CommandTest : public ::testing::TestWithParam<RequestCase> {};
+TEST_P(CommandTest, RequestFromText) {
+  EXPECT_EQ(text_of(parse_request(*find_operator("quantize_affine"), GetParam().typed)), GetParam().expected);
+}
+INSTANTIATE_TEST_SUITE_P(Typed, CommandTest, ::testing::ValuesIn(kRequests), [](const auto& row) { return row.param.name; });
+
+struct MadeUpCase {
+  const char* text;
+  const char* expected;  // dtype and shape, or the error
+};
+const MadeUpCase kMadeUp[] = {
+    {"4x3:f32", "f32 [4, 3]"},
+    {":i8", "i8 []"},
+    {"0x7:f16", "f16 [0, 7]"},
+    {"2:int32=9", "i32 [2]"},
+    {"4x3", "'4x3' has no ':' between a shape and a dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"4y3:f32", "'4y3' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"4x:f32", "'4x' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"-4:f32", "'-4' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"4:f31", "'f31' is no dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"4:f32=much", "value is 'much', and must be a number"},
+};
+
+TEST(MadeUpInput, FromText) {
+  for (const auto& [text, expected] : kMadeUp) {
+    const auto tensor = made_up_input(text);
+    EXPECT_EQ(tensor ? std::string(name(tensor->dtype)) + " " + to_text(tensor->shape) : to_text(tensor.error()), expected);
+  }
+}
+
+TEST(MadeUpInput, IsNoiseOrOneValue) {
+  const HostTensor noise = *made_up_input("1000:f32");
+  double sum = 0;
+  for (int64_t i = 0; i < 1000; ++i) {
+    EXPECT_LE(std::abs(element(noise, i)), 1);
+    sum += element(noise, i);
+  }
+  EXPECT_LT(std::abs(sum), 100);
+  EXPECT_EQ(element(*made_up_input("1000:i16=-7"), 999), -7);
+}
+
+TEST(Help, OfAnOperator) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  EXPECT_EQ(help_of(*find_operator("dequantize_affine"), library->find("dequantize_affine")), 
+            R"(dequantize_affine: integer to real, one scale and zero point a block
+inputs (--input name=file.npy):
+  input       i8, u8, i16 or i32; strided, width_packed, height_packed, channels_packed
+  scale       f32, one a block
+  zero_point  i32, one a block, or one for all; without: 0; optional
+outputs (--output name=file.npy):
+  output  reals of output_dtype; strided, width_packed, height_packed, channels_packed
+attributes (--set name=value):
+  block_size    elements of a block, per dimension: a list of integers; default (from the scale's shape)
+  input_dtype   if given, it must be the input's: a word; default (the input's)
+  output_dtype  float32 or float16: a word; default float32
+  quant_min     the least integer: an integer; default (the dtype's)
+  quant_max     the greatest integer: an integer; default (the dtype's)
+)");
+}
+
+}  // namespace
+}  // namespace qgen::runner
