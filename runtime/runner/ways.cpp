@@ -79,7 +79,10 @@ std::vector<Way> ways_through(const std::vector<Mover>& movers) {
         for (const Place& other : second.places) add_way(ways, {.places = {{first.name, place}, {second.name, other}}});
       }
       Way together;
-      for (const Mover& mover : movers) together.places.emplace(mover.name, place);
+      for (const Mover& mover : movers) {
+        const bool is_possible = std::ranges::find(mover.places, place) != mover.places.end();
+        if (is_possible) together.places.emplace(mover.name, place);
+      }
       add_way(ways, std::move(together));
     }
   }

@@ -6,8 +6,8 @@
 //
 //   x f32 [8, 6] -> quantize_affine    2 real types x 4 places of the input x 4 of the output
 //
-// Two operands at a time go through all pairs of their places, while the others lie in plain buffers; and all through each
-// place together. With two operands that is every combination, and with more it stays small.
+// Two operands at a time go through all pairs of their places, while the others lie in plain buffers; and all that
+// can through each place together. With two operands that is every combination, and with more it stays small.
 #pragma once
 
 #include <string>
