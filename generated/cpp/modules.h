@@ -8,6 +8,8 @@
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
 #include "q8ta_clone.h"
+#include "q8ta_dequantize.h"
+#include "q8ta_quantize.h"
 #include "quantize_affine.h"
 
 namespace qgen::generated {
@@ -17,6 +19,8 @@ namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qpara
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
-namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
+namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
+namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
+namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 
 }  // namespace qgen::generated

@@ -6,6 +6,8 @@
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
 #include "q8ta_clone.h"
+#include "q8ta_dequantize.h"
+#include "q8ta_quantize.h"
 #include "quantize_affine.h"
 
 // From blob.S.
@@ -21,6 +23,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_partial::op,
   &dequantize_affine::op,
   &q8ta_clone::op,
+  &q8ta_dequantize::op,
+  &q8ta_quantize::op,
   &quantize_affine::op,
 };
 

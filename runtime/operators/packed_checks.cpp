@@ -41,8 +41,9 @@ Done check_tensor(std::string_view operand, const TensorDesc& tensor, std::span<
     return refused(fmt::format("{} is {}, and can be {}", operand, name(tensor.dtype), fmt::join(names, " or ")));
   }
   if (Done sane = check_shape(tensor.shape); !sane) return sane;
-  if (info(tensor.layout).storage != tensor.storage && tensor.storage == Storage::buffer) {
-    return refused(fmt::format("{} is {} in a buffer, and that is a layout of textures", operand, name(tensor.layout)));
+  if (info(tensor.layout).storage != tensor.storage) {
+    return refused(fmt::format("{} is {} in a {}, and that is a layout of a {}", operand, name(tensor.layout),
+                               name(tensor.storage), name(info(tensor.layout).storage)));
   }
   if (tensor.storage == Storage::texture3d && tensor.shape.size() > kMaxTextureRank) {
     return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand, to_text(tensor.shape),

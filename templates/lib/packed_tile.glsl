@@ -50,16 +50,6 @@ uvec4 moved_inside(uvec4 at, uint dimension, uint by) {
   return at;
 }
 
-// Rows of the output: lanes and rows that hold no element hold `padding`.
-uvec4 padded(uvec4 at, uvec4 rows, uint padding) {
-  const uint lanes = problem.sides[kLanes] - at[kLanes];
-  const uint count = problem.sides[kRows] - at[kRows];
-  if (lanes >= 4u && count >= 4u) return rows;
-  const uint mask = lanes >= 4u ? 0xffffffffu : (1u << (8u * lanes)) - 1u;
-  const uvec4 kept = uvec4(mask, count > 1u ? mask : 0u, count > 2u ? mask : 0u, count > 3u ? mask : 0u);
-  return (rows & kept) | (uvec4(padding) & ~kept);
-}
-
 // Four words of four bytes: byte i of word j becomes byte j of word i.
 uvec4 transposed(uvec4 words) {
   const uint kEven = 0x00ff00ffu;

@@ -21,13 +21,18 @@ void main() {
 $else
 ${declare_packed(input, across(input_layout, output_layout))}
 ${declare_packed(output, across(output_layout, input_layout))}
-
-uint mapped(uint word) { return word; }
-uint padding() { return 0u; }
-$include "lib/packed_transfer.glsl"
+$include "lib/packed_tile_load.glsl"
+$include "lib/packed_tile_store.glsl"
 
 void main() {
   const uvec4 at = tile_of_invocation();
-  if (!is_outside(at)) transfer(at);
+  if (is_outside(at)) return;
+$if third(output_layout, input_layout) == 3
+  store_tile(at, load_tile(at), 0u);
+$else
+  uvec4 layer_0, layer_1, layer_2, layer_3;
+  load_tile(at, layer_0, layer_1, layer_2, layer_3);
+  store_tile(at, layer_0, layer_1, layer_2, layer_3, 0u);
+$end
 }
 $end

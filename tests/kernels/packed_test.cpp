@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// q8ta_clone on every kernel: all pairs of layouts, at the shapes where tiles end.
+// q8ta_clone, q8ta_quantize and q8ta_dequantize on every kernel: all pairs of layouts, at the shapes where tiles end.
 #include "runtime/operators/packed.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "q8ta_clone.h"
+#include "q8ta_quantize.h"
 #include "runtime/library/layout_table.h"
 #include "runtime/tensor/packed_layout.h"
 #include "tests/kernels/kernel_test.h"
@@ -102,6 +106,165 @@ TEST_F(PackedTest, CloneWritesEveryByteOfItsLayout) {
       }
     }
   }
+}
+
+// ---- reals ---------------------------------------------------------------------------------------------------------------
+
+Request quantize_request(HostTensor input, double scale, int64_t zero_point) {
+  return {.inputs = {{"input", std::move(input)}},
+          .attributes = {{"output_scale", scale}, {"output_zero_point", zero_point}}};
+}
+
+Request dequantize_request(HostTensor input, double scale, int64_t zero_point) {
+  return {.inputs = {{"input", std::move(input)}}, .attributes = {{"input_scale", scale}, {"input_zero_point", zero_point}}};
+}
+
+TEST_F(PackedTest, QuantizeAndDequantizeBetweenAllLayouts) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(to_text(shape));
+    expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7), kEveryVariant);
+    expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, -7), kEveryVariant);
+  }
+}
+
+TEST_F(PackedTest, QuantizeAndDequantizeOfEverySmallShape) {
+  constexpr int64_t kSides[] = {1, 3, 4, 5};
+  for (const int64_t c : kSides) {
+    for (const int64_t h : kSides) {
+      for (const int64_t w : kSides) {
+        const Shape shape = {2, c, h, w};
+        SCOPED_TRACE(to_text(shape));
+        expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, 3), kEveryVariant);
+        expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, 3), kEveryVariant);
+      }
+    }
+  }
+}
+
+TEST_F(PackedTest, QuantizeOfEmptyTensors) {
+  for (const Shape& shape : {Shape{0}, {2, 0, 3, 7}, {2, 5, 3, 0}}) {
+    expect_reference("q8ta_quantize", quantize_request(zeros(DType::f32, shape), 0.05, 3), kEveryVariant);
+    expect_reference("q8ta_dequantize", dequantize_request(zeros(DType::i8, shape), 0.05, 3), kEveryVariant);
+  }
+}
+
+// Ties, both infinities, NaN, subnormals, both zeros, halves that round; at each end of scales and zero points.
+TEST_F(PackedTest, QuantizeOfSpecialValues) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const HostTensor input =
+      testing::tensor_of(DType::f32, {4, 3, 9},
+                         {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 127.5, -128.5, 0, -0.0, kInf, -kInf, std::nan(""), 1e-40, -1e-40,
+                          0x1p-126, 3.4e38, -3.4e38, 1e-30, 65504, 0x1p-24, 126.49999, 0.49999997, 1e20, 300, -300, 7});
+  for (const double scale : {1.0, 0.5, 1.0 / 3, 0x1p-125, 0x1p119, 1e-30}) {
+    for (const int64_t zero_point : {-128, -1, 0, 127}) {
+      expect_reference("q8ta_quantize", quantize_request(input, scale, zero_point), kEveryVariant);
+    }
+  }
+}
+
+TEST_F(PackedTest, DequantizeOfEveryInteger) {
+  std::vector<double> all(256);
+  std::iota(all.begin(), all.end(), -128.0);
+  const HostTensor input = testing::tensor_of(DType::i8, {4, 8, 8}, all);
+  for (const double scale : {1.0, 1.0 / 3, 0x1p-125, 0x1p119, 300.0}) {
+    for (const int64_t zero_point : {-128, -1, 0, 127}) {
+      expect_reference("q8ta_dequantize", dequantize_request(input, scale, zero_point), kEveryVariant);
+    }
+  }
+}
+
+// Padding holds the zero point.
+TEST_F(PackedTest, QuantizeWritesEveryByteOfItsLayout) {
+  Context on_device = context();
+  constexpr PerTensor kParams{0.05f, -7};
+  for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 6, 3, 5}, Shape{9}}) {
+    const HostTensor reals = Random(5).reals(DType::f32, shape, -9, 9);
+    const auto input = on_device.executor.upload(reals, Storage::buffer);
+    const HostTensor expected =
+        reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), quantize_request(reals, 0.05, -7)))["output"];
+    for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_quantize::op, 1)) {
+      const auto made = q8ta_quantize(on_device, view(*input), kParams, written.layout);
+      ASSERT_TRUE(made) << to_text(made.error());
+      EXPECT_EQ(*on_device.executor.download_stored(*made),
+                packed_with(expected, written.dims, static_cast<std::byte>(kParams.zero_point)))
+          << to_text(shape) << " in " << written.name;
+    }
+  }
+}
+
+// ---- views ---------------------------------------------------------------------------------------------------------------
+
+struct ViewCase {
+  std::string_view name;
+  Shape tensor;
+  View view;
+};
+
+const ViewCase kViews[] = {
+    {"transposed", {5, 7}, {{7, 5}, {1, 7}, 0}},
+    {"rows of a wider tensor", {6, 12}, {{6, 7}, {12, 1}, 4}},
+    {"rows that begin anywhere", {6, 13}, {{6, 7}, {13, 1}, 3}},
+    {"backwards", {40}, {{5, 8}, {-8, -1}, 39}},
+    {"repeated", {5}, {{3, 4, 5}, {0, 0, 1}, 0}},
+    {"channels last", {2, 4, 5, 6}, {{2, 6, 4, 5}, {120, 1, 30, 6}, 0}},
+    {"batches of batches", {2, 3, 2, 3, 8}, {{2, 3, 2, 3, 4}, {144, 48, 24, 8, 1}, 4}},
+};
+
+HostTensor gathered(const HostTensor& tensor, const View& view) {
+  HostTensor result = zeros(tensor.dtype, view.shape);
+  for (int64_t i = 0; i < element_count(view.shape); ++i) {
+    int64_t rest = i, place = view.offset;
+    for (size_t d = view.shape.size(); d-- > 0; rest /= view.shape[d]) place += rest % view.shape[d] * view.strides[d];
+    set_element(result, i, element(tensor, place));
+  }
+  return result;
+}
+
+TEST_F(PackedTest, QuantizeReadsViews) {
+  Context on_device = context();
+  for (const ViewCase& c : kViews) {
+    const HostTensor reals = Random(6).reals(DType::f32, c.tensor, -9, 9);
+    const auto input = on_device.executor.upload(reals, Storage::buffer);
+    const Request request = quantize_request(gathered(reals, c.view), 0.05, -7);
+    const Tensors expected = reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), request));
+    for (const Place& place : runner::places_of(generated::q8ta_quantize::op, 1)) {
+      SCOPED_TRACE(std::string(c.name) + " into " + std::string(name(place.layout)));
+      const auto call = q8ta_quantize_call({desc_of(*input), c.view}, {0.05f, -7}, place.layout);
+      ASSERT_TRUE(call) << to_text(call.error());
+      expect_outputs({.call = *call, .arguments = {&*input, {}}}, expected);
+    }
+  }
+}
+
+// ---- refusals ------------------------------------------------------------------------------------------------------------
+
+TEST(PackedCalls, SayWhatTheyCannotDo) {
+  const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc bytes{DType::i8, {2, 3, 4, 5}};
+  const TensorDesc reals{DType::f32, {2, 3, 4, 5}};
+  EXPECT_EQ(refusal(q8ta_clone_call(reals, Layout::packed_4c)), "input is f32, and can be i8 or u8");
+  EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::width_packed)),
+            "output is width_packed in a buffer, and that is a layout of a texture3d");
+  EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
+            "output is weight_q8_rows in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+            "packed_4c1w, packed_4h4c in a buffer");
+  EXPECT_EQ(refusal(q8ta_clone_call({DType::i8, {int64_t{1} << 31}}, Layout::packed_4c)),
+            "output of shape [2147483648] takes 8589934592 elements in packed_4c, and kernels count to 4294967295\n"
+            "  hint: split the tensor");
+  EXPECT_EQ(refusal(q8ta_quantize_call(view(bytes), {}, Layout::packed_4c)), "input is i8, and can be f32 or f16");
+  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {0.0f, 0}, Layout::packed_4c)),
+            "output_scale is 0, and can be 2^-125 to 2^119");
+  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {std::nanf(""), 0}, Layout::packed_4c)),
+            "output_scale is nan, and can be 2^-125 to 2^119");
+  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {1, 128}, Layout::packed_4c)),
+            "output_zero_point is 128, and can be -128 to 127");
+  EXPECT_EQ(refusal(q8ta_quantize_call({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {}, Layout::packed_4c)),
+            "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
+            "  hint: give it a dense copy");
+  EXPECT_EQ(refusal(q8ta_dequantize_call(bytes, {}, {.output_dtype = DType::i32})), "output is i32, and can be f32 or f16");
+  EXPECT_EQ(refusal(q8ta_dequantize_call({DType::i8, {1, 2, 3, 4, 5}}, {},
+                                         {.output = {Storage::texture3d, Layout::channels_packed}})),
+            "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");
 }
 
 }  // namespace

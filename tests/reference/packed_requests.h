@@ -9,5 +9,7 @@
 namespace qgen::reference {
 
 Tensors q8ta_clone(const Request& request);
+Tensors q8ta_quantize(const Request& request);
+Tensors q8ta_dequantize(const Request& request);
 
 }  // namespace qgen::reference

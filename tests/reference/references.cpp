@@ -18,6 +18,8 @@ constexpr Row kRows[] = {
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
     {"q8ta_clone", q8ta_clone},
+    {"q8ta_dequantize", q8ta_dequantize},
+    {"q8ta_quantize", q8ta_quantize},
     {"quantize_affine", quantize_affine},
 };
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Reals to bytes in any layout, one scale and zero point for all: lib/q8ta.glsl has the formula. An invocation makes a
+// tile; where the two sides pack different dimensions, it is turned while it is still reals, which costs nothing.
+#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare_problem()}
+${declare(input)}
+${declare_packed(output, across(output_layout, input_layout))}
+$include "lib/packed_tile_store.glsl"
+$include "lib/packed_real_load.glsl"
+$include "lib/q8ta.glsl"
+$include "lib/words.glsl"
+
+uint quantized_word(vec4 x) { return pack_i8(quantized_any(x, problem.inverse_scale, problem.zero_point)); }
+
+uvec4 quantized_layer(uvec4 at) {
+  const uint kInputRows = ${across(input_layout, output_layout)}u;
+$for row in range(4)
+  const vec4 row_${row} = input_reals(moved_inside(at, kInputRows, ${row}u));
+$end
+$if packed(input_layout) == packed(output_layout)
+  return uvec4(quantized_word(row_0), quantized_word(row_1), quantized_word(row_2), quantized_word(row_3));
+$else
+  const mat4 columns = transpose(mat4(row_0, row_1, row_2, row_3));
+  return uvec4(quantized_word(columns[0]), quantized_word(columns[1]), quantized_word(columns[2]), quantized_word(columns[3]));
+$end
+}
+
+void main() {
+  const uvec4 at = tile_of_invocation();
+  if (is_outside(at)) return;
+$if third(output_layout, input_layout) == 3
+  store_tile(at, quantized_layer(at), problem.padding);
+$else
+$for layer in range(4)
+  const uvec4 layer_${layer} = quantized_layer(moved_inside(at, kLayers, ${layer}u));
+$end
+  store_tile(at, layer_0, layer_1, layer_2, layer_3, problem.padding);
+$end
+}
