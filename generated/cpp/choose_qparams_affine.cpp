@@ -193,12 +193,6 @@ constexpr BindingInfo bindings_1a466067[] = {
   table::buffer(1, Operand::scale, Access::write),
   table::buffer(2, Operand::zero_point, Access::write),
   table::problem_buffer(3),
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_245a70a7[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::write},
-  {3, kProblemOperand, BindingKind::storage_buffer, Access::read},
 };
 constexpr BlockField problem_buffer_795ad314[] = {
   {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 160},

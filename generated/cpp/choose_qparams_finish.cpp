@@ -115,11 +115,6 @@ constexpr BindingInfo bindings_2dbb2b7a[] = {
   table::buffer(0, Operand::partial, Access::read),
   table::buffer(1, Operand::scale, Access::write),
   table::buffer(2, Operand::zero_point, Access::write),
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_3d0733b5[] = {
-  {0, table::place(Operand::partial), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::write},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::write},
 };
 constexpr BlockField push_constants_593dbca4[] = {
   {offsetof(PushConstants, parameters), offsetof(Problem, parameters), 44},

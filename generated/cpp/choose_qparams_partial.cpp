@@ -140,11 +140,6 @@ constexpr BindingInfo bindings_1580c849[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::partial, Access::write),
   table::problem_buffer(2),
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_d44af6bc[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::partial), BindingKind::storage_buffer, Access::write},
-  {2, kProblemOperand, BindingKind::storage_buffer, Access::read},
 };
 constexpr BlockField problem_buffer_35385c8c[] = {
   {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 132},

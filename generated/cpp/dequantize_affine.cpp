@@ -179,13 +179,6 @@ constexpr BindingInfo bindings_14085fc1[] = {
   table::buffer(2, Operand::zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_1a2f273b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::scale), BindingKind::storage_buffer, Access::read},
-  {2, table::place(Operand::zero_point), BindingKind::storage_buffer, Access::read},
-  {3, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-  {4, kProblemOperand, BindingKind::storage_buffer, Access::read},
 };
 constexpr BlockField problem_buffer_68b89e76[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 188}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};

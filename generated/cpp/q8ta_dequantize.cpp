@@ -55,17 +55,19 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_layout: return table::word(table::parameters<Parameters>(scope).input_layout);
-    case Name::output_dtype: return table::word(table::parameters<Parameters>(scope).output_dtype);
-    case Name::output_storage: return table::word(table::parameters<Parameters>(scope).output_storage);
-    case Name::output_layout: return table::word(table::parameters<Parameters>(scope).output_layout);
+    case Name::input_layout: return table::word(parameters->input_layout);
+    case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::output_storage: return table::word(parameters->output_storage);
+    case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::output_first: return table::problem<Problem>(scope).output_first;
-    case Name::output_aligned: return table::problem<Problem>(scope).output_aligned;
-    case Name::boxes: return table::problem<Problem>(scope).boxes;
-    case Name::scale: return table::truncated(table::problem<Problem>(scope).scale);
-    case Name::zero_point: return table::problem<Problem>(scope).zero_point;
+    case Name::output_first: return problem->output_first;
+    case Name::output_aligned: return problem->output_aligned;
+    case Name::boxes: return problem->boxes;
+    case Name::scale: return table::truncated(problem->scale);
+    case Name::zero_point: return problem->zero_point;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -75,14 +77,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-};
-
-constexpr uint32_t kSpecializations[] = {
-  64,
-  256,
-};
+constexpr std::string_view kSpecializationNames[] = {"workgroup"};
+constexpr uint32_t kSpecializations[] = {64, 256};
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -94,171 +90,119 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_4078398b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_067ecb10[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::output, Access::write),
 };
-
-constexpr BlockField push_constants_bddc9f9d[] = {
-  {offsetof(PushConstants, sides), offsetof(Problem, sides), sizeof(Problem::sides)},
-  {offsetof(PushConstants, input_strides), offsetof(Problem, input_strides), sizeof(Problem::input_strides)},
-  {offsetof(PushConstants, output_strides), offsetof(Problem, output_strides), sizeof(Problem::output_strides)},
-  {offsetof(PushConstants, output_first), offsetof(Problem, output_first), sizeof(Problem::output_first)},
-  {offsetof(PushConstants, output_aligned), offsetof(Problem, output_aligned), sizeof(Problem::output_aligned)},
-  {offsetof(PushConstants, boxes), offsetof(Problem, boxes), sizeof(Problem::boxes)},
-  {offsetof(PushConstants, box_shifts), offsetof(Problem, box_shifts), sizeof(Problem::box_shifts)},
-  {offsetof(PushConstants, dividers), offsetof(Problem, dividers), sizeof(Problem::dividers)},
-  {offsetof(PushConstants, scale), offsetof(Problem, scale), sizeof(Problem::scale)},
-  {offsetof(PushConstants, zero_point), offsetof(Problem, zero_point), sizeof(Problem::zero_point)},
+constexpr BlockField push_constants_47fb35f5[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 116}};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_7ac3a9aa = {
+    .bindings = bindings_067ecb10,
+    .push_constants = push_constants_47fb35f5,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr SpecializationSlot slots_bbc43928[] = {
-  {0, 0},  // workgroup
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr BindingInfo bindings_712e3f3d[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::image(1, Operand::output, Access::write),
 };
-
-constexpr uint32_t workgroup_0b20070d[][3] = {
-  {64, 1, 1},
-  {256, 1, 1},
+constexpr InterfaceInfo binds_44b867c6 = {
+    .bindings = bindings_712e3f3d,
+    .push_constants = push_constants_47fb35f5,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr uint32_t shared_bytes_159535db[] = {
-  0,
-  0,
-};
-
-constexpr BindingInfo bindings_298de4e1[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::output), BindingKind::storage_image, Access::write},
-};
-
 enum Interface : uint16_t {
-  interface_15fcb407,
-  interface_30e3844a,
-  interface_5986055c,
-  interface_ad58fd25,
-  interface_d306969c,
-  interface_d574dd8c,
+  uses_15fcb407,
+  uses_30e3844a,
+  uses_5986055c,
+  uses_ad58fd25,
+  uses_d306969c,
+  uses_d574dd8c,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_15fcb407
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_30e3844a
+  {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5986055c
+  {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_ad58fd25
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d306969c
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_d574dd8c
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_15fcb407
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_30e3844a
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_5986055c
-      .bindings = bindings_298de4e1,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_ad58fd25
-      .bindings = bindings_298de4e1,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_d306969c
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_d574dd8c
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_bddc9f9d,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"q8ta_dequantize.packed_4c.f16.buffer.strided", {Layout::packed_4c, DType::f16, Storage::buffer, Layout::strided}, interface_d574dd8c},
-  {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {Layout::packed_4c, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {Layout::packed_4c, DType::f16, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {Layout::packed_4c, DType::f16, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c.f32.buffer.strided", {Layout::packed_4c, DType::f32, Storage::buffer, Layout::strided}, interface_30e3844a},
-  {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {Layout::packed_4c, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {Layout::packed_4c, DType::f32, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {Layout::packed_4c, DType::f32, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {Layout::packed_4c1w, DType::f16, Storage::buffer, Layout::strided}, interface_d574dd8c},
-  {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {Layout::packed_4c1w, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {Layout::packed_4c1w, DType::f16, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {Layout::packed_4c1w, DType::f16, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {Layout::packed_4c1w, DType::f32, Storage::buffer, Layout::strided}, interface_30e3844a},
-  {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {Layout::packed_4c1w, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {Layout::packed_4c1w, DType::f32, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {Layout::packed_4c1w, DType::f32, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {Layout::packed_4h4w, DType::f16, Storage::buffer, Layout::strided}, interface_15fcb407},
-  {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {Layout::packed_4h4w, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {Layout::packed_4h4w, DType::f16, Storage::texture3d, Layout::height_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {Layout::packed_4h4w, DType::f16, Storage::texture3d, Layout::width_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {Layout::packed_4h4w, DType::f32, Storage::buffer, Layout::strided}, interface_d306969c},
-  {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {Layout::packed_4h4w, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {Layout::packed_4h4w, DType::f32, Storage::texture3d, Layout::height_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {Layout::packed_4h4w, DType::f32, Storage::texture3d, Layout::width_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w.f16.buffer.strided", {Layout::packed_4w, DType::f16, Storage::buffer, Layout::strided}, interface_d574dd8c},
-  {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {Layout::packed_4w, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {Layout::packed_4w, DType::f16, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {Layout::packed_4w, DType::f16, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w.f32.buffer.strided", {Layout::packed_4w, DType::f32, Storage::buffer, Layout::strided}, interface_30e3844a},
-  {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {Layout::packed_4w, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {Layout::packed_4w, DType::f32, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {Layout::packed_4w, DType::f32, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {Layout::packed_4w4c, DType::f16, Storage::buffer, Layout::strided}, interface_15fcb407},
-  {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {Layout::packed_4w4c, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {Layout::packed_4w4c, DType::f16, Storage::texture3d, Layout::height_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {Layout::packed_4w4c, DType::f16, Storage::texture3d, Layout::width_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {Layout::packed_4w4c, DType::f32, Storage::buffer, Layout::strided}, interface_d306969c},
-  {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {Layout::packed_4w4c, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {Layout::packed_4w4c, DType::f32, Storage::texture3d, Layout::height_packed}, interface_5986055c},
-  {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {Layout::packed_4w4c, DType::f32, Storage::texture3d, Layout::width_packed}, interface_5986055c},
-  {"q8ta_dequantize.strided.f16.buffer.strided", {Layout::strided, DType::f16, Storage::buffer, Layout::strided}, interface_d574dd8c},
-  {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {Layout::strided, DType::f16, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.strided.f16.texture3d.height_packed", {Layout::strided, DType::f16, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.strided.f16.texture3d.width_packed", {Layout::strided, DType::f16, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.strided.f32.buffer.strided", {Layout::strided, DType::f32, Storage::buffer, Layout::strided}, interface_30e3844a},
-  {"q8ta_dequantize.strided.f32.texture3d.channels_packed", {Layout::strided, DType::f32, Storage::texture3d, Layout::channels_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.strided.f32.texture3d.height_packed", {Layout::strided, DType::f32, Storage::texture3d, Layout::height_packed}, interface_ad58fd25},
-  {"q8ta_dequantize.strided.f32.texture3d.width_packed", {Layout::strided, DType::f32, Storage::texture3d, Layout::width_packed}, interface_ad58fd25},
-};
+constexpr auto kRows = [] {
+  using enum Layout;
+  using enum DType;
+  using enum Storage;
+  return std::to_array<table::Row<Parameters>>({
+    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {packed_4c, f16, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {packed_4c, f16, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {packed_4c, f16, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f32.buffer.strided", {packed_4c, f32, buffer, strided}, uses_30e3844a},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {packed_4c, f32, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {packed_4c, f32, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {packed_4c, f32, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {packed_4c1w, f16, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {packed_4c1w, f16, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {packed_4c1w, f16, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f32.buffer.strided", {packed_4c1w, f32, buffer, strided}, uses_30e3844a},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {packed_4c1w, f32, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {packed_4c1w, f32, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {packed_4c1w, f32, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_15fcb407},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {packed_4h4w, f16, texture3d, channels_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {packed_4h4w, f16, texture3d, height_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {packed_4h4w, f16, texture3d, width_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4h4w.f32.buffer.strided", {packed_4h4w, f32, buffer, strided}, uses_d306969c},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {packed_4h4w, f32, texture3d, channels_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {packed_4h4w, f32, texture3d, height_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {packed_4h4w, f32, texture3d, width_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {packed_4w, f16, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {packed_4w, f16, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {packed_4w, f16, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w.f32.buffer.strided", {packed_4w, f32, buffer, strided}, uses_30e3844a},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {packed_4w, f32, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {packed_4w, f32, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {packed_4w, f32, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_15fcb407},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {packed_4w4c, f16, texture3d, channels_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {packed_4w4c, f16, texture3d, height_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {packed_4w4c, f16, texture3d, width_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w4c.f32.buffer.strided", {packed_4w4c, f32, buffer, strided}, uses_d306969c},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {packed_4w4c, f32, texture3d, channels_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {packed_4w4c, f32, texture3d, height_packed}, uses_5986055c},
+    {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {packed_4w4c, f32, texture3d, width_packed}, uses_5986055c},
+    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {strided, f16, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.strided.f16.texture3d.height_packed", {strided, f16, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.strided.f16.texture3d.width_packed", {strided, f16, texture3d, width_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.strided.f32.buffer.strided", {strided, f32, buffer, strided}, uses_30e3844a},
+    {"q8ta_dequantize.strided.f32.texture3d.channels_packed", {strided, f32, texture3d, channels_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.strided.f32.texture3d.height_packed", {strided, f32, texture3d, height_packed}, uses_ad58fd25},
+    {"q8ta_dequantize.strided.f32.texture3d.width_packed", {strided, f32, texture3d, width_packed}, uses_ad58fd25},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 

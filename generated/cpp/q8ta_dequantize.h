@@ -43,10 +43,7 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {
-    operands.input,
-    operands.output,
-  };
+  return {operands.input, operands.output};
 }
 
 // What tells one module from another.

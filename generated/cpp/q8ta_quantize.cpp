@@ -58,18 +58,20 @@ constexpr auto kNames = table::names({
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
+  const auto* parameters = static_cast<const Parameters*>(scope.parameters);
+  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(table::parameters<Parameters>(scope).input_dtype);
-    case Name::input_storage: return table::word(table::parameters<Parameters>(scope).input_storage);
-    case Name::input_layout: return table::word(table::parameters<Parameters>(scope).input_layout);
-    case Name::output_layout: return table::word(table::parameters<Parameters>(scope).output_layout);
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::input_storage: return table::word(parameters->input_storage);
+    case Name::input_layout: return table::word(parameters->input_layout);
+    case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::input_first: return table::problem<Problem>(scope).input_first;
-    case Name::input_aligned: return table::problem<Problem>(scope).input_aligned;
-    case Name::boxes: return table::problem<Problem>(scope).boxes;
-    case Name::inverse_scale: return table::truncated(table::problem<Problem>(scope).inverse_scale);
-    case Name::zero_point: return table::problem<Problem>(scope).zero_point;
-    case Name::padding: return table::problem<Problem>(scope).padding;
+    case Name::input_first: return problem->input_first;
+    case Name::input_aligned: return problem->input_aligned;
+    case Name::boxes: return problem->boxes;
+    case Name::inverse_scale: return table::truncated(problem->inverse_scale);
+    case Name::zero_point: return problem->zero_point;
+    case Name::padding: return problem->padding;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -79,14 +81,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   return {scope.specialization[0]};
 }
 
-constexpr std::string_view kSpecializationNames[] = {
-  "workgroup",
-};
-
-constexpr uint32_t kSpecializations[] = {
-  64,
-  256,
-};
+constexpr std::string_view kSpecializationNames[] = {"workgroup"};
+constexpr uint32_t kSpecializations[] = {64, 256};
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
@@ -98,202 +94,125 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 }
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
   groups[0] = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
-  const Parameters& parameters = table::parameters<Parameters>(scope);
-  const Specialization specialization = specialization_of(scope);
-  const Problem& problem = table::problem<Problem>(scope);
-  const DeviceNumbers& device = *scope.device;
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   return Real(device.launch_us) + Integer(problem.boxes) * 1024 * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us) + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.workgroup) / 10000;
 }
 
-// What modules bind and need; rows of workgroup sizes and shared bytes go with those of kSpecializations.
-constexpr BindingInfo bindings_4078398b[] = {
-  {0, table::place(Operand::input), BindingKind::storage_buffer, Access::read},
-  {1, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
+// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_067ecb10[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::output, Access::write),
 };
-
-constexpr BlockField push_constants_ce37661a[] = {
-  {offsetof(PushConstants, sides), offsetof(Problem, sides), sizeof(Problem::sides)},
-  {offsetof(PushConstants, input_strides), offsetof(Problem, input_strides), sizeof(Problem::input_strides)},
-  {offsetof(PushConstants, input_first), offsetof(Problem, input_first), sizeof(Problem::input_first)},
-  {offsetof(PushConstants, input_aligned), offsetof(Problem, input_aligned), sizeof(Problem::input_aligned)},
-  {offsetof(PushConstants, output_strides), offsetof(Problem, output_strides), sizeof(Problem::output_strides)},
-  {offsetof(PushConstants, boxes), offsetof(Problem, boxes), sizeof(Problem::boxes)},
-  {offsetof(PushConstants, box_shifts), offsetof(Problem, box_shifts), sizeof(Problem::box_shifts)},
-  {offsetof(PushConstants, dividers), offsetof(Problem, dividers), sizeof(Problem::dividers)},
-  {offsetof(PushConstants, inverse_scale), offsetof(Problem, inverse_scale), sizeof(Problem::inverse_scale)},
-  {offsetof(PushConstants, zero_point), offsetof(Problem, zero_point), sizeof(Problem::zero_point)},
-  {offsetof(PushConstants, padding), offsetof(Problem, padding), sizeof(Problem::padding)},
+constexpr BlockField push_constants_777187bd[] = {{offsetof(PushConstants, sides), offsetof(Problem, sides), 120}};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_cd3e1351 = {
+    .bindings = bindings_067ecb10,
+    .push_constants = push_constants_777187bd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr SpecializationSlot slots_bbc43928[] = {
-  {0, 0},  // workgroup
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
+constexpr BindingInfo bindings_b4e8b6f3[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::output, Access::write),
 };
-
-constexpr uint32_t workgroup_0b20070d[][3] = {
-  {64, 1, 1},
-  {256, 1, 1},
+constexpr InterfaceInfo binds_07de4855 = {
+    .bindings = bindings_b4e8b6f3,
+    .push_constants = push_constants_777187bd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
 };
-
-constexpr uint32_t shared_bytes_159535db[] = {
-  0,
-  0,
-};
-
-constexpr BindingInfo bindings_541efd91[] = {
-  {0, table::place(Operand::input), BindingKind::storage_image, Access::read},
-  {1, table::place(Operand::output), BindingKind::storage_buffer, Access::write},
-};
-
 enum Interface : uint16_t {
-  interface_187085be,
-  interface_241d5553,
-  interface_2f210e52,
-  interface_30f3468b,
-  interface_5324d499,
-  interface_8bc2095c,
-  interface_aa750986,
-  interface_c6be770d,
-  interface_eeaef10d,
+  uses_187085be,
+  uses_241d5553,
+  uses_2f210e52,
+  uses_30f3468b,
+  uses_5324d499,
+  uses_8bc2095c,
+  uses_aa750986,
+  uses_c6be770d,
+  uses_eeaef10d,
 };
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_187085be
+  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_241d5553
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2f210e52
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_30f3468b
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5324d499
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_8bc2095c
+  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_aa750986
+  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c6be770d
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_eeaef10d
+};
+constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
-constexpr InterfaceInfo kInterfaces[] = {
-  {  // interface_187085be
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_241d5553
-      .bindings = bindings_541efd91,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_2f210e52
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_30f3468b
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_5324d499
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_8bc2095c
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_aa750986
-      .bindings = bindings_541efd91,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_c6be770d
-      .bindings = bindings_541efd91,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-  {  // interface_eeaef10d
-      .bindings = bindings_4078398b,
-      .push_constants = push_constants_ce37661a,
-      .push_constants_bytes = sizeof(PushConstants),
-      .specialization = slots_bbc43928,
-      .needs = bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit),
-      .workgroup = workgroup_0b20070d,
-      .shared_bytes = shared_bytes_159535db,
-  },
-};
-
-constexpr table::Row<Parameters> kRows[] = {
-  {"q8ta_quantize.f16.buffer.strided.packed_4c", {DType::f16, Storage::buffer, Layout::strided, Layout::packed_4c}, interface_30f3468b},
-  {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {DType::f16, Storage::buffer, Layout::strided, Layout::packed_4c1w}, interface_30f3468b},
-  {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {DType::f16, Storage::buffer, Layout::strided, Layout::packed_4h4w}, interface_187085be},
-  {"q8ta_quantize.f16.buffer.strided.packed_4w", {DType::f16, Storage::buffer, Layout::strided, Layout::packed_4w}, interface_30f3468b},
-  {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {DType::f16, Storage::buffer, Layout::strided, Layout::packed_4w4c}, interface_187085be},
-  {"q8ta_quantize.f16.buffer.strided.strided", {DType::f16, Storage::buffer, Layout::strided, Layout::strided}, interface_eeaef10d},
-  {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.channels_packed.strided", {DType::f16, Storage::texture3d, Layout::channels_packed, Layout::strided}, interface_241d5553},
-  {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.height_packed.strided", {DType::f16, Storage::texture3d, Layout::height_packed, Layout::strided}, interface_241d5553},
-  {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f16.texture3d.width_packed.strided", {DType::f16, Storage::texture3d, Layout::width_packed, Layout::strided}, interface_241d5553},
-  {"q8ta_quantize.f32.buffer.strided.packed_4c", {DType::f32, Storage::buffer, Layout::strided, Layout::packed_4c}, interface_2f210e52},
-  {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {DType::f32, Storage::buffer, Layout::strided, Layout::packed_4c1w}, interface_2f210e52},
-  {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {DType::f32, Storage::buffer, Layout::strided, Layout::packed_4h4w}, interface_5324d499},
-  {"q8ta_quantize.f32.buffer.strided.packed_4w", {DType::f32, Storage::buffer, Layout::strided, Layout::packed_4w}, interface_2f210e52},
-  {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {DType::f32, Storage::buffer, Layout::strided, Layout::packed_4w4c}, interface_5324d499},
-  {"q8ta_quantize.f32.buffer.strided.strided", {DType::f32, Storage::buffer, Layout::strided, Layout::strided}, interface_8bc2095c},
-  {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.channels_packed.strided", {DType::f32, Storage::texture3d, Layout::channels_packed, Layout::strided}, interface_241d5553},
-  {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.height_packed.strided", {DType::f32, Storage::texture3d, Layout::height_packed, Layout::strided}, interface_241d5553},
-  {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::packed_4c}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::packed_4c1w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::packed_4h4w}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::packed_4w}, interface_aa750986},
-  {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::packed_4w4c}, interface_c6be770d},
-  {"q8ta_quantize.f32.texture3d.width_packed.strided", {DType::f32, Storage::texture3d, Layout::width_packed, Layout::strided}, interface_241d5553},
-};
+constexpr auto kRows = [] {
+  using enum DType;
+  using enum Storage;
+  using enum Layout;
+  return std::to_array<table::Row<Parameters>>({
+    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_30f3468b},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_30f3468b},
+    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_187085be},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_30f3468b},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_187085be},
+    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_eeaef10d},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {f16, texture3d, channels_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {f16, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {f16, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {f16, texture3d, channels_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {f16, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {f16, texture3d, height_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {f16, texture3d, height_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {f16, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {f16, texture3d, height_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {f16, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {f16, texture3d, width_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {f16, texture3d, width_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {f16, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {f16, texture3d, width_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {f16, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c}, uses_2f210e52},
+    {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w}, uses_2f210e52},
+    {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w}, uses_5324d499},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w}, uses_2f210e52},
+    {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c}, uses_5324d499},
+    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_8bc2095c},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {f32, texture3d, channels_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {f32, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {f32, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {f32, texture3d, channels_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {f32, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {f32, texture3d, height_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {f32, texture3d, height_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {f32, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {f32, texture3d, height_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {f32, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {f32, texture3d, width_packed, packed_4c}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {f32, texture3d, width_packed, packed_4c1w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {f32, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {f32, texture3d, width_packed, packed_4w}, uses_aa750986},
+    {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {f32, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
+    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_241d5553},
+  });
+}();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
