@@ -193,30 +193,43 @@ int run_program(const Arguments& arguments) {
   return kDone;
 }
 
+constexpr const char* kExamples = R"(
+Examples:
+  qgen-run quantize_affine --help
+  qgen-run quantize_affine -i input=x.npy -i scale=s.npy -s output_dtype=int8 -o output=q.npy --explain
+  qgen-run quantize_affine --shape input=4096x4096:f32 --shape scale=1:f32=0.05 -s output_dtype=int8 --time
+  qgen-run --cases tests/conformance --all-kernels
+
+Exit codes: 0 done, 1 a case failed, 2 the arguments are wrong, 3 the machine is.)";
+
 void add_options(CLI::App& app, Arguments& arguments) {
+  app.get_formatter()->column_width(26);
   app.set_help_flag();
-  app.add_flag("--help,-h", arguments.is_help, "this; after an operator: what it takes");
-  app.add_option("operator", arguments.op, "what to compute; --list names them");
+  app.add_flag("-h,--help", arguments.is_help, "print this; after an operator, what it takes");
+  app.add_flag("-l,--list", arguments.is_list, "print the operators");
+  app.add_option("OPERATOR", arguments.op, "what to compute")->type_name("");
+  app.add_option("--cases", arguments.cases, "instead of an operator: run every case.json below a folder")
+      ->type_name("DIR");
   const auto named = [&](const char* flag, std::vector<std::string>& values, const char* text) {
-    app.add_option(flag, values, text)->allow_extra_args(false)->type_name("NAME=...");
+    app.add_option(flag, values, text)->allow_extra_args(false)->option_text("NAME=...");
   };
-  named("--input,-i", arguments.request.inputs, "an input: name=file.npy");
+  named("-i,--input", arguments.request.inputs, "an input: name=file.npy");
   named("--shape", arguments.request.shapes, "a made-up input: name=4096x4096:f32, or name=1:f32=0.05");
-  named("--set,-s", arguments.request.attributes, "an attribute: name=value");
-  named("--output,-o", arguments.outputs, "where an output goes: name=file.npy");
+  named("-s,--set", arguments.request.attributes, "an attribute: name=value");
+  named("-o,--output", arguments.outputs, "where an output goes: name=file.npy");
   named("--storage", arguments.request.storages, "where a tensor lies: name=buffer, name=texture3d");
   named("--layout", arguments.request.layouts, "how it lies there: name=channels_packed");
-  app.add_option("--cases", arguments.cases, "runs every case.json below a folder")->excludes("operator");
+  app.add_option("--kernel", arguments.kernel, "run this kernel or recipe, whatever would be chosen")->type_name("ID");
   app.add_flag("--all-kernels", arguments.all_kernels,
-               "every kernel: with --cases in every storage and real type, with --time sorted by time");
-  app.add_option("--kernel", arguments.kernel, "only this kernel or recipe, by its id");
-  app.add_option("--device,-d", arguments.device, "index, UUID or part of the name; qgen-info lists them");
-  app.add_flag("--explain", arguments.is_explained, "says which kernel was chosen, and why not the others");
-  app.add_flag("--time", arguments.is_timed, "replays it, and a copy of as many bytes, by the device's clock");
-  app.add_option("--replays", arguments.measure.replays, "how often, at least")->check(CLI::Range(1, 1000000));
-  app.add_option("--json", arguments.json, "also writes the results of --cases or --time to a file");
-  app.add_flag("--list,-l", arguments.is_list, "the operators");
-  app.footer("Exit code: 0 done, 1 a case failed, 2 the arguments are wrong, 3 the machine is.");
+               "run every kernel: with --cases in every storage and real type, with --time sorted by time");
+  app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  app.add_flag("--explain", arguments.is_explained, "print which kernel was chosen, and why not the others");
+  app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
+  app.add_option("--replays", arguments.measure.replays, "how often, at least")
+      ->check(CLI::Range(1, 1000000))->option_text("N");
+  app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");
+  app.footer(kExamples);
 }
 
 }  // namespace
@@ -231,6 +244,7 @@ int main(int argc, char** argv) {
     const bool has_nothing_to_do = arguments.op.empty() && arguments.cases.empty() && !arguments.is_list;
     if (has_nothing_to_do && !arguments.is_help) throw CLI::RequiredError("an operator, --cases or --list");
     if (has_nothing_to_do) throw CLI::CallForHelp();
+    if (!arguments.op.empty() && !arguments.cases.empty()) throw CLI::ExcludesError("an operator", "--cases");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : qgen::runner::kWrongInput;
   }
