@@ -2,12 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Division by a number that the host knows and a kernel does not: a GPU divides in some twenty instructions, and multiplies
-// and shifts in three (templates/lib/quotient.glsl).
-//
-//   n / d = (n + floor(n * multiplier / 2^32)) >> shift        for every n below 2^31
-//
-// With s = ceil(log2 d), multiplier / 2^32 is 2^s / d - 1 rounded up, by less than 2^-32; so (n + ...) / 2^s is n / d and less
-// than n * 2^-32 / 2^s < 1 / (2 d) more, which reaches no next integer.
+// and shifts in three. templates/lib/quotient.glsl is the other half, and says why it is exact.
 #pragma once
 
 #include <bit>
@@ -16,15 +11,16 @@
 namespace qgen {
 
 struct Divider {
-  uint32_t multiplier = 1;
-  uint32_t shift = 0;
+  uint32_t divisor = 1;
+  uint32_t multiplier = uint32_t{1} << 31;  // ceil(2^(31 + shift) / divisor)
+  uint32_t shift = 0;                       // ceil(log2 divisor)
 };
 
 // `divisor` from 1 to 2^31.
 constexpr Divider divider_of(uint32_t divisor) {
   const auto shift = static_cast<uint32_t>(std::bit_width(divisor - 1));
-  const uint64_t excess = (uint64_t{1} << shift) - divisor;
-  return {static_cast<uint32_t>((excess << 32) / divisor + 1), shift};
+  const uint64_t multiplier = ((uint64_t{1} << (31 + shift)) + divisor - 1) / divisor;
+  return {divisor, static_cast<uint32_t>(multiplier), shift};
 }
 
 }  // namespace qgen

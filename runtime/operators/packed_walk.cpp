@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/operators/packed_walk.h"
 
-#include <bit>
 #include <limits>
 
+#include "runtime/operators/divider.h"
 #include "runtime/tensor/packed_layout.h"
 
 namespace qgen {
@@ -76,12 +76,6 @@ uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 }  // namespace
 
-Divider divider_of(uint32_t divisor) {
-  const auto shift = static_cast<uint32_t>(std::bit_width(divisor - 1));
-  const uint64_t multiplier = ((uint64_t{1} << (31 + shift)) + divisor - 1) / divisor;
-  return {divisor, static_cast<uint32_t>(multiplier), shift};
-}
-
 uint32_t bytes_in_a_row(Layout layout) {
   const PackedDimInfo& dims = info(layout).dims;
   return dims.outer_block > 1 || dims.is_transposed ? 16 : 4;
@@ -97,8 +91,8 @@ Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {
   const int64_t divisors[] = {boxes_along(counts, result.box_shifts, 0), boxes_along(counts, result.box_shifts, 1),
                               counts.along_third};
   for (size_t i = 0; i < std::size(divisors); ++i) {
-    const Divider divider = divider_of(u32(std::max<int64_t>(divisors[i], 1)));
-    std::ranges::copy(divider, result.dividers.begin() + static_cast<ptrdiff_t>(3 * i));
+    const auto [divisor, multiplier, shift] = divider_of(u32(std::max<int64_t>(divisors[i], 1)));
+    std::ranges::copy(std::array{divisor, multiplier, shift}, result.dividers.begin() + static_cast<ptrdiff_t>(3 * i));
   }
   return result;
 }

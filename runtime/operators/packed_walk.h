@@ -20,10 +20,6 @@
 
 namespace qgen {
 
-// A divisor as templates/lib/divide.glsl has it: {d, ceil(2^(31 + s) / d), s} with s = ceil(log2 d). d is 1 to 2^31.
-using Divider = std::array<uint32_t, 3>;
-Divider divider_of(uint32_t divisor);
-
 struct WalkedLayouts {
   Layout written, read;
   // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where read.

@@ -41,7 +41,9 @@ vec4 dequantize(ivec4 q, Block block) {
     precise const vec4 real = difference * block.scale;
     return real;
   }
-  return vec4(dequantize(q.x, block), dequantize(q.y, block), dequantize(q.z, block), dequantize(q.w, block));
+  vec4 x;
+  for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize(q[lane], block);
+  return x;
 }
 
 $if output_dtype == f16

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Division by numbers that the host knows, without dividing: it sends the divisor d, m = ceil(2^(31 + s) / d) and
-// s = ceil(log2 d). Then floor(n / d) = floor(n * m / 2^(31 + s)) for every n below 2^31: m exceeds 2^(31 + s) / d by
-// less than 1, which adds less than n / 2^(31 + s) < 1 / d to the exact quotient.
+// Division by several numbers that the host sends in an array, each as divisor, multiplier and shift.
+$include "lib/quotient.glsl"
 
 // Quotient and remainder of n by the i-th of problem.dividers.
 uvec2 divided(uint n, uint i) {
-  uint quotient, low;
-  umulExtended(n << 1, problem.dividers[3u * i + 1u], quotient, low);
-  quotient >>= problem.dividers[3u * i + 2u];
-  return uvec2(quotient, n - quotient * problem.dividers[3u * i]);
+  const uint whole = quotient(n, problem.dividers[3u * i + 1u], problem.dividers[3u * i + 2u]);
+  return uvec2(whole, n - whole * problem.dividers[3u * i]);
 }

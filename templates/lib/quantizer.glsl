@@ -56,5 +56,7 @@ ivec4 quantize(vec4 x, Block block) {
     precise const vec4 shifted = clamp(scaled, block.lowest, block.highest) + kRoundingShift;
     return floatBitsToInt(shifted) + (block.zero_point - kRoundingShiftBits);
   }
-  return ivec4(quantize(x.x, block), quantize(x.y, block), quantize(x.z, block), quantize(x.w, block));
+  ivec4 q;
+  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize(x[lane], block);
+  return q;
 }

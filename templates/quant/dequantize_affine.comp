@@ -3,7 +3,7 @@
 //
 // Integer -> real, one scale and zero point per block: lib/affine.glsl has the formula.
 //
-//   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; the last numel % 4 one by one
+//   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; near the end one by one
 //   buffer -> buffer, vec 1    the output has any strides, the input is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
@@ -46,28 +46,20 @@ layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${g
 
 ${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
   const ivec4 q = unpack_${input_dtype}(words);
-  if (are_words_of_one_block()) {
-    select_block_of(element);
-    return pack_real(dequantize(q, current_block), current_block);
-  }
+  select_block_of(element);
+  if (are_words_of_one_block()) return pack_real(dequantize(q, current_block), current_block);
   vec4 x;
   for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize_element(q[lane], element + lane);
   return pack_${output_dtype}(x);
 }
 
 void step(uint word) {
-  const uint element = 4u * word;
-  if (element >= problem.numel) return;
-  if (problem.numel - element < 4u) {
-    for (uint i = element; i < problem.numel; ++i) {
-      store_real(problem.first + i, dequantize_element(int(input_data[i]), i));
-    }
-    return;
+  for (uint i = 4u * word; i < min(4u * word + 4u, problem.numel); ++i) {
+    store_real(problem.first + i, dequantize_element(int(input_data[i]), i));
   }
-  output_words[problem.first / 4u + word] = dequantize_word(input_words[word], element);
 }
 
-// All steps of an invocation, where all are of whole words: every load is under way before the first store waits for one.
+// All steps at once, where all are of whole words: every load is under way before the first store waits for one.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];

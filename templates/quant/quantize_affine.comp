@@ -3,7 +3,7 @@
 //
 // Real -> integer, one scale and zero point per block: lib/affine.glsl has the formula.
 //
-//   buffer -> buffer, vec 4    the input is dense: four elements a step, in whole words; the last numel % 4 one by one
+//   buffer -> buffer, vec 4    the input is dense: four elements a step, in whole words; near the end one by one
 //   buffer -> buffer, vec 1    the input has any strides, the output is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
@@ -46,10 +46,8 @@ $end
 }
 
 ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
-  if (are_words_of_one_block()) {
-    select_block_of(element);
-    return quantize(unpack_real(words, current_block.is_short), current_block);
-  }
+  select_block_of(element);
+  if (are_words_of_one_block()) return quantize(unpack_real(words, current_block.is_short), current_block);
   const vec4 x = unpack_${input_dtype}(words);
   ivec4 q;
   for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize_element(x[lane], element + lane);
@@ -57,18 +55,12 @@ ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
 }
 
 void step(uint word) {
-  const uint element = 4u * word;
-  if (element >= problem.numel) return;
-  if (problem.numel - element < 4u) {
-    for (uint i = element; i < problem.numel; ++i) {
-      output_data[i] = ${glsl_type(output_dtype)}(quantize_element(load_real(problem.first + i), i));
-    }
-    return;
+  for (uint i = 4u * word; i < min(4u * word + 4u, problem.numel); ++i) {
+    output_data[i] = ${glsl_type(output_dtype)}(quantize_element(load_real(problem.first + i), i));
   }
-  output_words[word] = pack_${output_dtype}(quantize_word(input_words[problem.first / 4u + word], element));
 }
 
-// All steps of an invocation, where all are of whole words: every load is under way before the first store waits for one.
+// All steps at once, where all are of whole words: every load is under way before the first store waits for one.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];

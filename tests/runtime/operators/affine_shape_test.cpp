@@ -114,8 +114,8 @@ TEST(MergeTest, EverySmallShape) {
 }
 
 uint32_t quotient(uint32_t n, Divider divider) {
-  const uint64_t high = uint64_t{n} * divider.multiplier >> 32;
-  return static_cast<uint32_t>(high + n) >> divider.shift;
+  const uint64_t high = uint64_t{n << 1} * divider.multiplier >> 32;
+  return static_cast<uint32_t>(high) >> divider.shift;
 }
 
 // At the multiples of each divisor and beside them, up to the largest number there is.
