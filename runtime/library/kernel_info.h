@@ -50,6 +50,7 @@ enum class Layout : uint8_t {
   weight_q8_panels,
   weight_q4_8n4k,
   weight_q4_4k8n,
+  weight_q4_rows,
 };
 
 // In masks of layouts.

@@ -85,6 +85,7 @@ constexpr LayoutInfo kLayouts[] = {
     {Layout::weight_q8_panels, "weight_q8_panels", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
     {Layout::weight_q4_8n4k, "weight_q4_8n4k", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
     {Layout::weight_q4_4k8n, "weight_q4_4k8n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+    {Layout::weight_q4_rows, "weight_q4_rows", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
 };
 constexpr size_t kLayoutCount = std::size(kLayouts);
 

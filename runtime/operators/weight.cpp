@@ -66,13 +66,13 @@ Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
   return &forms_.emplace(layout, *std::move(packed)).first->second;
 }
 
-Expected<const DeviceTensor*> Weight::sums(Executor& executor) {
-  if (sums_) return &*sums_;
-  const std::vector<int32_t> sums = row_sums(source_);
-  auto uploaded = executor.upload(make_tensor<int32_t>(DType::i32, {n()}, sums), Storage::buffer);
+Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
+  if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
+  const std::vector<int32_t> sums = run_sums(source_, run);
+  const Shape shape = run == k() ? Shape{n()} : Shape{n(), (k() + run - 1) / run};
+  auto uploaded = executor.upload(make_tensor<int32_t>(DType::i32, shape, sums), Storage::buffer);
   if (!uploaded) return uploaded.error();
-  sums_ = *std::move(uploaded);
-  return &*sums_;
+  return &sums_.emplace(run, *std::move(uploaded)).first->second;
 }
 
 }  // namespace qgen

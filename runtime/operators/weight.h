@@ -41,10 +41,12 @@ class Weight {
   uint32_t layouts() const;
   uint64_t form_bytes() const { return form_bytes_; }
 
-  // The matrix in one form, and the sum of each row [N] as i32; made and uploaded on the first call. They belong to the
-  // Executor of that call. Errors: no form of this matrix, past the bound, out of memory.
+  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums. Errors:
+  // no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
-  Expected<const DeviceTensor*> sums(Executor& executor);
+  // The sum of each row, i32 [N]; or of each `run` neighbours in a row, [N, K / run rounded up].
+  Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
+  Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);
 
  private:
   Weight(HostTensor source, bool fits_four_bits, uint64_t max_form_bytes)
@@ -55,7 +57,7 @@ class Weight {
   uint64_t max_form_bytes_;
   uint64_t form_bytes_ = 0;  // of forms_
   std::map<Layout, DeviceTensor> forms_;
-  std::optional<DeviceTensor> sums_;
+  std::map<int64_t, DeviceTensor> sums_;  // by run
 };
 
 }  // namespace qgen

@@ -23,6 +23,8 @@ constexpr WeightForm kForms[] = {
     {.layout = Layout::weight_q4_8n4k, .bits = 4, .block_n = 8, .block_k = 4, .pair_n = 4},
     // Rows n and n + 1 in one byte, blocks of neighbouring rows together.
     {.layout = Layout::weight_q4_4k8n, .bits = 4, .block_n = 8, .block_k = 4, .k_outer = true, .pair_n = 1},
+    // Plain rows, of whole 16-byte loads: the low nibbles of a word are four neighbours along k, the high ones the next four.
+    {.layout = Layout::weight_q4_rows, .bits = 4, .block_n = 1, .block_k = 32, .pair_k = 4},
 };
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -155,14 +157,16 @@ Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, s
   return matrix;
 }
 
-std::vector<int32_t> row_sums(const HostTensor& source) {
+std::vector<int32_t> run_sums(const HostTensor& source, int64_t run) {
   const auto values = source.as<int8_t>();
   const auto columns = static_cast<size_t>(source.shape[1]);
-  std::vector<int32_t> sums(static_cast<size_t>(source.shape[0]), 0);
-  for (size_t n = 0; n < sums.size(); ++n) {
-    for (size_t k = 0; k < columns; ++k) sums[n] += values[n * columns + k];
-  }
+  const auto length = static_cast<size_t>(std::max<int64_t>(run, 1));
+  const size_t runs = std::max<size_t>((columns + length - 1) / length, 1);
+  std::vector<int32_t> sums(static_cast<size_t>(source.shape[0]) * runs, 0);
+  for (size_t i = 0; i < values.size(); ++i) sums[i / columns * runs + i % columns / length] += values[i];
   return sums;
 }
+
+std::vector<int32_t> row_sums(const HostTensor& source) { return run_sums(source, source.shape[1]); }
 
 }  // namespace qgen

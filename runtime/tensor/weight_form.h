@@ -44,7 +44,8 @@ Done check_weight(DType dtype, const Shape& shape);
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source);
 Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, std::span<const std::byte> packed);
 
-// The sum of each row, as int32: exact up to 2^24 columns.
+// The sum of each `run` neighbours in a row, [N, K / run rounded up], and of each row: exact up to 2^24 columns.
+std::vector<int32_t> run_sums(const HostTensor& source, int64_t run);
 std::vector<int32_t> row_sums(const HostTensor& source);
 
 }  // namespace qgen

@@ -47,6 +47,9 @@ const GoldenCase kGolden[] = {
     {Layout::weight_q4_8n4k, 1 * 2 + 1, "8b86818c 8e89848f 818c8782 848f8a85"},
     {Layout::weight_q4_4k8n, 0, "2fda8530 8530eb96 eb9641fc 41fca752"},
     {Layout::weight_q4_4k8n, 1 * 2 + 1, "eb9641fc 41fca752 88888888 88888888"},
+    // A row a block here: eight columns, then padding up to 32.
+    {Layout::weight_q4_rows, 0, "3fea9540 88888888 88888888 88888888"},
+    {Layout::weight_q4_rows, 11, "40fba651 88888888 88888888 88888888"},
 };
 
 TEST(WeightForms, PackTheGoldenBlocks) {
@@ -120,6 +123,14 @@ TEST(WeightForms, SumRows) {
   for (int64_t k = 0; k < 131072; ++k) set_element(matrix, k, -128);
   EXPECT_EQ(row_sums(matrix), (std::vector<int32_t>{-(1 << 24), 0}));
   EXPECT_EQ(row_sums(zeros(DType::i8, {2, 0})), (std::vector<int32_t>{0, 0}));
+}
+
+TEST(WeightForms, SumRunsOfRows) {
+  HostTensor matrix = zeros(DType::i8, {2, 5});
+  for (int64_t i = 0; i < 10; ++i) set_element(matrix, i, static_cast<double>(i));
+  EXPECT_EQ(run_sums(matrix, 2), (std::vector<int32_t>{0 + 1, 2 + 3, 4, 5 + 6, 7 + 8, 9}));
+  EXPECT_EQ(run_sums(matrix, 5), row_sums(matrix));
+  EXPECT_EQ(run_sums(zeros(DType::i8, {2, 0}), 0), (std::vector<int32_t>{0, 0}));
 }
 
 }  // namespace
