@@ -40,7 +40,7 @@ std::string fault_at(const HostTensor& got, const HostTensor& expected, int64_t 
 
 }  // namespace
 
-Comparison compare(const HostTensor& got, const HostTensor& expected, Tolerance tolerance) {
+Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance) {
   Comparison result;
   if (got.dtype != expected.dtype || got.shape != expected.shape) {
     result.fault = fmt::format("is {} {}, expected {} {}", name(got.dtype), to_text(got.shape), name(expected.dtype),
@@ -48,12 +48,13 @@ Comparison compare(const HostTensor& got, const HostTensor& expected, Tolerance 
     result.largest_error = std::numeric_limits<double>::infinity();
     return result;
   }
-  const bool is_exact = tolerance.abs == 0 && tolerance.rel == 0;
+  const bool is_exact = tolerance.abs == 0 && tolerance.rel == 0 && tolerance.bounds.empty();
   for (int64_t i = 0; i < element_count(got.shape); ++i) {
     if (has_same_bits(got, expected, i)) continue;
     const double value = element(expected, i);
     const double error = error_of(element(got, i), value);
-    const double allowed = tolerance.abs + tolerance.rel * std::fabs(value);
+    const double allowed = tolerance.bounds.empty() ? tolerance.abs + tolerance.rel * std::fabs(value)
+                                                    : tolerance.bounds[static_cast<size_t>(i)];
     result.largest_error = std::max(result.largest_error, error);
     const bool is_nan_of_another_kind = std::isnan(value) && error == 0;
     const bool is_off = is_exact ? !is_nan_of_another_kind : !(error <= allowed) || std::isinf(error);

@@ -5,21 +5,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::runner {
 
-// |got - expected| <= abs + rel * |expected|
+// |got - expected| <= abs + rel * |expected|; or the bound of each element, where there is one.
 struct Tolerance {
   double abs = 0;
   double rel = 0;
+  std::vector<double> bounds;
 };
 
 struct Comparison {
   double largest_error = 0;  // |got - expected|; infinite where only one is NaN or infinite
   std::string fault;         // the first element that is too far off, with its index; or another dtype or shape; or empty
 };
-Comparison compare(const HostTensor& got, const HostTensor& expected, Tolerance tolerance);
+Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance);
 
 }  // namespace qgen::runner

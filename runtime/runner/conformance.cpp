@@ -3,22 +3,18 @@
 #include "runtime/runner/conformance.h"
 
 #include "runtime/runner/verify.h"
-#include "tests/reference/references.h"
 
 namespace qgen::runner {
 namespace {
 
-// Halves are judged by f16_rel, and without one by the reference on the same halves; nullopt: there is no reference.
+// Rounded to halves, the inputs are others, and so is the result: it is judged by the reference on the same halves. Without a
+// reference f16_rel says what the rounding may do; nullopt: nobody knows.
 std::optional<Expectation> expectation_of(const ConformanceCase& tested, const Way& way, const Request& request) {
   Expectation expected{tested.expected, tested.tolerances};
   if (!way.is_half) return expected;
-  if (tested.f16_rel) {
-    for (auto& [output, tolerance] : expected.tolerances) tolerance.rel = *tested.f16_rel;
-    return expected;
-  }
-  const auto reference = reference::find(tested.op);
-  if (!reference) return std::nullopt;
-  expected.outputs = reference(request);
+  if (auto by_reference = expectation_by_reference(tested.op, request)) return by_reference;
+  if (!tested.f16_rel) return std::nullopt;
+  for (auto& [output, tolerance] : expected.tolerances) tolerance.rel = *tested.f16_rel;
   return expected;
 }
 

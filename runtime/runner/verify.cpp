@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/runner/trial.h"
+#include "tests/reference/references.h"
 
 namespace qgen::runner {
 namespace {
@@ -18,7 +19,7 @@ HostTensor as_float(const HostTensor& tensor) {
 }
 
 // Halves are widened where floats are expected.
-Comparison compared(const HostTensor& got, const HostTensor& expected, Tolerance tolerance) {
+Comparison compared(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance) {
   const bool is_half = got.dtype == DType::f16 && expected.dtype == DType::f32;
   return compare(is_half ? as_float(got) : got, expected, tolerance);
 }
@@ -74,6 +75,16 @@ std::map<std::string, size_t, std::less<>> ranks_of(const Request& request, cons
 }
 
 }  // namespace
+
+std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request) {
+  const auto compute = reference::find(op);
+  if (!compute) return std::nullopt;
+  Expectation expected{compute(request), {}};
+  const auto bounds_of = reference::find_bounds(op);
+  if (!bounds_of) return expected;
+  for (auto& [output, bounds] : bounds_of(request)) expected.tolerances[output].bounds = std::move(bounds);
+  return expected;
+}
 
 void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
             const std::string& way, Verdict& verdict) {

@@ -23,6 +23,9 @@ struct Expectation {
   Tensors outputs;
   std::map<std::string, Tolerance, std::less<>> tolerances;  // of an output without one: exact
 };
+// By the operator's reference; nullopt: it has none.
+std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request);
+
 // What a request, complete and put into a way, should give; nullopt: nobody knows, and the way is left out.
 using Judge = std::function<std::optional<Expectation>(const Way& way, const Request& request)>;
 

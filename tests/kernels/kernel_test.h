@@ -81,8 +81,8 @@ class KernelTest : public DeviceTest {
     const auto compute = reference::find(op);
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
     Context on_device = context();
-    const auto judge = [&](const runner::Way&, const Request& complete) -> std::optional<runner::Expectation> {
-      return runner::Expectation{compute(complete), {}};
+    const auto judge = [&](const runner::Way&, const Request& complete) {
+      return runner::expectation_by_reference(op, complete);
     };
     const runner::Verdict verdict = runner::verify(on_device, *entry, request, judge, options);
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));

@@ -6,6 +6,7 @@
 
 #include "tests/reference/affine_requests.h"
 #include "tests/reference/packed_requests.h"
+#include "tests/reference/weight_requests.h"
 
 namespace qgen::reference {
 namespace {
@@ -13,21 +14,37 @@ namespace {
 struct Row {
   std::string_view name;
   Operator compute;
+  BoundsOf bounds = nullptr;
 };
 constexpr Row kRows[] = {
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
+    {"embedding_q4gsw", embedding},
+    {"linear_dq8ca_q4gsw", dynamic_linear, dynamic_bounds},
+    {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
+    {"linear_q4gsw", weight_only_linear, weight_only_bounds},
+    {"linear_q8csw", weight_only_linear, weight_only_bounds},
     {"q8ta_clone", q8ta_clone},
     {"q8ta_dequantize", q8ta_dequantize},
     {"q8ta_quantize", q8ta_quantize},
     {"quantize_affine", quantize_affine},
 };
 
+const Row* find_row(std::string_view name) {
+  const auto* row = std::ranges::find(kRows, name, &Row::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
+
 }  // namespace
 
 Operator find(std::string_view name) {
-  const auto row = std::ranges::find(kRows, name, &Row::name);
-  return row == std::end(kRows) ? nullptr : row->compute;
+  const Row* row = find_row(name);
+  return row ? row->compute : nullptr;
+}
+
+BoundsOf find_bounds(std::string_view name) {
+  const Row* row = find_row(name);
+  return row ? row->bounds : nullptr;
 }
 
 }  // namespace qgen::reference

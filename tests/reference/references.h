@@ -15,4 +15,9 @@ namespace qgen::reference {
 using Operator = Tensors (*)(const Request& request);
 Operator find(std::string_view name);  // null: none
 
+// How far each element of an output may be from the reference's, where kernels add up reals in an order of their own.
+using Bounds = std::map<std::string, std::vector<double>, std::less<>>;
+using BoundsOf = Bounds (*)(const Request& request);
+BoundsOf find_bounds(std::string_view name);  // null: not at all
+
 }  // namespace qgen::reference

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "tests/reference/weight_linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace qgen::reference {
+namespace {
+
+constexpr double kUlp = 0x1p-23;            // an f32 operation errs by this much of its result, or by half of it
+constexpr double kSmallestNormal = 0x1p-126;
+constexpr int64_t kRun = 16;                // neighbours along k whose products a kernel may turn into a float
+constexpr double kScaledAway = 0x1p-112;    // below it an activation may count as zero
+
+struct Sides {
+  int64_t m, n, k, groups;
+};
+
+Sides sides_of(const WeightLinear& linear) {
+  const int64_t n = linear.weight.shape[0], k = linear.weight.shape[1];
+  const int64_t groups = n == 0 ? 1 : element_count(linear.weight_scales.shape) / n;
+  int64_t m = 1;
+  for (size_t d = 0; d + 1 < linear.input.shape.size(); ++d) m *= linear.input.shape[d];
+  return {m, n, k, groups};
+}
+
+float input_at(const HostTensor& input, int64_t index) {
+  return input.dtype == DType::f16 ? f16_to_f32(input.as<uint16_t>()[index]) : input.as<float>()[index];
+}
+
+// The sum of one output, and of the magnitudes that entered it.
+struct Sum {
+  double value = 0, magnitude = 0, absolute = 0;
+};
+
+// Outputs in their order.
+class Outputs {
+ public:
+  explicit Outputs(const WeightLinear& linear) : linear_(linear) {
+    Shape shape = linear.input.shape;
+    shape.back() = linear.weight.shape[0];
+    result_.output = zeros(linear.input.dtype, shape);
+  }
+
+  // Adds the bias and applies the activation to a sum that takes `roundings` f32 operations.
+  void add(const Sum& sum, int64_t n, int64_t roundings) {
+    const double bias = linear_.bias ? static_cast<double>(linear_.bias->as<float>()[n]) : 0;
+    double value = sum.value + bias;
+    double bound = static_cast<double>(roundings) * kUlp * (sum.magnitude + std::abs(bias)) + sum.absolute;
+    if (linear_.has_relu) value = value > 0 || std::isnan(value) ? value : 0.0;
+    // Rounding to f16 moves a result by half of its ulp.
+    if (linear_.input.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
+    const auto index = static_cast<int64_t>(result_.bounds.size());
+    set_element(result_.output, index, value);
+    result_.bounds.push_back(bound + std::abs(element(result_.output, index) - value));
+  }
+
+  Bounded result() && { return std::move(result_); }
+
+ private:
+  const WeightLinear& linear_;
+  Bounded result_;
+};
+
+}  // namespace
+
+// y[m, n] = act(sum over k of x[m, k] * q[n, k] * s[n, g(k)] + bias[n])
+Bounded weight_only_linear(const WeightLinear& linear) {
+  const auto [rows, columns, depth, groups] = sides_of(linear);
+  const auto q = linear.weight.as<int8_t>();
+  const auto scales = linear.weight_scales.as<float>();
+  Outputs outputs(linear);
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t n = 0; n < columns; ++n) {
+      Sum sum;
+      for (int64_t k = 0; k < depth; ++k) {
+        const double x = static_cast<double>(input_at(linear.input, m * depth + k));
+        const double w = static_cast<double>(q[n * depth + k]);
+        const double s = static_cast<double>(scales[n * groups + k / (depth / groups)]);
+        sum.value += x * w * s;
+        sum.magnitude += std::abs(x * w * s);
+        sum.absolute += kScaledAway * std::abs(w * s) + kSmallestNormal * (std::abs(x * w) + 2);
+      }
+      outputs.add(sum, n, depth + groups + 8);
+    }
+  }
+  return std::move(outputs).result();
+}
+
+// With (s, z) and a the row's parameters and integers, over aligned runs r of sixteen, cut where groups end:
+//   A[r] = sum over k in r of (a[k] - z) * q[n, k];   y[m, n] = act(sum over r of A[r] * s * s[n, g(r)] + bias[n])
+Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds) {
+  const auto [rows, columns, depth, groups] = sides_of(linear);
+  const float eps = linear.input.dtype == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min();
+  const auto q = linear.weight.as<int8_t>();
+  const auto scales = linear.weight_scales.as<float>();
+  Outputs outputs(linear);
+  std::vector<float> row(static_cast<size_t>(depth));
+  std::vector<int64_t> centered(row.size());
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t k = 0; k < depth; ++k) row[k] = input_at(linear.input, m * depth + k);
+    const auto [scale, zero_point] = choose_qparams(row, mapping, bounds, eps);
+    for (int64_t k = 0; k < depth; ++k) centered[k] = quantize(row[k], scale, zero_point, bounds) - zero_point;
+    for (int64_t n = 0; n < columns; ++n) {
+      Sum sum;
+      int64_t runs = 0;
+      for (int64_t begin = 0; begin < depth; ++runs) {
+        const int64_t group = depth / groups;
+        const int64_t end = std::min((begin / kRun + 1) * kRun, (begin / group + 1) * group);
+        int64_t of_run = 0;
+        for (int64_t k = begin; k < end; ++k) of_run += centered[k] * q[n * depth + k];
+        const double s = static_cast<double>(scale) * static_cast<double>(scales[n * groups + begin / group]);
+        sum.value += static_cast<double>(of_run) * s;
+        sum.magnitude += std::abs(static_cast<double>(of_run) * s);
+        // The product of the scales may be subnormal, and then zero.
+        sum.absolute += kSmallestNormal * (std::abs(static_cast<double>(of_run)) + 2);
+        begin = end;
+      }
+      outputs.add(sum, n, runs + groups + 8);
+    }
+  }
+  return std::move(outputs).result();
+}
+
+// y[i, k] = q[index[i], k] * s[index[i], g(k)], or NaN where there is no row.
+HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales, DType output_dtype) {
+  const int64_t rows = weight.shape[0], depth = weight.shape[1];
+  const int64_t groups = rows == 0 ? 1 : element_count(weight_scales.shape) / rows;
+  Shape shape = indices.shape;
+  shape.push_back(depth);
+  HostTensor output = zeros(output_dtype, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const int64_t row = indices.as<int32_t>()[i / depth], k = i % depth;
+    const bool exists = row >= 0 && row < rows;
+    const float y = exists ? dequantize(weight.as<int8_t>()[row * depth + k],
+                                        weight_scales.as<float>()[row * groups + k / (depth / groups)], 0)
+                           : std::numeric_limits<float>::quiet_NaN();
+    set_element(output, i, y);
+  }
+  return output;
+}
+
+}  // namespace qgen::reference

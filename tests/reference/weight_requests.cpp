@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "tests/reference/weight_requests.h"
+
+#include "runtime/operators/attributes.h"
+#include "tests/reference/weight_linear.h"
+
+namespace qgen::reference {
+namespace {
+
+WeightLinear linear_of(const Request& request) {
+  return {request.inputs.at("input"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
+          find_input(request, "bias"), attribute<std::string>(request, "activation") == "relu"};
+}
+
+Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
+
+Bounded dynamic(const Request& request) {
+  const std::string& word = attribute<std::string>(request, "activation_mapping");
+  const Mapping mapping = word == "asymmetric"  ? Mapping::asymmetric
+                          : word == "symmetric" ? Mapping::symmetric
+                                                : Mapping::symmetric_no_clipping_err;
+  const IntegerBounds range{static_cast<int32_t>(attribute<int64_t>(request, "quant_min")),
+                            static_cast<int32_t>(attribute<int64_t>(request, "quant_max"))};
+  return dynamic_linear(linear_of(request), mapping, range);
+}
+
+}  // namespace
+
+Tensors weight_only_linear(const Request& request) { return {{"output", weight_only(request).output}}; }
+Bounds weight_only_bounds(const Request& request) { return {{"output", weight_only(request).bounds}}; }
+Tensors dynamic_linear(const Request& request) { return {{"output", dynamic(request).output}}; }
+Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(request).bounds}}; }
+
+Tensors embedding(const Request& request) {
+  return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
+                               dtype_attribute(request, "output_dtype"))}};
+}
+
+}  // namespace qgen::reference

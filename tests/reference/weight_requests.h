@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// weight_linear.h, on requests.
+#pragma once
+
+#include "tests/reference/references.h"
+
+namespace qgen::reference {
+
+Tensors weight_only_linear(const Request& request);
+Bounds weight_only_bounds(const Request& request);
+Tensors dynamic_linear(const Request& request);
+Bounds dynamic_bounds(const Request& request);
+Tensors embedding(const Request& request);
+
+}  // namespace qgen::reference
