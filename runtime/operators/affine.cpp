@@ -17,6 +17,7 @@
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/affine_shape.h"
 #include "runtime/operators/divider.h"
+#include "runtime/operators/mapping.h"
 
 namespace qgen {
 namespace {
@@ -235,12 +236,11 @@ namespace {
 
 // A subnormal eps counts as zero, like every subnormal f32.
 Expected<float> checked_eps(std::optional<float> given, DType dtype) {
-  constexpr float kSmallestNormal = std::numeric_limits<float>::min(), kSmallestNormalHalf = 0x1p-14f;
-  if (!given) return dtype == DType::f16 ? kSmallestNormalHalf : kSmallestNormal;
+  if (!given) return least_scale(dtype);
   if (!(*given >= 0) || std::isinf(*given)) {
     return refused(fmt::format("eps is {}, and must be a finite number that is not below 0", *given));
   }
-  return *given < kSmallestNormal ? 0.0f : *given;
+  return *given < std::numeric_limits<float>::min() ? 0.0f : *given;
 }
 
 Shape without_spanned(const Shape& counts, const Shape& data) {
@@ -250,18 +250,6 @@ Shape without_spanned(const Shape& counts, const Shape& data) {
     if (!is_spanned) kept.push_back(counts[d]);
   }
   return kept;
-}
-
-// The formulas' numbers that depend on no data, each rounded once, as docs/affine.md says.
-void fill_mapping(generated::choose_qparams_affine::Problem& fields, MappingType mapping, IntegerRange range) {
-  fields.mapping = static_cast<uint32_t>(mapping);
-  fields.range = static_cast<float>(range.max - range.min);
-  fields.half_range = fields.range / 2;
-  fields.quant_min_real = static_cast<float>(range.min);
-  fields.quant_max_real = static_cast<float>(range.max);
-  fields.quant_min = static_cast<int32_t>(range.min);
-  fields.quant_max = static_cast<int32_t>(range.max);
-  fields.symmetric_zero_point = static_cast<int32_t>((range.max + range.min + 1) / 2);
 }
 
 void fill_blocks(generated::choose_qparams_affine::Problem& fields, const ViewedDesc& input, const Shape& block,

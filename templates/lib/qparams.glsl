@@ -34,19 +34,21 @@ int asymmetric_zero_point(float lowest, float scale) {
   return int(uint(problem.quant_min) + min(steps_below_zero, steps));
 }
 
-void store_qparams(uint block, ivec2 extremes) {
+struct Qparams {
+  float scale;
+  int zero_point;
+};
+
+Qparams qparams_of(ivec2 extremes) {
   const int smallest_normal = 0x00800000;
   if (extremes.x < smallest_normal) extremes.x = 0;
   if (extremes.y < smallest_normal) extremes.y = 0;
+  const bool is_asymmetric = problem.mapping == kAsymmetric;
   if (max(extremes.x, extremes.y) > int(kInfinity)) {
-    scale_data[block] = uintBitsToFloat(kNan);
-    zero_point_data[block] = problem.mapping == kAsymmetric ? problem.quant_min : problem.symmetric_zero_point;
-    return;
+    return Qparams(uintBitsToFloat(kNan), is_asymmetric ? problem.quant_min : problem.symmetric_zero_point);
   }
   float scale = scale_of(extremes);
   scale = is_nan(scale) ? uintBitsToFloat(kNan) : scale > problem.eps ? scale : problem.eps;  // -0 gives way to +0
-  scale_data[block] = scale;
-  zero_point_data[block] = problem.mapping == kAsymmetric
-                               ? asymmetric_zero_point(-uintBitsToFloat(uint(extremes.y)), scale)
-                               : problem.symmetric_zero_point;
+  const float lowest = -uintBitsToFloat(uint(extremes.y));
+  return Qparams(scale, is_asymmetric ? asymmetric_zero_point(lowest, scale) : problem.symmetric_zero_point);
 }

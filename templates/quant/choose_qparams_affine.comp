@@ -37,5 +37,9 @@ void main() {
   const bool is_inside = block < problem.parameters;
   const ivec2 mine = is_inside ? scan_block(block, 0u, problem.block_elements, lane, ${team}) : ivec2(0);
   const ivec2 extremes = team_max(mine, ${team});
-  if (is_inside && lane == 0u) store_qparams(block, extremes);
+  if (is_inside && lane == 0u) {
+    const Qparams qparams = qparams_of(extremes);
+    scale_data[block] = qparams.scale;
+    zero_point_data[block] = qparams.zero_point;
+  }
 }

@@ -22,5 +22,9 @@ void main() {
     mine = max(mine, ivec2(partial_data[pair], partial_data[pair + 1u]));
   }
   const ivec2 extremes = team_max(mine, ${workgroup});
-  if (gl_LocalInvocationIndex == 0u) store_qparams(block, extremes);
+  if (gl_LocalInvocationIndex == 0u) {
+    const Qparams qparams = qparams_of(extremes);
+    scale_data[block] = qparams.scale;
+    zero_point_data[block] = qparams.zero_point;
+  }
 }
