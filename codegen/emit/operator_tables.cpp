@@ -107,6 +107,7 @@ void print_function(TextWriter& out, const Spec& spec, std::string_view result, 
 bool is_own_name(const Symbol& symbol) { return !symbol.name.starts_with(kDevicePrefix); }
 
 void print_own_words(TextWriter& out, const Spec& spec) {
+  if (!spec.template_path) return;
   for (const Axis& axis : spec.parameters) {
     if (axis.type != expression::Type::word || word_set(axis) != WordSet::own) continue;
     out.line("constexpr std::string_view {}[] = {{", words_array(axis));
@@ -173,7 +174,8 @@ void print_value_function(TextWriter& out, const Spec& spec) {
   out.text("Integer value(size_t name, const SelectionScope& scope) {");
   {
     const auto indented = out.indent();
-    if (!spec.parameters.empty()) out.text("const auto* parameters = static_cast<const Parameters*>(scope.parameters);");
+    const bool has_values = spec.template_path && !spec.parameters.empty();
+    if (has_values) out.text("const auto* parameters = static_cast<const Parameters*>(scope.parameters);");
     if (!spec.problem.empty()) out.text("const auto* problem = static_cast<const Problem*>(scope.problem);");
     out.text("switch (static_cast<Name>(name)) {");
     {

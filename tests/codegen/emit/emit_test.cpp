@@ -76,12 +76,15 @@ grid: [rows, 1, 1]
 cost: rows
 )yaml";
 
+// Parameters of an operator without kernels are for operands alone: the tables know nothing of them.
 constexpr std::string_view kRowSum = R"yaml(
 operator: row_sum
 summary: the sum of each row
 operands:
-  input:  {access: read, dtype: f32}
+  input:  {access: read, dtype: $dtype}
   output: {access: write, dtype: f32}
+parameters:
+  dtype: [f32, f16]
 problem:
   rows: u32
   columns: u32
