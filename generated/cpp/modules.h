@@ -7,10 +7,23 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
+#include "dynamic_gemv.h"
+#include "dynamic_plain.h"
+#include "dynamic_quantize.h"
+#include "dynamic_tiled.h"
+#include "embedding_q4gsw.h"
+#include "linear_dq8ca_q4gsw.h"
+#include "linear_dq8ca_q8csw.h"
+#include "linear_q4gsw.h"
+#include "linear_q8csw.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
 #include "quantize_affine.h"
+#include "sum_slices.h"
+#include "weight_only_gemv.h"
+#include "weight_only_plain.h"
+#include "weight_only_tiled.h"
 
 namespace qgen::generated {
 
@@ -18,9 +31,22 @@ namespace choose_qparams_affine { constexpr uint32_t kFirstModule = 0; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace q8ta_clone { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dynamic_gemv { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants; }
+namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }
+namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
+namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
+namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
+namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
+namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
+namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
+namespace q8ta_clone { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace sum_slices { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace weight_only_gemv { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }
+namespace weight_only_tiled { constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants; }
 
 }  // namespace qgen::generated

@@ -5,10 +5,23 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "dequantize_affine.h"
+#include "dynamic_gemv.h"
+#include "dynamic_plain.h"
+#include "dynamic_quantize.h"
+#include "dynamic_tiled.h"
+#include "embedding_q4gsw.h"
+#include "linear_dq8ca_q4gsw.h"
+#include "linear_dq8ca_q8csw.h"
+#include "linear_q4gsw.h"
+#include "linear_q8csw.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
 #include "quantize_affine.h"
+#include "sum_slices.h"
+#include "weight_only_gemv.h"
+#include "weight_only_plain.h"
+#include "weight_only_tiled.h"
 
 // From blob.S.
 extern "C" const std::byte qgen_generated_blob[];
@@ -22,10 +35,23 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
   &dequantize_affine::op,
+  &dynamic_gemv::op,
+  &dynamic_plain::op,
+  &dynamic_quantize::op,
+  &dynamic_tiled::op,
+  &embedding_q4gsw::op,
+  &linear_dq8ca_q4gsw::op,
+  &linear_dq8ca_q8csw::op,
+  &linear_q4gsw::op,
+  &linear_q8csw::op,
   &q8ta_clone::op,
   &q8ta_dequantize::op,
   &q8ta_quantize::op,
   &quantize_affine::op,
+  &sum_slices::op,
+  &weight_only_gemv::op,
+  &weight_only_plain::op,
+  &weight_only_tiled::op,
 };
 
 }  // namespace

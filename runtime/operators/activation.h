@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a linear layer applies to its outputs.
+#pragma once
+
+#include <cstdint>
+
+namespace qgen {
+
+enum class Activation : uint8_t { none, relu, relu6, hardswish };  // as kernels number them
+
+}  // namespace qgen

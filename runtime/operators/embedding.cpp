@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/embedding.h"
+
+#include <fmt/format.h>
+
+#include "embedding_q4gsw.h"
+#include "runtime/operators/weight_checks.h"
+
+namespace qgen {
+namespace {
+
+Error refused(std::string message, std::string hint = {}) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+}  // namespace
+
+Expected<Call> embedding_q4gsw_call(const TensorDesc& indices, const TensorDesc& weight, const TensorDesc& scales,
+                                    const EmbeddingOptions& options) {
+  if (Done plain = check_plain("indices", indices, DType::i32); !plain) return plain.error();
+  if (options.output_dtype != DType::f32 && options.output_dtype != DType::f16) {
+    return refused(fmt::format("output_dtype is {}, and can be f32, f16", name(options.output_dtype)));
+  }
+  const auto groups = checked_groups(kFourBits, weight, scales);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kFourBits, weight);
+  if (!form) return form.error();
+  TensorDesc output{options.output_dtype, indices.shape};
+  output.shape.push_back(weight.shape[1]);
+  if (output.shape.size() > kMaxRank) {
+    return refused(fmt::format("indices of shape {} give an output of rank {}, and tensors have rank {} at most",
+                               to_text(indices.shape), output.shape.size(), kMaxRank));
+  }
+  if (Done count = check_count("output", output.shape); !count) return count.error();
+
+  generated::embedding_q4gsw::Problem fields;
+  fields.m = static_cast<uint32_t>(element_count(indices.shape));
+  fields.n = static_cast<uint32_t>(weight.shape[0]);
+  fields.k = static_cast<uint32_t>(weight.shape[1]);
+  fields.groups = static_cast<uint32_t>(*groups);
+  fields.group_size = fields.k / fields.groups;
+  return make_call(generated::embedding_q4gsw::op, fields, {indices, *form, scales, output});
+}
+
+Expected<DeviceTensor> embedding_q4gsw(Context& context, const DeviceTensor& indices, Weight& weight,
+                                       const DeviceTensor& scales, const EmbeddingOptions& options) {
+  return run_for_one(context, embedding_q4gsw_call(desc_of(indices), desc_of(weight), desc_of(scales), options),
+                     {&indices, &weight, &scales, {}});
+}
+
+}  // namespace qgen

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/weight_linear.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "linear_dq8ca_q4gsw.h"
+#include "linear_dq8ca_q8csw.h"
+#include "linear_q4gsw.h"
+#include "linear_q8csw.h"
+#include "runtime/operators/mapping.h"
+#include "runtime/operators/weight_checks.h"
+
+namespace qgen {
+namespace {
+
+constexpr int64_t kLongestRun = 65536;  // of products of bytes: 255 * 128 * 65536 < 2^31
+
+Error refused(std::string message, std::string hint = {}) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+// ---- what may be given -------------------------------------------------------------------------------------------------
+
+Done check_input(const TensorDesc& input, const TensorDesc& weight) {
+  if (input.dtype != DType::f32 && input.dtype != DType::f16) {
+    return refused(fmt::format("input is {}, and can be f32, f16", name(input.dtype)));
+  }
+  if (Done plain = check_plain("input", input, input.dtype); !plain) return plain;
+  if (input.shape.empty() || weight.shape.size() != 2 || input.shape.back() != weight.shape[1]) {
+    return refused(fmt::format("input {} times weight {} is no linear layer", to_text(input.shape), to_text(weight.shape)),
+                   "input is [..., K], and weight [N, K]");
+  }
+  return check_count("input", input.shape);
+}
+
+Done check_bias(const std::optional<TensorDesc>& bias, int64_t n) {
+  if (!bias) return std::monostate{};
+  if (Done real = check_plain("bias", *bias, DType::f32); !real) return real;
+  if (bias->shape == Shape{n}) return std::monostate{};
+  return refused(fmt::format("bias has shape {}, and the weight {} rows", to_text(bias->shape), n),
+                 fmt::format("a bias is [{}]", n));
+}
+
+Done check_activation(Activation activation) {
+  if (activation == Activation::none || activation == Activation::relu) return std::monostate{};
+  return refused("the activation of a linear layer with real outputs can be none, relu", "apply others to its output");
+}
+
+// ---- problems ----------------------------------------------------------------------------------------------------------
+
+// Arguments that are in order.
+struct Checked {
+  TensorDesc weight, output;
+  int64_t groups = 1;
+};
+
+Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                          const std::optional<TensorDesc>& bias, Activation activation) {
+  if (Done real = check_input(input, weight); !real) return real.error();
+  const auto groups = checked_groups(kind, weight, scales);
+  if (!groups) return groups.error();
+  if (Done vector = check_bias(bias, weight.shape[0]); !vector) return vector.error();
+  if (Done known = check_activation(activation); !known) return known.error();
+  auto form = checked_form(kind, weight);
+  if (!form) return form.error();
+  TensorDesc output{input.dtype, input.shape};
+  output.shape.back() = weight.shape[0];
+  if (Done count = check_count("output", output.shape); !count) return count.error();
+  return Checked{*std::move(form), std::move(output), *groups};
+}
+
+uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
+template <typename Fields>
+Fields fields_of(const WeightKind& kind, const Checked& checked, const std::optional<TensorDesc>& bias, Activation activation) {
+  Fields fields;
+  fields.n = u32(checked.weight.shape[0]);
+  fields.k = u32(checked.weight.shape[1]);
+  fields.m = u32(element_count(Shape(checked.output.shape.begin(), checked.output.shape.end() - 1)));
+  fields.groups = u32(checked.groups);
+  fields.group_size = fields.k / fields.groups;
+  fields.weight_bits = kind.bits;
+  fields.has_bias = bias ? 1 : 0;
+  fields.activation = static_cast<uint32_t>(activation);
+  return fields;
+}
+
+template <typename Fields>
+Expected<Call> weight_only_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
+                                const TensorDesc& scales, const std::optional<TensorDesc>& bias,
+                                const WeightLinearOptions& options) {
+  const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
+  if (!arguments) return arguments.error();
+  const auto fields = fields_of<Fields>(kind, *arguments, bias, options.activation);
+  return make_call(op, fields, {input, arguments->weight, scales, bias, arguments->output});
+}
+
+Done check_range(IntegerRange range) {
+  if (range.min > range.max) return refused(fmt::format("quant_min {} is above quant_max {}", range.min, range.max));
+  if (range.min >= -128 && range.max <= 127) return std::monostate{};
+  return refused(fmt::format("quant_min {} and quant_max {} exceed the range of i8, -128 to 127", range.min, range.max));
+}
+
+template <typename Fields>
+Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
+                            const TensorDesc& scales, const std::optional<TensorDesc>& bias,
+                            const DynamicLinearOptions& options) {
+  const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
+  if (!arguments) return arguments.error();
+  if (Done sound = check_range(options.range); !sound) return sound.error();
+  auto fields = fields_of<Fields>(kind, *arguments, bias, options.activation);
+  const int64_t run = run_of(weight, scales);
+  fields.run_k = u32(run);
+  fields.runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run);
+  fill_mapping(fields, options.mapping_type, options.range);
+  fields.eps = least_scale(input.dtype);
+  const TensorDesc sums{DType::i32, {weight.shape[0], fields.runs}};
+  return make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
+}
+
+// ---- runs --------------------------------------------------------------------------------------------------------------
+
+Expected<DeviceTensor> run_dynamic(Context& context, const Expected<Call>& call, const DeviceTensor& input, Weight& weight,
+                                   const DeviceTensor& scales, const DeviceTensor* bias) {
+  if (!call) return call.error();
+  const auto sums = weight.sums(context.executor, run_of(desc_of(weight), desc_of(scales)));
+  if (!sums) return sums.error();
+  return run_for_one(context, call, {&input, &weight, &scales, *sums, argument_of(bias), {}});
+}
+
+}  // namespace
+
+int64_t run_of(const TensorDesc& weight, const TensorDesc& scales) {
+  const int64_t n = weight.shape[0], k = weight.shape[1];
+  const int64_t groups = n == 0 ? 1 : std::max<int64_t>(1, element_count(scales.shape) / n);
+  return groups == 1 ? std::min(k, kLongestRun) : k / groups;
+}
+
+Expected<Call> linear_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                 const std::optional<TensorDesc>& bias, const WeightLinearOptions& options) {
+  using generated::linear_q8csw::Problem;
+  return weight_only_call<Problem>(generated::linear_q8csw::op, kEightBits, input, weight, scales, bias, options);
+}
+Expected<Call> linear_q4gsw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                 const std::optional<TensorDesc>& bias, const WeightLinearOptions& options) {
+  using generated::linear_q4gsw::Problem;
+  return weight_only_call<Problem>(generated::linear_q4gsw::op, kFourBits, input, weight, scales, bias, options);
+}
+Expected<Call> linear_dq8ca_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                       const std::optional<TensorDesc>& bias, const DynamicLinearOptions& options) {
+  using generated::linear_dq8ca_q8csw::Problem;
+  return dynamic_call<Problem>(generated::linear_dq8ca_q8csw::op, kEightBits, input, weight, scales, bias, options);
+}
+Expected<Call> linear_dq8ca_q4gsw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                       const std::optional<TensorDesc>& bias, const DynamicLinearOptions& options) {
+  using generated::linear_dq8ca_q4gsw::Problem;
+  return dynamic_call<Problem>(generated::linear_dq8ca_q4gsw::op, kFourBits, input, weight, scales, bias, options);
+}
+
+Expected<DeviceTensor> linear_q8csw(Context& context, const DeviceTensor& input, Weight& weight, const DeviceTensor& scales,
+                                    const DeviceTensor* bias, const WeightLinearOptions& options) {
+  return run_for_one(context,
+                     linear_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options),
+                     {&input, &weight, &scales, argument_of(bias), {}});
+}
+Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input, Weight& weight, const DeviceTensor& scales,
+                                    const DeviceTensor* bias, const WeightLinearOptions& options) {
+  return run_for_one(context,
+                     linear_q4gsw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options),
+                     {&input, &weight, &scales, argument_of(bias), {}});
+}
+Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context, const DeviceTensor& input, Weight& weight,
+                                          const DeviceTensor& scales, const DeviceTensor* bias,
+                                          const DynamicLinearOptions& options) {
+  const auto call = linear_dq8ca_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
+  return run_dynamic(context, call, input, weight, scales, bias);
+}
+Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context, const DeviceTensor& input, Weight& weight,
+                                          const DeviceTensor& scales, const DeviceTensor* bias,
+                                          const DynamicLinearOptions& options) {
+  const auto call = linear_dq8ca_q4gsw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
+  return run_dynamic(context, call, input, weight, scales, bias);
+}
+
+}  // namespace qgen

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Products of int8 in words of four, summed: exact, and never saturating. The template asks for
+// GL_EXT_integer_dot_product where `dot` is packed; words.glsl has unpack_i8().
+int dot4(uint a, uint b) {
+$if dot == packed
+  return dotPacked4x8EXT(int(a), int(b));
+$else
+  const ivec4 products = unpack_i8(a) * unpack_i8(b);
+  return products.x + products.y + products.z + products.w;
+$end
+}
+
+int dot16(uvec4 a, uvec4 b) { return dot4(a.x, b.x) + dot4(a.y, b.y) + dot4(a.z, b.z) + dot4(a.w, b.w); }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The row and column of the index-th of tiles.x rows of tiles.y tiles each. Eight rows are walked together, column by
+// column, so that tiles that run at one time share what they read.
+uvec2 tile_of(uint index, uvec2 tiles) {
+  const uint kBand = 8u;
+  const uint band = index / (kBand * tiles.y);
+  const uint height = min(tiles.x - band * kBand, kBand);
+  const uint place = index - band * kBand * tiles.y;
+  return uvec2(band * kBand + place % height, place / height);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A weight in the form weight_q4_rows: rows of 16-byte loads, eight integers plus 8 in a word. Byte j of a word holds weight
+// j in its low nibble and weight j + 4 in its high one, so that either half of all nibbles is a packed vector of four
+// neighbours. The names are those of lib/weight_q8_rows.glsl, which says how fields become floats.
+const uint kPerWord = 8u;
+const uint kPerLoad = 32u;
+const uint kQuads = 2u;
+const vec4 kQuadScale = vec4(1.0, 1.0 / 16.0, 1.0 / 256.0, 1.0 / 4096.0);
+
+layout(set = 0, binding = 1, std430) readonly restrict buffer WeightWords { uint weight_words[]; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer WeightLoads { uvec4 weight_loads[]; };
+
+uint loads_per_row() { return (problem.k + kPerLoad - 1u) / kPerLoad; }
+
+int weight_at(uint n, uint k) {
+  const uint word = weight_words[4u * n * loads_per_row() + k / kPerWord];
+  return int(bitfieldExtract(word, int(k % 4u * 8u + k / 4u % 2u * 4u), 4)) - 8;
+}
+
+// Quad 0 is the low half of the word: weights 0, 4, 1, 5; quad 1 the high half: 2, 6, 3, 7.
+vec4 weight_quad(uint word, uint quad) {
+  const uvec4 fields = uvec4(quad == 0u ? word : word >> 16) & uvec4(0xfu, 0xf0u, 0xf00u, 0xf000u);
+  return uintBitsToFloat(fields | 0x4b000000u) - vec4(8388616.0, 8388736.0, 8390656.0, 8421376.0);
+}
+
+uint quad_element(uint quad, uint lane) { return 2u * quad + lane / 2u + lane % 2u * 4u; }
+uint quad_of(uint element) { return element % 4u / 2u; }
+uint lane_of(uint element) { return element % 2u * 2u + element / 4u; }
+
+// A nibble in the high half of a byte is the weight times sixteen, once its offset of 8 is gone.
+const float kByteFactor = 1.0 / 16.0;
+uint weight_bytes(uint word, uint i) {
+  const uint signed_nibbles = word ^ 0x88888888u;
+  return (i == 0u ? signed_nibbles << 4 : signed_nibbles) & 0xf0f0f0f0u;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A weight in the form weight_q8_rows: rows of 16-byte loads, four integers in a word. The weight is operand 1.
+//
+// Kernels that take either form of rows use these names:
+//
+//   kPerWord, kPerLoad     weights in a word, and in a load
+//   weight_at(n, k)        one weight
+//   weight_quad(word, i)   quad i of the word's kQuads quads: four weights as f32, exactly, each divided by its kQuadScale
+//   quad_element(i, lane)  which weight of the word lane `lane` of quad i is; quad_of() and lane_of() are its inverse
+//   weight_bytes(word, i)  four neighbouring weights from i * 4 on, for dot products, each divided by kByteFactor
+//
+// Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in the
+// mantissa of 2^23 is the float 2^23 + u. A field of bits is left where it is, which multiplies it by a power of two; the
+// activation is multiplied by kQuadScale instead, once for all the weights that it meets.
+const uint kPerWord = 4u;
+const uint kPerLoad = 16u;
+const uint kQuads = 1u;
+const vec4 kQuadScale = vec4(1.0, 1.0 / 256.0, 1.0, 1.0 / 256.0);
+
+layout(set = 0, binding = 1, std430) readonly restrict buffer WeightWords { uint weight_words[]; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer WeightLoads { uvec4 weight_loads[]; };
+
+uint loads_per_row() { return (problem.k + kPerLoad - 1u) / kPerLoad; }
+
+int weight_at(uint n, uint k) {
+  const uint word = weight_words[4u * n * loads_per_row() + k / kPerWord];
+  return bitfieldExtract(int(word), int(k % kPerWord * 8u), 8);
+}
+
+vec4 weight_quad(uint word, uint quad) {
+  const uint offset = word ^ 0x80808080u;  // plus 128
+  const uvec4 fields = uvec4(offset, offset, offset >> 16, offset >> 16) & uvec4(0xffu, 0xff00u, 0xffu, 0xff00u);
+  return uintBitsToFloat(fields | 0x4b000000u) - vec4(8388736.0, 8421376.0, 8388736.0, 8421376.0);
+}
+
+uint quad_element(uint quad, uint lane) { return lane; }
+uint quad_of(uint element) { return 0u; }
+uint lane_of(uint element) { return element; }
+
+const float kByteFactor = 1.0;
+uint weight_bytes(uint word, uint i) { return word; }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// With a[m, k] the integers, s[m] the scales and z[m] the zero points that quantizing rows of activations gives,
+//
+//   output[m, n] = sum over g of s[m] * weight_scales[n, g] * (sum over k in g of (a[m, k] - z[m]) * weight[n, k]) + bias[n]
+//
+// The obvious kernel: a workgroup chooses the parameters of a row, then each invocation makes one output. Sixteen products
+// at most are added up as integers before they become a float. It takes every shape, and others are measured by it.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(weight_scales)}
+${declare(bias)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+$include "lib/extremes.glsl"
+$include "lib/qparams.glsl"
+$include "lib/team_shared.glsl"
+$include "lib/load_real.glsl"
+$include "lib/store_real.glsl"
+$include "lib/linear_finish.glsl"
+$include "lib/activation_rows.glsl"
+$if form == weight_q4_rows
+$include "lib/weight_q4_rows.glsl"
+$else
+$include "lib/weight_q8_rows.glsl"
+$end
+
+// Of one group, by aligned runs of sixteen.
+float group_sum(uint m, uint n, uint begin, uint end, float inverse_scale, int zero_point) {
+  float sum = 0.0;
+  for (uint run = begin / 16u; 16u * run < end; ++run) {
+    int of_run = 0;
+    [[unroll]] for (uint i = 0u; i < 16u; ++i) {
+      const uint k = 16u * run + i;
+      if (k < begin || k >= end) continue;
+      const float x = load_real(m * problem.k + k);
+      const int q = quantize(x, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+      of_run += (q - zero_point) * weight_at(n, k);
+    }
+    sum += float(of_run);
+  }
+  return sum;
+}
+
+void main() {
+  const uint columns = (problem.n + ${workgroup} - 1u) / ${workgroup};
+  const uint m = workgroup_index() / columns;
+  if (m >= problem.m) return;
+  const Qparams qparams = qparams_of_row(m);
+  const uint n = workgroup_index() % columns * ${workgroup} + gl_LocalInvocationIndex;
+  if (n >= problem.n) return;
+  const float inverse_scale = quantizer(qparams.scale);
+  float sum = 0.0;
+  for (uint g = 0u; g < problem.groups; ++g) {
+    const uint begin = g * problem.group_size;
+    const float scale = qparams.scale * weight_scales_data[n * problem.groups + g];
+    sum += scale * group_sum(m, n, begin, begin + problem.group_size, inverse_scale, qparams.zero_point);
+  }
+  store_real(m * problem.n + n, finished(sum, n));
+}

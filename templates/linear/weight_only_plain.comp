@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output[m, n] = sum over g of weight_scales[n, g] * (sum over k in g of input[m, k] * weight[n, k]) + bias[n]
+//
+// The obvious kernel: an invocation per output, neighbours along n. It takes every shape, and others are measured by it.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(weight_scales)}
+${declare(bias)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/float16.glsl"
+$include "lib/load_real.glsl"
+$include "lib/store_real.glsl"
+$include "lib/linear_finish.glsl"
+$if form == weight_q4_rows
+$include "lib/weight_q4_rows.glsl"
+$else
+$include "lib/weight_q8_rows.glsl"
+$end
+
+// Of one group, by aligned runs of sixteen.
+float group_sum(uint m, uint n, uint begin, uint end) {
+  float sum = 0.0;
+  for (uint run = begin / 16u; 16u * run < end; ++run) {
+    [[unroll]] for (uint i = 0u; i < 16u; ++i) {
+      const uint k = 16u * run + i;
+      if (k >= begin && k < end) sum += load_real(m * problem.k + k) * float(weight_at(n, k));
+    }
+  }
+  return sum;
+}
+
+void main() {
+  const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (index >= problem.m * problem.n) return;
+  const uint m = index / problem.n;
+  const uint n = index % problem.n;
+  float sum = 0.0;
+  for (uint g = 0u; g < problem.groups; ++g) {
+    const uint begin = g * problem.group_size;
+    sum += weight_scales_data[n * problem.groups + g] * group_sum(m, n, begin, begin + problem.group_size);
+  }
+  store_real(index, finished(sum, n));
+}

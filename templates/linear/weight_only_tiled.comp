@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The sum of linear/weight_only_plain.comp by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of
+// each theirs. Sixteen k at a time, they stage the activations and the weights, these dequantized, in shared memory as f32;
+// what comes next is fetched into registers meanwhile.
+//
+//   stage   whole: the tile's sum is finished and stored
+//           slice: k is cut into slices, and a workgroup stores the sum over one as output[slice, m, n]; sum_slices.comp
+//                  finishes. Where there are few tiles, slices are what fills the device
+//
+// Both staged tiles are [k][row], so that an invocation reads its rows as vec4s.
+$require side % 4 == 0
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(256)}
+${declare(input)}
+${declare(weight_scales)}
+$if stage == whole
+${declare(bias)}
+$end
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/float16.glsl"
+$include "lib/load_real.glsl"
+$include "lib/store_real.glsl"
+$if form == weight_q4_rows
+$include "lib/weight_q4_rows.glsl"
+$else
+$include "lib/weight_q8_rows.glsl"
+$end
+$if stage == whole
+$include "lib/linear_finish.glsl"
+$end
+$include "lib/square_tile.glsl"
+$include "lib/tile_order.glsl"
+
+const uint kStep = 16u;  // k of a stage
+const uint kWordsPerStep = kStep / kPerWord;
+const uint kInputs = kTile * kStep / kInvocations;  // an invocation fetches of a stage
+const uint kWords = (kTile * kWordsPerStep + kInvocations - 1u) / kInvocations;
+
+shared vec4 staged_input[kStep * kStride / 4u];
+shared vec4 staged_weight[kStep * kStride / 4u];
+
+float next_input[kInputs];
+uint next_words[kWords];
+float next_scales[kWords];
+
+uint input_k(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) % kStep; }
+uint input_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / kStep; }
+uint word_in_step(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) % kWordsPerStep; }
+uint weight_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / kWordsPerStep; }
+
+// Rows past the end repeat the last; what they give is not stored. Activations past `end` are 0.
+void fetch(uint first_m, uint first_n, uint k, uint end) {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint row = min(first_m + input_row(i), problem.m - 1u);
+    const uint column = k + input_k(i);
+    next_input[i] = column < end ? load_real(row * problem.k + column) : 0.0;
+  }
+  [[unroll]] for (uint i = 0u; i < kWords; ++i) {
+    const uint row = min(first_n + weight_row(i), problem.n - 1u);
+    const uint word = k / kPerWord + word_in_step(i);
+    next_words[i] = weight_words[4u * row * loads_per_row() + min(word, 4u * loads_per_row() - 1u)];
+    next_scales[i] = weight_scales_data[row * problem.groups + min(word * kPerWord / problem.group_size, problem.groups - 1u)];
+  }
+}
+
+void stage_fetched() {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint at = input_k(i) * kStride + input_row(i);
+    staged_input[at / 4u][at % 4u] = next_input[i];
+  }
+  [[unroll]] for (uint i = 0u; i < kWords; ++i) {
+    if (weight_row(i) >= kTile) continue;
+    [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
+      const vec4 w = weight_quad(next_words[i], quad) * kQuadScale * next_scales[i];
+      [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+        const uint k = word_in_step(i) * kPerWord + quad_element(quad, lane);
+        const uint at = k * kStride + weight_row(i);
+        staged_weight[at / 4u][at % 4u] = w[lane];
+      }
+    }
+  }
+}
+
+vec4 sums[${side}][kTileQuads];  // [row][quad of columns]
+
+void multiply_staged() {
+  for (uint k = 0u; k < kStep; ++k) {
+    vec4 x[kTileQuads];
+    vec4 w[kTileQuads];
+    [[unroll]] for (uint i = 0u; i < kTileQuads; ++i) {
+      x[i] = staged_input[k * (kStride / 4u) + i * kSide + place_m()];
+      w[i] = staged_weight[k * (kStride / 4u) + i * kSide + place_n()];
+    }
+    [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+      [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] += x[i / 4u][i % 4u] * w[j];
+    }
+  }
+}
+
+void store_sums(uint first_m, uint first_n, uint slice) {
+  [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+    const uint m = row_at(first_m, i);
+    [[unroll]] for (uint j = 0u; j < ${side}; ++j) {
+      const uint n = column_at(first_n, j);
+      if (m >= problem.m || n >= problem.n) continue;
+$if stage == whole
+      store_real(m * problem.n + n, finished(sums[i][j / 4u][j % 4u], n));
+$else
+      store_real((slice * problem.m + m) * problem.n + n, sums[i][j / 4u][j % 4u]);
+$end
+    }
+  }
+}
+
+void main() {
+  const uvec2 tiles = (uvec2(problem.m, problem.n) + kTile - 1u) / kTile;
+  const uint slice = workgroup_index() / (tiles.x * tiles.y);
+  if (slice >= problem.slices) return;
+  const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles);
+  const uint first_m = tile.x * kTile;
+  const uint first_n = tile.y * kTile;
+  const uint begin = min(slice * problem.slice_k, problem.k);
+  const uint end = min(begin + problem.slice_k, problem.k);
+
+  [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+    [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] = vec4(0.0);
+  }
+  if (begin < end) fetch(first_m, first_n, begin, end);
+  for (uint k = begin; k < end; k += kStep) {
+    barrier();
+    stage_fetched();
+    barrier();
+    if (k + kStep < end) fetch(first_m, first_n, k + kStep, end);
+    multiply_staged();
+  }
+  store_sums(first_m, first_n, slice);
+}

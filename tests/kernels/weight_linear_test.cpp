@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw and linear_dq8ca_q4gsw, each on every kernel, within the bounds of
+// docs/linear_weights.md; and the defects of other implementations that they must not have.
+#include <cmath>
+#include <limits>
+
+#include "runtime/operators/weight_linear.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+constexpr runner::VerifyOptions kEverything{.all_kernels = true};
+constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+constexpr runner::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+
+constexpr std::string_view kOperators[] = {"linear_q8csw", "linear_q4gsw", "linear_dq8ca_q8csw", "linear_dq8ca_q4gsw"};
+bool has_four_bits(std::string_view op) { return op.ends_with("q4gsw"); }
+
+struct Layer {
+  Shape rows;  // of the input, without K
+  int64_t n, k;
+  int64_t group_size = 0;  // of four bits; 0: none
+  bool has_bias = true;
+  bool has_relu = false;
+};
+
+std::string to_text(const Layer& layer) {
+  return fmt::format("{} rows, N {}, K {}, groups of {}{}{}", qgen::to_text(layer.rows), layer.n, layer.k, layer.group_size,
+                     layer.has_bias ? "" : ", no bias", layer.has_relu ? ", relu" : "");
+}
+
+Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
+  Random random(seed);
+  Shape input = layer.rows;
+  input.push_back(layer.k);
+  const bool has_groups = has_four_bits(op) && layer.group_size != 0;
+  Request request;
+  request.inputs["input"] = random.reals(DType::f32, input, -2, 3);
+  request.inputs["weight"] =
+      has_four_bits(op) ? random.integers(DType::i8, {layer.n, layer.k}, -8, 7) : random.integers(DType::i8, {layer.n, layer.k}, -128, 127);
+  request.inputs["weight_scales"] =
+      random.reals(DType::f32, has_groups ? Shape{layer.n, layer.k / layer.group_size} : Shape{layer.n}, 0.005, 0.015);
+  if (layer.has_bias) request.inputs["bias"] = random.reals(DType::f32, {layer.n}, -1, 1);
+  request.attributes["activation"] = std::string(layer.has_relu ? "relu" : "none");
+  if (has_groups) request.attributes["group_size"] = layer.group_size;
+  return request;
+}
+
+class WeightLinearTest : public testing::KernelTest {
+ protected:
+  void expect_all_four(const Layer& layer, const runner::VerifyOptions& options) {
+    uint32_t seed = 1;
+    for (const std::string_view op : kOperators) {
+      SCOPED_TRACE(fmt::format("{}: {}", op, to_text(layer)));
+      expect_reference(op, request_of(op, layer, ++seed), options);
+    }
+  }
+};
+
+TEST_F(WeightLinearTest, EverySpecialization) {
+  expect_all_four({{3}, 70, 96, 32}, kEverything);
+  expect_all_four({{1}, 33, 640, 128, false, true}, kEverything);  // split along k too
+}
+
+TEST_F(WeightLinearTest, Shapes) {
+  const Layer kLayers[] = {
+      // Rows around what tiles and teams hold.
+      {{1}, 64, 64, 32}, {{2}, 64, 64, 32}, {{4}, 32, 64, 16}, {{5}, 20, 128, 64},
+      {{63}, 12, 64, 32}, {{64}, 64, 32, 32}, {{65}, 65, 64, 32},
+      // One column; K of a word, and of no whole word.
+      {{3}, 1, 64, 32}, {{2}, 9, 4}, {{2}, 9, 13}, {{3}, 10, 1}, {{5}, 3, 34, 17},
+      // K past what a workgroup stages at once.
+      {{2}, 3, 4128, 32}, {{1}, 2, 16448, 64},
+      // Vectors, batches, sides of one and of none.
+      {{}, 7, 32, 16}, {{2, 1, 3, 2}, 5, 32, 8}, {{1, 1}, 1, 1}, {{0}, 4, 8}, {{3}, 0, 8}, {{2, 0}, 4, 8}, {{3}, 4, 0},
+      // Neither bias nor neat sizes.
+      {{33}, 31, 160, 32, false, true},
+  };
+  for (const Layer& layer : kLayers) expect_all_four(layer, kEveryVariant);
+}
+
+// A side of the weight and every group size that divides K, not only powers of two.
+TEST_F(WeightLinearTest, EveryGroupSize) {
+  for (const int64_t group_size : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96}) {
+    const Layer layer{{3}, 18, 96, group_size};
+    SCOPED_TRACE(to_text(layer));
+    expect_reference("linear_q4gsw", request_of("linear_q4gsw", layer, 5), kOfFloats);
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 6), kOfFloats);
+  }
+}
+
+// The least weight of all, whose negative is none, against the ends of the activations' range.
+TEST_F(WeightLinearTest, ExtremeWeights) {
+  for (const std::string_view op : kOperators) {
+    const double least = has_four_bits(op) ? -8 : -128;
+    Request request = request_of(op, {{2}, 17, 192, 64}, 7);
+    request.inputs["weight"] = tensor_of(DType::i8, {17, 192}, {least});
+    request.inputs["input"] = tensor_of(DType::f32, {2, 192}, {-1.0});
+    expect_reference(op, request, kOfFloats);
+    request.inputs["input"] = tensor_of(DType::f32, {2, 192}, {1.0});
+    expect_reference(op, request, kOfFloats);
+  }
+}
+
+// Sums of 131,072 products of the largest bytes pass 2^31: they are added up in parts.
+TEST_F(WeightLinearTest, SumsPastThirtyTwoBits) {
+  const int64_t k = 131072;
+  for (const double sign : {1.0, -1.0}) {
+    Request request = request_of("linear_dq8ca_q8csw", {{2}, 2, k}, 8);
+    request.inputs["weight"] = tensor_of(DType::i8, {2, k}, {-128});
+    request.inputs["input"] = tensor_of(DType::f32, {2, k}, {sign});
+    expect_reference("linear_dq8ca_q8csw", request, kOfFloats);
+  }
+}
+
+TEST_F(WeightLinearTest, LongRows) { expect_all_four({{2}, 2, 131072, 4096}, kOfFloats); }
+
+TEST_F(WeightLinearTest, ActivationMappings) {
+  for (const std::string_view mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
+    for (const IntegerRange range : {IntegerRange{-128, 127}, IntegerRange{-8, 7}, IntegerRange{-127, 127}}) {
+      SCOPED_TRACE(fmt::format("{} to {} .. {}", mapping, range.min, range.max));
+      Request request = request_of("linear_dq8ca_q4gsw", {{5}, 18, 64, 32}, 9);
+      request.attributes["activation_mapping"] = std::string(mapping);
+      request.attributes["quant_min"] = range.min;
+      request.attributes["quant_max"] = range.max;
+      expect_reference("linear_dq8ca_q4gsw", request, kOfFloats);
+    }
+  }
+}
+
+// Rows of zeros, of one sign, of the largest and smallest numbers; NaN and infinity spoil their own row and no other.
+TEST_F(WeightLinearTest, ExtremeActivations) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  HostTensor input = zeros(DType::f32, {7, 64});
+  for (int64_t k = 0; k < 64; ++k) {
+    set_element(input, 64 + k, 1 + static_cast<double>(k));
+    set_element(input, 128 + k, -1 - static_cast<double>(k));
+    set_element(input, 192 + k, k % 2 == 0 ? 1e30 : -1e30);
+    set_element(input, 256 + k, k % 2 == 0 ? 1e-30 : -1e-30);
+    set_element(input, 320 + k, k == 9 ? nan : 1.0);
+    set_element(input, 384 + k, k == 9 ? inf : 1.0);
+  }
+  for (const std::string_view op : kOperators) {
+    Request request = request_of(op, {{7}, 18, 64, 32}, 10);
+    request.inputs["input"] = input;
+    request.inputs["weight"] = Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 is nothing to ask for
+    expect_reference(op, request, kOfFloats);
+  }
+}
+
+// ---- defects of other implementations ------------------------------------------------------------------------------------
+
+// Sums of activations over a group were added twice where a worker went round its loop: groups past 128, or from 64 to 128.
+TEST_F(WeightLinearTest, LongGroupsAreSummedOnce) {
+  for (const int64_t group_size : {80, 96, 160, 256, 480}) {
+    const Layer layer{{6}, 16, 2 * group_size, group_size};
+    SCOPED_TRACE(to_text(layer));
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 12), kOfFloats);
+  }
+}
+
+// Sums of weights were padded to eight rows and read as if to four.
+TEST_F(WeightLinearTest, RowsThatAreFourPastAMultipleOfEight) {
+  for (const int64_t n : {4, 12, 20}) {
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", {{5}, n, 128, 32}, 13), kOfFloats);
+  }
+}
+
+// A source row was read by words of eight, though only a multiple of four was asked for.
+TEST_F(WeightLinearTest, RowsThatEndInsideAWord) {
+  for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kOfFloats);
+}
+
+// One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same integers,
+// so what is left is the order of a few additions.
+TEST_F(WeightLinearTest, OneRowIsQuantizedAsManyAre) {
+  const Request many = request_of("linear_dq8ca_q4gsw", {{6}, 24, 256, 64}, 14);
+  Request one = many;
+  one.inputs["input"] = zeros(DType::f32, {1, 256});
+  for (int64_t k = 0; k < 256; ++k) set_element(one.inputs["input"], k, element(many.inputs.at("input"), k));
+  const auto on_many = reference::find("linear_dq8ca_q4gsw")(*complete(*find_operator("linear_dq8ca_q4gsw"), many));
+  const auto on_one = reference::find("linear_dq8ca_q4gsw")(*complete(*find_operator("linear_dq8ca_q4gsw"), one));
+  for (int64_t n = 0; n < 24; ++n) {
+    EXPECT_EQ(element(on_one.at("output"), n), element(on_many.at("output"), n));
+  }
+  expect_reference("linear_dq8ca_q4gsw", many, kOfFloats);
+  expect_reference("linear_dq8ca_q4gsw", one, kOfFloats);
+}
+
+// ---- refusals ------------------------------------------------------------------------------------------------------------
+
+// Every fault is told with what was given and what is possible.
+TEST_F(WeightLinearTest, Refusals) {
+  const TensorDesc x{DType::f32, {3, 64}}, scales{DType::f32, {8, 2}}, rows{DType::f32, {8}};
+  const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
+  const TensorDesc eight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows};
+  const auto q4 = [&](const TensorDesc& input, const TensorDesc& w, const TensorDesc& s,
+                      const std::optional<TensorDesc>& bias, Activation activation = Activation::none) {
+    const auto call = linear_q4gsw_call(input, w, s, bias, {.activation = activation});
+    return call ? "accepted" : to_text(call.error());
+  };
+  const auto dq = [&](IntegerRange range) {
+    const auto call = linear_dq8ca_q4gsw_call(x, weight, scales, {}, {.range = range});
+    return call ? "accepted" : to_text(call.error());
+  };
+  const auto q8 = [&](const TensorDesc& s) {
+    const auto call = linear_q8csw_call(x, eight, s, {}, {});
+    return call ? "accepted" : to_text(call.error());
+  };
+  struct Row {
+    std::string said, expected;
+  };
+  const Row kRows[] = {
+      {q4(x, weight, scales, rows), "accepted"},
+      {q4({DType::i8, {3, 64}}, weight, scales, {}), "input is i8, and can be f32, f16"},
+      {q4({DType::f32, {3, 60}}, weight, scales, {}),
+       "input [3, 60] times weight [8, 64] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
+      {q4({DType::f32, {}}, weight, scales, {}),
+       "input [] times weight [8, 64] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
+      {q4({DType::f32, {3, 64}, Storage::texture3d, Layout::width_packed}, weight, scales, {}),
+       "input is f32 in a texture3d as width_packed, and must be f32 in a plain buffer"},
+      {q4(x, weight, {DType::f32, {8, 3}}, {}),
+       "weight_scales has shape [8, 3], and the weight [8, 64]\n  hint: scales are [8], or [8, G] where G divides 64"},
+      {q8({DType::f32, {8, 2}}), "weight_scales has shape [8, 2], and the weight [8, 64]\n  hint: scales are [8]"},
+      {q4(x, weight, {DType::f16, {8}}, {}), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
+      {q4(x, weight, scales, TensorDesc{DType::f32, {7}}), "bias has shape [7], and the weight 8 rows\n  hint: a bias is [8]"},
+      {q4(x, eight, scales, {}),
+       "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form fit max_form_bytes"},
+      {q4(x, weight, scales, {}, Activation::hardswish),
+       "the activation of a linear layer with real outputs can be none, relu\n  hint: apply others to its output"},
+      {dq({5, 4}), "quant_min 5 is above quant_max 4"},
+      {dq({0, 255}), "quant_min 0 and quant_max 255 exceed the range of i8, -128 to 127"},
+  };
+  for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
+
+  Context on_device = context();
+  Request request = request_of("linear_q4gsw", {{3}, 8, 64, 32}, 15);
+  request.attributes["group_size"] = int64_t{16};
+  const OperatorEntry& entry = *find_operator("linear_q4gsw");
+  const auto prepared = entry.prepare(on_device, *complete(entry, request));
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(to_text(prepared.error()),
+            "group_size is 16, and weight_scales [8, 2] cut the weight [8, 64] into 2 groups a row\n  hint: group_size times "
+            "the scales of a row is K");
+}
+
+// The typed functions: the same kernels, without a request.
+TEST_F(WeightLinearTest, TypedFunctions) {
+  Context on_device = context();
+  Executor& executor = on_device.executor;
+  const Request request = request_of("linear_q4gsw", {{3}, 8, 64, 32}, 16);
+  auto weight = Weight::create(request.inputs.at("weight"), {});
+  ASSERT_TRUE(weight) << to_text(weight.error());
+  const auto upload = [&](std::string_view input) { return *executor.upload(request.inputs.find(input)->second, Storage::buffer); };
+  const DeviceTensor x = upload("input"), scales = upload("weight_scales"), bias = upload("bias");
+  const auto expect = [&](std::string_view op, const Expected<DeviceTensor>& made) {
+    ASSERT_TRUE(made) << to_text(made.error());
+    const auto completed = complete(*find_operator(op), request);
+    ASSERT_TRUE(completed) << to_text(completed.error());
+    const auto expected = runner::expectation_by_reference(op, *completed);
+    const auto got = executor.download(*made);
+    ASSERT_TRUE(got) << to_text(got.error());
+    EXPECT_EQ(runner::compare(*got, expected->outputs.at("output"), expected->tolerances.at("output")).fault, "");
+  };
+  expect("linear_q4gsw", linear_q4gsw(on_device, x, *weight, scales, &bias, {}));
+  expect("linear_dq8ca_q4gsw", linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {}));
+}
+
+}  // namespace
+}  // namespace qgen
