@@ -21,11 +21,11 @@ using testing::tensor_of;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr runner::VerifyOptions kEverything{.all_kernels = true};
-// Where rows are many: one specialization of each variant, and of plain buffers only.
+// Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by the
+// conformance cases, and by the tests below only where sizes could matter to them.
+constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
 constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
 constexpr runner::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
 
 struct Blocks {
   Shape shape, block;
@@ -99,7 +99,15 @@ const Blocks kGranularities[] = {
 };
 
 TEST_F(AffineTest, EveryGranularity) {
-  for (const Blocks& blocks : kGranularities) expect_all_three(blocks, kEverything);
+  for (const Blocks& blocks : kGranularities) expect_all_three(blocks, kEveryVariant);
+}
+
+// Sizes about the elements that a workgroup takes: 64 to 1024, by one or by four.
+TEST_F(AffineTest, EverySpecialization) {
+  for (const int64_t side : {63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097}) {
+    expect_all_three({{side}, {side}}, kEverythingInBuffers);
+    expect_all_three({{3, side}, {3, 1}}, kEverythingInBuffers);
+  }
 }
 
 std::vector<int64_t> divisors_of(int64_t side) {
@@ -151,7 +159,16 @@ TEST_F(AffineTest, EmptyTensors) {
 
 // More workgroups than a grid has along x, so that the dispatcher folds it.
 TEST_F(AffineTest, PastOneRowOfWorkgroups) {
-  expect_all_three({{4'300'001}, {4'300'001}}, kEverythingInBuffers);
+  const Blocks blocks{{2, 65536 * 32 + 1}, {1, 1}};
+  const auto of = [](const char* kernel) {
+    return runner::VerifyOptions{.all_kernels = true, .in_all_ways = false, .kernel = kernel};
+  };
+  expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 4),
+                   of("quantize_affine.f32.i8.buffer.buffer.vec1/workgroup64.items1"));
+  expect_reference("dequantize_affine", dequantize_request(blocks, DType::i8, 4),
+                   of("dequantize_affine.i8.f32.buffer.buffer.vec1/workgroup64.items1"));
+  expect_reference("choose_qparams_affine", choose_request(blocks, "symmetric", 4),
+                   of("choose_qparams_affine.f32.buffer.shared.vec1/workgroup64.team1"));
 }
 
 // ---- dtypes and ranges -------------------------------------------------------------------------------------------------
@@ -350,7 +367,8 @@ TEST_F(AffineTest, LongBlocks) {
     Request request = choose_request(blocks, "asymmetric", 14);
     set_element(request.inputs["input"], element_count(blocks.shape) - 1, 77);
     set_element(request.inputs["input"], 0, -99);
-    expect_reference("choose_qparams_affine", request, kEverything);
+    expect_reference("choose_qparams_affine", request, kEverythingInBuffers);
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
   }
 }
 
