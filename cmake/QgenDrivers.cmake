@@ -3,6 +3,7 @@
 #   QGEN_<driver>_ENVIRONMENT   what makes the loader take this driver and no other
 #   QGEN_<driver>_WRAPPER       a program that runs the test, or nothing
 #   QGEN_<driver>_VALIDATION    what turns the validation layer on; undefined where there is none
+#   QGEN_<driver>_BOUNDS        instead, for the tests in QGEN_BOUNDS_CHECKED_TESTS: with bounds checks on the device
 file(GLOB QGEN_SYSTEM_ICD "/usr/share/vulkan/icd.d/lvp_icd*.json")
 file(GLOB QGEN_SYSTEM_LAYER "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
@@ -13,9 +14,13 @@ if(QGEN_SYSTEM_ICD)
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe22)
   set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}" "VK_LOADER_LAYERS_DISABLE=~implicit~")
   if(QGEN_SYSTEM_LAYER)
-    # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation.
     set(QGEN_llvmpipe22_VALIDATION "QGEN_VALIDATION=1"
+      "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
+    # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation. It refuses
+    # to make pipelines of the shipped kernels (VK_ERROR_UNKNOWN), so guard words alone watch over those.
+    set(QGEN_llvmpipe22_BOUNDS "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT")
+    set(QGEN_BOUNDS_CHECKED_TESTS device dispatch)
   endif()
 endif()
 if(EXISTS "${QGEN_WITH_LAVAPIPE}")

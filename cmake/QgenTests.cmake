@@ -68,8 +68,12 @@ function(qgen_register_on_drivers name program)
       COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
+      set(validation ${QGEN_${driver}_VALIDATION})
+      if(DEFINED QGEN_${driver}_BOUNDS AND name IN_LIST QGEN_BOUNDS_CHECKED_TESTS)
+        set(validation ${QGEN_${driver}_BOUNDS})
+      endif()
       qgen_register_test(${name}.${driver}.validation LABELS validation
-        ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${QGEN_${driver}_VALIDATION}
+        ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation}
         COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
       # A message that no test asked for is printed by the layer itself.
       set_tests_properties(${name}.${driver}.validation PROPERTIES
