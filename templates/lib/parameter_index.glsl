@@ -16,7 +16,8 @@ uint parameter_of(uint element) {
     return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
   }
   uint parameter = 0u;
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     parameter += element % problem.sizes[d] / problem.blocks[d] * problem.parameter_strides[d];
     element /= problem.sizes[d];
   }
@@ -25,7 +26,8 @@ uint parameter_of(uint element) {
 
 uint offset_of(uint element) {
   uint offset = problem.first;
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     offset += element % problem.sizes[d] * uint(problem.strides[d]);
     element /= problem.sizes[d];
   }

@@ -90,7 +90,8 @@ uvec4 corner_of(uint block) {
 $else
 int bits_in_block(uint corner, uint index) {
   uint offset = corner;
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     offset += index % problem.blocks[d] * uint(problem.strides[d]);
     index /= problem.blocks[d];
   }
@@ -99,7 +100,8 @@ int bits_in_block(uint corner, uint index) {
 
 uint corner_of(uint block) {
   uint corner = problem.first;
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     const uint count = problem.sizes[d] / problem.blocks[d];
     corner += block % count * problem.blocks[d] * uint(problem.strides[d]);
     block /= count;

@@ -17,8 +17,9 @@ void main() {
   const uint block = workgroup_index();
   if (block >= problem.parameters) return;
   ivec2 mine = ivec2(0);
-  for (uint slice = gl_LocalInvocationIndex; slice < problem.slices; slice += ${workgroup}) {
-    const uint pair = 2u * (block * problem.slices + slice);
+  const uint slices = problem.slices;
+  for (uint slice = gl_LocalInvocationIndex; slice < slices; slice += ${workgroup}) {
+    const uint pair = 2u * (block * slices + slice);
     mine = max(mine, ivec2(partial_data[pair], partial_data[pair + 1u]));
   }
   const ivec2 extremes = team_max(mine, ${workgroup});

@@ -54,7 +54,8 @@ ${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(in
 }
 
 void step(uint word) {
-  for (uint i = 4u * word; i < min(4u * word + 4u, problem.numel); ++i) {
+  const uint end = min(4u * word + 4u, problem.numel);
+  for (uint i = 4u * word; i < end; ++i) {
     store_real(problem.first + i, dequantize_element(int(input_data[i]), i));
   }
 }

@@ -55,7 +55,8 @@ ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
 }
 
 void step(uint word) {
-  for (uint i = 4u * word; i < min(4u * word + 4u, problem.numel); ++i) {
+  const uint end = min(4u * word + 4u, problem.numel);
+  for (uint i = 4u * word; i < end; ++i) {
     output_data[i] = ${glsl_type(output_dtype)}(quantize_element(load_real(problem.first + i), i));
   }
 }
