@@ -70,9 +70,9 @@ endif()
 get_target_property(QGEN_YAML_TYPE ${QGEN_YAML_TARGET} TYPE)
 if(QGEN_YAML_TYPE STREQUAL "SHARED_LIBRARY")
   qgen_find_archive(QGEN_YAML_LIBRARY yaml-cpp)
-  target_link_libraries(qgen_yaml INTERFACE ${QGEN_YAML_LIBRARY})
+  target_link_libraries(qgen_yaml INTERFACE $<BUILD_INTERFACE:${QGEN_YAML_LIBRARY}>)
 else()
-  target_link_libraries(qgen_yaml INTERFACE ${QGEN_YAML_TARGET})
+  target_link_libraries(qgen_yaml INTERFACE $<BUILD_INTERFACE:${QGEN_YAML_TARGET}>)
 endif()
 
 # ---- CLI11: flags and --help

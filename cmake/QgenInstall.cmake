@@ -3,7 +3,8 @@
 #
 #   qgen::runtime           device, selection, dispatch, tensors; no operator of ours
 #   qgen::operators         the shipped operators and their kernels
-#   qgen::qgen, qgen-run    the programs
+#   qgen::planner           storage, layout and kernel for each tensor and operator of a graph
+#   qgen::qgen, -run, ...   the programs
 #   qgen_add_kernels()      cmake/QgenAddKernels.cmake
 #   lib/*.glsl              GLSL that templates may $include, found without being named
 include(GNUInstallDirs)
@@ -13,8 +14,8 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan
-                        library tensor device selector dispatch operators kernels runtime)
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml
+                        library tensor device selector dispatch operators kernels runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

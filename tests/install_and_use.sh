@@ -27,6 +27,24 @@ sed -i 's/access: read_write/access: reed_write/' "$work/axpy/specs/axpy.yaml"
 ! cmake --build "$work/axpy/build" >"$work/log" || { echo 'expected the misspelled spec to fail'; exit 1; }
 grep -q "specs/axpy.yaml:7:.*error" "$work/log" || { cat "$work/log"; exit 1; }
 
+# The installed libraries bring all that they need.
+mkdir "$work/links"
+cat >"$work/links/CMakeLists.txt" <<'TEXT'
+cmake_minimum_required(VERSION 3.25)
+project(links LANGUAGES CXX)
+find_package(qgen REQUIRED)
+add_executable(links main.cpp)
+target_link_libraries(links PRIVATE qgen::operators qgen::planner)
+TEXT
+cat >"$work/links/main.cpp" <<'TEXT'
+#include "runtime/operators/registry.h"
+#include "runtime/planner/graph_text.h"
+int main() { return qgen::operators().empty() || qgen::planner::read_graph("", "empty.yaml"); }
+TEXT
+cmake -G Ninja -S "$work/links" -B "$work/links/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake --build "$work/links/build"
+"$work/links/build/links"
+
 # Programs linked for other machines need the C library and nothing else.
 [ "${QGEN_STATIC:-ON}" = ON ] || exit 0
 for program in "$work"/prefix/bin/*; do
