@@ -60,7 +60,7 @@ Done write_json(const Arguments& arguments, const std::string& text) {
   return Error{Error::Kind::system, fmt::format("cannot write '{}'", arguments.json), ""};
 }
 
-// ---- one operator --------------------------------------------------------------------------------------------------------
+// ---- one operator ---------------------------------------------------------------------------------------------------
 
 Expected<PreparedCall> prepare(Context& context, const Arguments& arguments) {
   const OperatorEntry& entry = *find_operator(arguments.op);
@@ -110,11 +110,12 @@ int run_operator(Context& context, const Arguments& arguments) {
   return kDone;
 }
 
-// ---- timing --------------------------------------------------------------------------------------------------------------
+// ---- timing ---------------------------------------------------------------------------------------------------------
 
 Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
                                   const MeasureOptions& options) {
-  TimeReport report{.device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
+  TimeReport report{
+      .device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
   for (const Choice& choice : selection.ranked) {
     auto measured = measure(context, prepared, choice, options);
     if (!measured) return measured.error();
@@ -143,7 +144,7 @@ int time_operator(Context& context, const Arguments& arguments) {
   return written ? kDone : fail(written.error());
 }
 
-// ---- cases ---------------------------------------------------------------------------------------------------------------
+// ---- cases ----------------------------------------------------------------------------------------------------------
 
 int run_cases(Context& context, const Arguments& arguments) {
   const auto files = find_cases(arguments.cases);
@@ -162,7 +163,7 @@ int run_cases(Context& context, const Arguments& arguments) {
   return report.count(CaseResult::Kind::failed) == 0 ? kDone : kCasesFailed;
 }
 
-// ---- main ----------------------------------------------------------------------------------------------------------------
+// ---- main -----------------------------------------------------------------------------------------------------------
 
 int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
   const char* validation = std::getenv("QGEN_VALIDATION");
@@ -227,7 +228,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--explain", arguments.is_explained, "print which kernel was chosen, and why not the others");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
   app.add_option("--replays", arguments.measure.replays, "how often, at least")
-      ->check(CLI::Range(1, 1000000))->option_text("N");
+      ->check(CLI::Range(1, 1000000))
+      ->option_text("N");
   app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");
   app.footer(kExamples);
 }

@@ -8,7 +8,8 @@ namespace qgen::dispatch {
 
 Expected<Timestamps> Timestamps::make(const Device::Handles& device, uint32_t count) {
   if (device.profile.timestamp_period_ns <= 0) {
-    return Error{Error::Kind::unsupported, fmt::format("the compute queue of '{}' has no timestamps", device.profile.name),
+    return Error{Error::Kind::unsupported,
+                 fmt::format("the compute queue of '{}' has no timestamps", device.profile.name),
                  "measure on the host's clock around run()"};
   }
   VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
@@ -20,9 +21,7 @@ Expected<Timestamps> Timestamps::make(const Device::Handles& device, uint32_t co
   return Timestamps(device, pool, count);
 }
 
-void Timestamps::reset(VkCommandBuffer commands) const {
-  device_->vk.vkCmdResetQueryPool(commands, pool_, 0, count_);
-}
+void Timestamps::reset(VkCommandBuffer commands) const { device_->vk.vkCmdResetQueryPool(commands, pool_, 0, count_); }
 
 void Timestamps::write(VkCommandBuffer commands, VkPipelineStageFlagBits stage, uint32_t index) const {
   device_->vk.vkCmdWriteTimestamp(commands, stage, pool_, index);
@@ -30,9 +29,9 @@ void Timestamps::write(VkCommandBuffer commands, VkPipelineStageFlagBits stage, 
 
 Expected<std::vector<double>> Timestamps::intervals_us() const {
   std::vector<uint64_t> ticks(count_);
-  const VkResult result =
-      device_->vk.vkGetQueryPoolResults(device_->device, pool_, 0, count_, ticks.size() * sizeof(uint64_t), ticks.data(),
-                                        sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  const VkResult result = device_->vk.vkGetQueryPoolResults(
+      device_->device, pool_, 0, count_, ticks.size() * sizeof(uint64_t), ticks.data(), sizeof(uint64_t),
+      VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "reading timestamps");
   // A counter of fewer bits wraps; differences within those bits do not.
   const uint64_t mask = device_->timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << device_->timestamp_bits) - 1;

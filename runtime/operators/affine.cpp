@@ -30,7 +30,7 @@ Error refused(std::string message, std::string hint = {}) {
   return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
 }
 
-// ---- what may be given -------------------------------------------------------------------------------------------------
+// ---- what may be given ----------------------------------------------------------------------------------------------
 
 Done check_dtype(std::string_view operand, DType given, std::span<const DType> possible) {
   if (std::ranges::find(possible, given) != possible.end()) return std::monostate{};
@@ -42,8 +42,8 @@ Done check_dtype(std::string_view operand, DType given, std::span<const DType> p
 Done check_size(std::string_view operand, const TensorDesc& tensor) {
   if (Done sane = check_shape(tensor.shape); !sane) return sane;
   if (tensor.storage == Storage::texture3d && tensor.shape.size() > kMaxTextureRank) {
-    return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand, to_text(tensor.shape),
-                               tensor.shape.size(), kMaxTextureRank),
+    return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand,
+                               to_text(tensor.shape), tensor.shape.size(), kMaxTextureRank),
                    "put it into a buffer");
   }
   constexpr int64_t kMostElements = std::numeric_limits<uint32_t>::max();
@@ -79,7 +79,7 @@ Expected<IntegerRange> checked_range(DType dtype, const std::optional<IntegerRan
   return *given;
 }
 
-// ---- blocks ------------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 // Data, cut into the blocks that its parameters say.
 struct Blocks {
@@ -97,10 +97,10 @@ Expected<Blocks> blocks_of(const Shape& data, const std::optional<Shape>& block_
   if (!counts) return counts.error();
   Blocks blocks{*std::move(block), element_count(*counts)};
   if (element_count(scale.shape) != blocks.parameters) {
-    return refused(fmt::format("scale of shape {} has {} elements, and data of shape {} has {} blocks of {}",
-                               to_text(scale.shape), element_count(scale.shape), to_text(data), blocks.parameters,
-                               to_text(blocks.block)),
-                   fmt::format("a scale of shape {} has one a block", to_text(*counts)));
+    return refused(
+        fmt::format("scale of shape {} has {} elements, and data of shape {} has {} blocks of {}", to_text(scale.shape),
+                    element_count(scale.shape), to_text(data), blocks.parameters, to_text(blocks.block)),
+        fmt::format("a scale of shape {} has one a block", to_text(*counts)));
   }
   if (!zero_point) return blocks;
   if (Done known = check_parameters("zero_point", *zero_point, DType::i32); !known) return known.error();
@@ -111,7 +111,7 @@ Expected<Blocks> blocks_of(const Shape& data, const std::optional<Shape>& block_
                  "give one a block, one for all, or none");
 }
 
-// ---- problems ----------------------------------------------------------------------------------------------------------
+// ---- problems -------------------------------------------------------------------------------------------------------
 
 // Of an image the dimension, innermost first, that a texel holds four elements along.
 uint32_t packed_dimension(Layout layout) { return static_cast<uint32_t>(info(layout).dims.packed); }
@@ -157,7 +157,7 @@ void fill_conversion(Fields& fields, const Blocks& blocks, const ViewedDesc& rea
 
 }  // namespace
 
-// ---- quantize ----------------------------------------------------------------------------------------------------------
+// ---- quantize -------------------------------------------------------------------------------------------------------
 
 Expected<Call> quantize_affine_call(const ViewedDesc& input, const TensorDesc& scale,
                                     const std::optional<TensorDesc>& zero_point, const QuantizeAffineOptions& options) {
@@ -183,7 +183,7 @@ Expected<DeviceTensor> quantize_affine(Context& context, const ViewedTensor& inp
                      {input.tensor, &scale, argument_of(zero_point), {}});
 }
 
-// ---- dequantize --------------------------------------------------------------------------------------------------------
+// ---- dequantize -----------------------------------------------------------------------------------------------------
 
 Expected<Call> dequantize_affine_call(const TensorDesc& input, const TensorDesc& scale,
                                       const std::optional<TensorDesc>& zero_point,
@@ -230,7 +230,7 @@ Done dequantize_affine_to(Context& context, const DeviceTensor& input, const Dev
   return std::monostate{};
 }
 
-// ---- choose ------------------------------------------------------------------------------------------------------------
+// ---- choose ---------------------------------------------------------------------------------------------------------
 
 namespace {
 

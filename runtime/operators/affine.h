@@ -7,12 +7,12 @@
 //   auto q = quantize_affine(context, view(x), params->scale, &params->zero_point, {.output_dtype = DType::u8});
 //   auto y = dequantize_affine(context, *q, params->scale, &params->zero_point, {});
 //
-// The real side is f32 or f16 and may be a view with strides; the integer side is i8, u8, i16 or i32, and dense. Each side
-// may be a buffer of rank 0 to 8, or a texture of rank up to 4. Scales are f32 and zero points i32, in buffers.
+// The real side is f32 or f16 and may be a view with strides; the integer side is i8, u8, i16 or i32, and dense. Each
+// side may be a buffer of rank 0 to 8, or a texture of rank up to 4. Scales are f32 and zero points i32, in buffers.
 //
-// Without a block size it follows from the scale's shape: a singleton is one for all, anything else has the data's rank.
-// With one, scale and zero point may have any shape of as many elements as there are blocks; a single zero point serves
-// all, and none is 0.
+// Without a block size it follows from the scale's shape: a singleton is one for all, anything else has the data's
+// rank. With one, scale and zero point may have any shape of as many elements as there are blocks; a single zero point
+// serves all, and none is 0.
 #pragma once
 
 #include "runtime/operators/tensor_view.h"
@@ -53,7 +53,7 @@ Done dequantize_affine_to(Context& context, const DeviceTensor& input, const Dev
 enum class MappingType : uint8_t { asymmetric, symmetric, symmetric_no_clipping_err };
 
 struct ChooseQparamsAffineOptions {
-  std::optional<Shape> block_size;    // without: one block of everything
+  std::optional<Shape> block_size;  // without: one block of everything
   MappingType mapping_type = MappingType::asymmetric;
   DType target_dtype = DType::i8;
   std::optional<IntegerRange> range;  // as above, of target_dtype

@@ -13,18 +13,21 @@ namespace {
 
 using Kind = AttributeInfo::Kind;
 
-constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};  // as MappingType
+constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric",
+                                              "symmetric_no_clipping_err"};  // as MappingType
 
 constexpr TensorInfo kScale{"scale", false, "f32, one a block"};
 constexpr TensorInfo kZeroPoint{"zero_point", true, "i32, one a block, or one for all; without: 0"};
-constexpr AttributeInfo kBlockSize{"block_size", Kind::integers, "(from the scale's shape)", "elements of a block, per dimension", {}};
+constexpr AttributeInfo kBlockSize{
+    "block_size", Kind::integers, "(from the scale's shape)", "elements of a block, per dimension", {}};
 constexpr AttributeInfo kQuantMin{"quant_min", Kind::integer, "(the dtype's)", "the least integer", {}};
 constexpr AttributeInfo kQuantMax{"quant_max", Kind::integer, "(the dtype's)", "the greatest integer", {}};
 
 Expected<IntegerRange> range_attribute(const Request& request, DType dtype) {
   const auto range = range_of(dtype);
   if (!range) {
-    return Error{Error::Kind::invalid_argument, fmt::format("{} is no integer dtype", name(dtype)), "i8, u8, i16 and i32 are"};
+    return Error{Error::Kind::invalid_argument, fmt::format("{} is no integer dtype", name(dtype)),
+                 "i8, u8, i16 and i32 are"};
   }
   return IntegerRange{find_attribute<int64_t>(request, "quant_min").value_or(range->min),
                       find_attribute<int64_t>(request, "quant_max").value_or(range->max)};
@@ -47,7 +50,7 @@ Expected<Inputs> upload_inputs(Context& context, const Request& request, Prepare
   return Inputs{*input, *scale, *zero_point};
 }
 
-// ---- quantize_affine ---------------------------------------------------------------------------------------------------
+// ---- quantize_affine ------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kQuantizeInputs[] = {{"input", false, "f32 or f16"}, kScale, kZeroPoint};
 constexpr TensorInfo kQuantizeOutputs[] = {{"output", false, "integers of output_dtype"}};
@@ -61,15 +64,16 @@ Expected<PreparedCall> prepare_quantize(Context& context, const Request& request
   PreparedCall prepared;
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  const auto call = quantize_affine_call(view(desc_of(*inputs->input)), desc_of(*inputs->scale), desc_of(inputs->zero_point),
-                                         {.block_size = find_attribute<Shape>(request, "block_size"),
-                                          .output_dtype = dtype,
-                                          .range = *range,
-                                          .output = place_of(request, "output")});
+  const auto call =
+      quantize_affine_call(view(desc_of(*inputs->input)), desc_of(*inputs->scale), desc_of(inputs->zero_point),
+                           {.block_size = find_attribute<Shape>(request, "block_size"),
+                            .output_dtype = dtype,
+                            .range = *range,
+                            .output = place_of(request, "output")});
   return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}});
 }
 
-// ---- dequantize_affine -------------------------------------------------------------------------------------------------
+// ---- dequantize_affine ----------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kDequantizeInputs[] = {{"input", false, "i8, u8, i16 or i32"}, kScale, kZeroPoint};
 constexpr TensorInfo kDequantizeOutputs[] = {{"output", false, "reals of output_dtype"}};
@@ -77,13 +81,15 @@ constexpr AttributeInfo kDequantizeAttributes[] = {
     kBlockSize,
     {"input_dtype", Kind::word, "(the input's)", "if given, it must be the input's", {}},
     {"output_dtype", Kind::word, "float32", "float32 or float16", {}},
-    kQuantMin, kQuantMax};
+    kQuantMin,
+    kQuantMax};
 
 Done check_input_dtype(const Request& request) {
   const auto word = find_attribute<std::string>(request, "input_dtype");
   const DType given = request.inputs.at("input").dtype;
   if (!word || *dtype_named(*word) == given) return std::monostate{};
-  return Error{Error::Kind::invalid_argument, fmt::format("input_dtype is {}, and input is {}", *word, name(given)), ""};
+  return Error{Error::Kind::invalid_argument, fmt::format("input_dtype is {}, and input is {}", *word, name(given)),
+               ""};
 }
 
 Expected<PreparedCall> prepare_dequantize(Context& context, const Request& request) {
@@ -93,18 +99,20 @@ Expected<PreparedCall> prepare_dequantize(Context& context, const Request& reque
   PreparedCall prepared;
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  const auto call = dequantize_affine_call(desc_of(*inputs->input), desc_of(*inputs->scale), desc_of(inputs->zero_point),
-                                           {.block_size = find_attribute<Shape>(request, "block_size"),
-                                            .output_dtype = dtype_attribute(request, "output_dtype"),
-                                            .range = *range,
-                                            .output = place_of(request, "output")});
+  const auto call =
+      dequantize_affine_call(desc_of(*inputs->input), desc_of(*inputs->scale), desc_of(inputs->zero_point),
+                             {.block_size = find_attribute<Shape>(request, "block_size"),
+                              .output_dtype = dtype_attribute(request, "output_dtype"),
+                              .range = *range,
+                              .output = place_of(request, "output")});
   return finished(std::move(prepared), call, {inputs->input, inputs->scale, argument_of(inputs->zero_point), {}});
 }
 
-// ---- choose_qparams_affine ---------------------------------------------------------------------------------------------
+// ---- choose_qparams_affine ------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kChooseInputs[] = {{"input", false, "f32 or f16"}};
-constexpr TensorInfo kChooseOutputs[] = {{"scale", false, "f32, one a block"}, {"zero_point", false, "i32, one a block"}};
+constexpr TensorInfo kChooseOutputs[] = {{"scale", false, "f32, one a block"},
+                                         {"zero_point", false, "i32, one a block"}};
 constexpr AttributeInfo kChooseAttributes[] = {
     {"block_size", Kind::integers, "(all of the input)", "elements of a block, per dimension", {}},
     {"mapping_type", Kind::word, "asymmetric", "how the range is mapped", kMappingTypes},

@@ -16,7 +16,8 @@ bool has_one_parameter(const BlockedDimension& dimension) { return dimension.blo
 std::optional<BlockedDimension> joined(const BlockedDimension& outer, const BlockedDimension& inner) {
   if (outer.stride != inner.stride * inner.side) return std::nullopt;
   const int64_t side = outer.side * inner.side;
-  if (has_one_parameter(inner)) return BlockedDimension{side, outer.block * inner.side, outer.parameter_stride, inner.stride};
+  if (has_one_parameter(inner))
+    return BlockedDimension{side, outer.block * inner.side, outer.parameter_stride, inner.stride};
   if (outer.block == 1) return BlockedDimension{side, inner.block, inner.parameter_stride, inner.stride};
   return std::nullopt;
 }

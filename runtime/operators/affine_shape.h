@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tensor cut into blocks, in as few dimensions as say the same. Kernels divide once or twice an element and dimension,
-// so what the host merges they need not do:
+// A tensor cut into blocks, in as few dimensions as say the same. Kernels divide once or twice an element and
+// dimension, so what the host merges they need not do:
 //
 //   [8, 4, 6, 6] per channel 1, dense    ->  sides 144, 8   blocks 36, 8     one parameter every 36 elements, 4 in turn
 //   [8, 4, 6, 6] per tensor, dense       ->  side 1152      block 1152

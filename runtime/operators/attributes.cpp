@@ -18,7 +18,7 @@ using Kind = AttributeInfo::Kind;
 
 constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
                              DType::i16, DType::u16, DType::i32,  DType::u32};
-constexpr std::string_view kNumpyNames[] = {"float32", "float16", "bfloat16", "int8", "uint8",
+constexpr std::string_view kNumpyNames[] = {"float32", "float16", "bfloat16", "int8",  "uint8",
                                             "int16",   "uint16",  "int32",    "uint32"};
 
 template <typename T>
@@ -59,8 +59,8 @@ std::optional<bool> boolean_of(std::string_view text) {
 template <typename T>
 Expected<AttributeValue> value_or_refusal(const AttributeInfo& info, std::string_view text, std::optional<T> value) {
   if (value) return AttributeValue(*std::move(value));
-  return Error{Error::Kind::invalid_argument, fmt::format("{} is '{}', and must be {}", info.name, text, name(info.kind)),
-               ""};
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("{} is '{}', and must be {}", info.name, text, name(info.kind)), ""};
 }
 
 Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::string& word) {

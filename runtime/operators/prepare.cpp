@@ -32,8 +32,8 @@ Expected<const DeviceTensor*> upload_input(Context& context, const Request& requ
   return input ? upload(context, *input, place_of(request, name), prepared) : nullptr;
 }
 
-Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name, DType dtype,
-                                             PreparedCall& prepared) {
+Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name,
+                                             DType dtype, PreparedCall& prepared) {
   const HostTensor* input = find_input(request, name);
   if (!input || !holds(dtype, input->dtype)) return upload_input(context, request, name, prepared);
   return upload(context, widened(*input, dtype), place_of(request, name), prepared);

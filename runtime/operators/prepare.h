@@ -16,9 +16,10 @@ namespace qgen {
 // An input where the request places it. Null: it is left out.
 Expected<const DeviceTensor*> upload_input(Context& context, const Request& request, std::string_view name,
                                            PreparedCall& prepared);
-// The same for parameters that kernels read as `dtype`: halves become floats and narrow integers wide ones, which is exact.
-Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name, DType dtype,
-                                             PreparedCall& prepared);
+// The same for parameters that kernels read as `dtype`: halves become floats and narrow integers wide ones, which is
+// exact.
+Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name,
+                                             DType dtype, PreparedCall& prepared);
 
 // `prepared` with its call; where there is none, the reason.
 Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments);

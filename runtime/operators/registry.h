@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operators by their public names, on tensors in host memory: what qgen-run and the conformance cases speak. Programs that
-// know their operator call its typed function instead.
+// Operators by their public names, on tensors in host memory: what qgen-run and the conformance cases speak. Programs
+// that know their operator call its typed function instead.
 //
 //   const OperatorEntry* entry = find_operator("quantize_affine");
 //   Expected<Request> request = complete(*entry, {.inputs = {{"input", x}, {"scale", s}}});
@@ -55,7 +55,7 @@ struct Request {
 // A call with its inputs on the device.
 struct PreparedCall {
   Call call;
-  std::vector<Argument> arguments;        // those that are to be made are std::monostate
+  std::vector<Argument> arguments;  // those that are to be made are std::monostate
   // What the arguments point at.
   std::vector<std::unique_ptr<DeviceTensor>> tensors;
   std::vector<std::unique_ptr<Weight>> weights;
@@ -75,8 +75,8 @@ std::span<const OperatorEntry> operators();                 // sorted by name
 const OperatorEntry* find_operator(std::string_view name);  // null: none
 Error unknown_operator(std::string_view name);              // says which was meant
 
-// The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs and
-// attributes that are missing, values of another kind.
+// The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs
+// and attributes that are missing, values of another kind.
 Expected<Request> complete(const OperatorEntry& entry, Request request);
 
 }  // namespace qgen

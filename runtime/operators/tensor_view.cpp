@@ -49,8 +49,8 @@ Done check_view(std::string_view operand, const ViewedDesc& viewed) {
   }
   const int64_t count = element_count(tensor.shape);
   if (lowest.value >= 0 && highest.value < count) return std::monostate{};
-  return refused(fmt::format("{} is {}, which reaches elements {} to {} of a tensor that has {}", operand, text_of(view),
-                             lowest.value, highest.value, count));
+  return refused(fmt::format("{} is {}, which reaches elements {} to {} of a tensor that has {}", operand,
+                             text_of(view), lowest.value, highest.value, count));
 }
 
 // Along dimensions sorted by stride, each step must pass everything that the smaller ones reach.

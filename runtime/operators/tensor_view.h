@@ -35,8 +35,8 @@ ViewedDesc desc_of(const ViewedTensor& viewed);
 
 bool is_row_major(const View& view);
 
-// A view has as many strides as dimensions and stays inside its tensor; of a texture, it is the tensor. Errors start with
-// `operand`, the name of what is viewed.
+// A view has as many strides as dimensions and stays inside its tensor; of a texture, it is the tensor. Errors start
+// with `operand`, the name of what is viewed.
 Done check_view(std::string_view operand, const ViewedDesc& viewed);
 // Of a view that is written: no two of its elements may lie in one place. Refuses what it cannot prove.
 Done check_is_injective(std::string_view operand, const View& view);

@@ -69,7 +69,8 @@ Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
   ConformanceCase result{.name = case_name(file), .op = root["op"].as<std::string>()};
   for (const auto& pair : root["attributes"]) {
     const auto value = attribute_of(pair.second);
-    if (!value) return refused(file, pair.second, fmt::format("'{}' is no attribute's value", pair.first.as<std::string>()));
+    if (!value)
+      return refused(file, pair.second, fmt::format("'{}' is no attribute's value", pair.first.as<std::string>()));
     result.request.attributes.emplace(pair.first.as<std::string>(), *value);
   }
   auto inputs = load_tensors(file, root, "inputs");
@@ -80,7 +81,8 @@ Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
   result.expected = *std::move(expected);
   const YAML::Node tolerance = root["tolerance"];
   if (!tolerance || !tolerance.IsMap()) return refused(file, root, "there is no 'tolerance'");
-  for (const auto& [output, tensor] : result.expected) result.tolerances.emplace(output, tolerance_of(tolerance, output));
+  for (const auto& [output, tensor] : result.expected)
+    result.tolerances.emplace(output, tolerance_of(tolerance, output));
   if (const auto f16_rel = tolerance["f16_rel"]) result.f16_rel = f16_rel.as<double>();
   return result;
 }
@@ -124,8 +126,7 @@ Expected<ConformanceCase> load_case(const std::filesystem::path& file) {
   try {
     return read_case(file);
   } catch (const YAML::Exception& error) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg),
+    return Error{Error::Kind::invalid_argument, fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg),
                  "tests/conformance/README.md says what a case holds"};
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A conformance case on disk: a folder with a case.json and the .npy files that it names. tests/conformance/README.md has
-// the form.
+// A conformance case on disk: a folder with a case.json and the .npy files that it names. tests/conformance/README.md
+// has the form.
 #pragma once
 
 #include <filesystem>

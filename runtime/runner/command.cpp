@@ -44,7 +44,8 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
   if (!named) return named.error();
   const auto info = std::ranges::find(entry.attributes, named->name, &AttributeInfo::name);
   // A name that the operator does not know is reported by complete(), with what it does know.
-  const auto value = info == entry.attributes.end() ? AttributeValue(named->value) : parse_attribute(*info, named->value);
+  const auto value =
+      info == entry.attributes.end() ? AttributeValue(named->value) : parse_attribute(*info, named->value);
   if (!value) return value.error();
   request.attributes.insert_or_assign(named->name, *value);
   return std::monostate{};
@@ -68,8 +69,9 @@ Done add_layout(std::string_view text, Request& request) {
     std::vector<std::string_view> words;
     for (const LayoutInfo& row : kLayouts) words.push_back(row.name);
     const std::string_view meant = nearest(named->value, words);
-    return refused(fmt::format("'{}' is no layout", named->value),
-                   meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
+    return refused(
+        fmt::format("'{}' is no layout", named->value),
+        meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
   }
   request.places.insert_or_assign(named->name, Place{info(*layout).storage, *layout});
   return std::monostate{};
@@ -97,8 +99,8 @@ std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
 std::string tensors_text(std::string_view title, std::span<const TensorInfo> tensors, const OperatorInfo* op) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const TensorInfo& info : tensors) {
-    rows.emplace_back(std::string(info.name), fmt::format("{}{}{}", info.summary, info.is_optional ? "; optional" : "",
-                                                          places_text(op, info)));
+    rows.emplace_back(std::string(info.name),
+                      fmt::format("{}{}{}", info.summary, info.is_optional ? "; optional" : "", places_text(op, info)));
   }
   return rows_text(title, rows);
 }
@@ -107,7 +109,8 @@ std::string attributes_text(std::span<const AttributeInfo> attributes) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const AttributeInfo& info : attributes) {
     const std::string otherwise = info.otherwise.empty() ? "needed" : fmt::format("default {}", info.otherwise);
-    const std::string kind = info.words.empty() ? std::string(name(info.kind)) : fmt::format("{}", fmt::join(info.words, ", "));
+    const std::string kind =
+        info.words.empty() ? std::string(name(info.kind)) : fmt::format("{}", fmt::join(info.words, ", "));
     rows.emplace_back(std::string(info.name), fmt::format("{}: {}; {}", info.summary, kind, otherwise));
   }
   return rows_text("attributes (--set name=value)", rows);
@@ -146,13 +149,14 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
 Error no_output(const OperatorEntry& entry, std::string_view name) {
   std::vector<std::string_view> names;
   for (const TensorInfo& info : entry.outputs) names.push_back(info.name);
-  return refused(fmt::format("'{}' has no output '{}'", entry.name, name), fmt::format("there are {}", fmt::join(names, ", ")));
+  return refused(fmt::format("'{}' has no output '{}'", entry.name, name),
+                 fmt::format("there are {}", fmt::join(names, ", ")));
 }
 
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {
-  return fmt::format("{}: {}\n{}{}{}", entry.name, entry.summary,
-                     tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
-                     tensors_text("outputs (--output name=file.npy)", entry.outputs, op), attributes_text(entry.attributes));
+  return fmt::format(
+      "{}: {}\n{}{}{}", entry.name, entry.summary, tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
+      tensors_text("outputs (--output name=file.npy)", entry.outputs, op), attributes_text(entry.attributes));
 }
 
 std::string list_text() {

@@ -7,8 +7,8 @@
 namespace qgen::runner {
 namespace {
 
-// Rounded to halves, the inputs are others, and so is the result: it is judged by the reference on the same halves. Without a
-// reference f16_rel says what the rounding may do; nullopt: nobody knows.
+// Rounded to halves, the inputs are others, and so is the result: it is judged by the reference on the same halves.
+// Without a reference f16_rel says what the rounding may do; nullopt: nobody knows.
 std::optional<Expectation> expectation_of(const ConformanceCase& tested, const Way& way, const Request& request) {
   Expectation expected{tested.expected, tested.tolerances};
   if (!way.is_half) return expected;
@@ -26,10 +26,10 @@ CaseResult run_case(Context& context, const std::filesystem::path& file, const C
   if (!tested) return {.name = case_name(file), .folder = folder, .fault = to_text(tested.error()), .faults = 1};
   const OperatorEntry* entry = find_operator(tested->op);
   if (!entry) return {.name = tested->name, .folder = folder, .kind = CaseResult::Kind::unknown_operator};
-  const Verdict verdict = verify(
-      context, *entry, tested->request,
-      [&](const Way& way, const Request& request) { return expectation_of(*tested, way, request); },
-      {.all_kernels = options.all_kernels, .kernel = options.kernel});
+  const Verdict verdict =
+      verify(context, *entry, tested->request,
+             [&](const Way& way, const Request& request) { return expectation_of(*tested, way, request); },
+             {.all_kernels = options.all_kernels, .kernel = options.kernel});
   CaseResult result{.name = tested->name,
                     .folder = folder,
                     .kind = verdict.findings.empty() ? CaseResult::Kind::passed : CaseResult::Kind::failed,

@@ -7,8 +7,8 @@
 //     const CaseResult result = run_case(context, file, {.all_kernels = true});
 //   }
 //
-// A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). What is run on halves
-// is judged by the case's `f16_rel`, and where it has none by the scalar reference on the same halves.
+// A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). What is run on
+// halves is judged by the case's `f16_rel`, and where it has none by the scalar reference on the same halves.
 #pragma once
 
 #include "runtime/runner/case_file.h"
@@ -25,7 +25,7 @@ struct CaseResult {
   size_t kernels = 0;  // variants and recipes that ran
   size_t runs = 0;     // each with its specialization, in each way
   double largest_error = 0;
-  std::string fault;         // why it failed: the first of
+  std::string fault;  // why it failed: the first of
   size_t faults = 0;
   std::string failed_kernel;  // its id
 };

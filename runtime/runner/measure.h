@@ -28,7 +28,8 @@ struct MeasureOptions {
 Expected<Measurement> measure(Context& context, const PreparedCall& prepared, const Choice& choice,
                               const MeasureOptions& options);
 
-// What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if both.
+// What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
+// both.
 uint64_t bytes_moved(const PreparedCall& prepared);
 // Copying half as many bytes, which reads and writes them.
 Expected<Spread> measure_copy(Context& context, uint64_t bytes_moved, const MeasureOptions& options);

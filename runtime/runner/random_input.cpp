@@ -53,7 +53,8 @@ void fill(HostTensor& tensor, double value) {
   if (element_count(tensor.shape) == 0) return;
   set_element(tensor, 0, value);
   const auto size = static_cast<size_t>(bytes(tensor.dtype));
-  for (size_t at = size; at < tensor.data.size(); at += size) std::memcpy(tensor.data.data() + at, tensor.data.data(), size);
+  for (size_t at = size; at < tensor.data.size(); at += size)
+    std::memcpy(tensor.data.data() + at, tensor.data.data(), size);
 }
 
 void fill_with_noise(HostTensor& tensor) {

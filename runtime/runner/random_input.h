@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Inputs made up for timing: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" all integers alike, "1:f32=0.05" one value.
+// Inputs made up for timing: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" all integers alike, "1:f32=0.05" one
+// value.
 #pragma once
 
 #include <string_view>

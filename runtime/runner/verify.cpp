@@ -88,8 +88,7 @@ std::optional<Expectation> expectation_by_reference(std::string_view op, const R
 
 void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
             const std::string& way, Verdict& verdict) {
-  const Selection selection =
-      select(prepared.call.problem, context.profile, context.library, select_options(options));
+  const Selection selection = select(prepared.call.problem, context.profile, context.library, select_options(options));
   for (const Choice& choice : selection.ranked) {
     ++verdict.runs;
     verdict.kernels.insert(choice.id.substr(0, choice.id.find_first_of("/(")));

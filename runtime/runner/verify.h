@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether the kernels of an operator compute what they should: each that applies, by trial (trial.h), in each way (ways.h).
+// Whether the kernels of an operator compute what they should: each that applies, by trial (trial.h), in each way
+// (ways.h).
 //
 //   const Verdict verdict = verify(context, *entry, request, judge, {.all_kernels = true});
 //   for (const Finding& finding : verdict.findings) ...
@@ -30,10 +31,10 @@ std::optional<Expectation> expectation_by_reference(std::string_view op, const R
 using Judge = std::function<std::optional<Expectation>(const Way& way, const Request& request)>;
 
 struct VerifyOptions {
-  bool all_kernels = false;          // else the best, as the request stands
-  bool all_specializations = true;   // of all kernels; else the best of each variant
-  bool in_all_ways = true;           // of all kernels; else as the request stands
-  std::string kernel;                // only this, wherever it applies
+  bool all_kernels = false;         // else the best, as the request stands
+  bool all_specializations = true;  // of all kernels; else the best of each variant
+  bool in_all_ways = true;          // of all kernels; else as the request stands
+  std::string kernel;               // only this, wherever it applies
 };
 
 struct Finding {

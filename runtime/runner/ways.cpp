@@ -103,17 +103,18 @@ bool may_be_half(const OperatorInfo& op, std::string_view name, DType given) {
 
 bool output_may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
   const auto given = request.attributes.find(kOutputDtype);
-  const bool says_so = std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name) != entry.attributes.end();
+  const bool says_so =
+      std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name) != entry.attributes.end();
   const bool is_real = given == request.attributes.end() || given->second == AttributeValue("float32");
   return says_so && is_real && std::ranges::any_of(entry.outputs, [&](const TensorInfo& info) {
-    return may_be_half(op, info.name, DType::f32);
-  });
+           return may_be_half(op, info.name, DType::f32);
+         });
 }
 
 bool may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
   return output_may_be_half(entry, op, request) || std::ranges::any_of(request.inputs, [&](const auto& named) {
-    return may_be_half(op, named.first, named.second.dtype);
-  });
+           return may_be_half(op, named.first, named.second.dtype);
+         });
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The ways to run a request: where each of its tensors lies, and whether its real numbers are halves. All that any kernel
-// of the operator takes is a way; those for which no kernel takes the whole are for select() to refuse.
+// The ways to run a request: where each of its tensors lies, and whether its real numbers are halves. All that any
+// kernel of the operator takes is a way; those for which no kernel takes the whole are for select() to refuse.
 //
 //   x f32 [8, 6] -> quantize_affine    2 real types x 4 places of the input x 4 of the output
 //

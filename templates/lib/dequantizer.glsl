@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four integers of one block -> reals, in a short way wherever it gives the bits of lib/affine.glsl: integers of 8 and 16
-// bits less a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
+// Four integers of one block -> reals, in a short way wherever it gives the bits of lib/affine.glsl: integers of 8 and
+// 16 bits less a zero point of up to 2^21 are exact floats, made by writing them into the low bits of 1.5 * 2^23.
 //
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
 // anyone's. That serves blocks none of whose products is subnormal or too large as a half.

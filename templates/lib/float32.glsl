@@ -3,9 +3,9 @@
 //
 // f32 arithmetic that gives the same bits on every device.
 //
-// Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a device
-// without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts as zero,
-// and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+// Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a
+// device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts
+// as zero, and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
 
 const uint kInfinity = 0x7f800000u;
 const uint kNan = 0x7fc00000u;
@@ -22,8 +22,8 @@ float flush_subnormal(float x) {
 
 // a / b where one of them is zero, infinite or NaN; subnormals have become zero.
 float divide_special(uint a, uint b, uint sign) {
-  const bool is_nan_result = a > kInfinity || b > kInfinity || (a == 0u && b == 0u) || (a == kInfinity && b == kInfinity);
-  const uint magnitude = is_nan_result ? kNan : (a == kInfinity || b == 0u) ? kInfinity : 0u;
+  const bool is_undefined = (a == 0u && b == 0u) || (a == kInfinity && b == kInfinity);
+  const uint magnitude = is_undefined || a > kInfinity || b > kInfinity ? kNan : (a == kInfinity || b == 0u) ? kInfinity : 0u;
   return uintBitsToFloat(sign | magnitude);
 }
 

@@ -5,12 +5,12 @@
 //
 //   adding 1.5 * 2^23 to a float of magnitude up to 2^22 rounds it half to even, and leaves the integer in the low bits
 //
-// so a product that is no NaN is clamped to what the bounds leave of t, and shifted: 5 instructions an element, where the
-// general way takes 25 and would keep a GPU busier than its memory does. It serves blocks
+// so a product that is no NaN is clamped to what the bounds leave of t, and shifted: 5 instructions an element, where
+// the general way takes 25 and would keep a GPU busier than its memory does. It serves blocks
 //
-//   with zero point and bounds that fit           2^21 each, so that t's bounds are within 2^22
-//   whose reciprocal scale lets no subnormal x    2^125, so that what is below 2^-126 (f16: 2^13 and 2^-14) comes to less
-//   count for anything                            than a half, whether the device flushes it or not
+//   with zero point and bounds that fit      2^21 each, so that t's bounds are within 2^22
+//   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes to
+//                                            less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
 
 const float kRoundingShift = 12582912.0;
@@ -48,7 +48,8 @@ int quantize(float x, Block block) {
   return quantize(x, block.inverse_scale, block.zero_point, problem.quant_min, problem.quant_max);
 }
 
-// A sum is NaN if one of its terms is; if it is so for another reason (infinities of both signs), the long way serves too.
+// A sum is NaN if one of its terms is; if it is so for another reason (infinities of both signs), the long way serves
+// too.
 ivec4 quantize(vec4 x, Block block) {
   precise const vec4 scaled = x * block.inverse_scale;
   precise const float sum = (scaled.x + scaled.y) + (scaled.z + scaled.w);

@@ -23,7 +23,9 @@ ivec2 widened(ivec2 extremes) { return extremes; }
 $end
 
 $if vec == 4
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
+  ${glsl_type(u32, bytes(input_dtype))} input_words[];
+};
 
 $if input_dtype == f16
 ivec4 bits_of(uvec2 words) { return unpack_i16(words); }

@@ -41,8 +41,12 @@ $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
+  ${glsl_type(u32, bytes(input_dtype))} input_words[];
+};
+layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords {
+  ${glsl_type(u32, bytes(output_dtype))} output_words[];
+};
 
 ${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
   const ivec4 q = unpack_${input_dtype}(words);
@@ -63,11 +67,12 @@ void step(uint word) {
 // All steps at once, where all are of whole words: every load is under way before the first store waits for one.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
+  const uint first_written = problem.first / 4u;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first + item * ${workgroup}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
     const uint word = first + item * ${workgroup};
-    output_words[problem.first / 4u + word] = dequantize_word(words[item], 4u * word);
+    output_words[first_written + word] = dequantize_word(words[item], 4u * word);
   }
   return true;
 }

@@ -34,8 +34,12 @@ int quantize_element(float x, uint element) {
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
+  ${glsl_type(u32, bytes(input_dtype))} input_words[];
+};
+layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords {
+  ${glsl_type(u32, bytes(output_dtype))} output_words[];
+};
 
 // Of a short block, subnormal halves may come to zero: they count for nothing.
 vec4 unpack_real(${glsl_type(u32, bytes(input_dtype))} words, bool is_short) {
@@ -65,7 +69,8 @@ void step(uint word) {
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];
-  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[problem.first / 4u + first + item * ${workgroup}];
+  const uint first_read = problem.first / 4u + first;
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first_read + item * ${workgroup}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
     const uint word = first + item * ${workgroup};
     output_words[word] = pack_${output_dtype}(quantize_word(words[item], 4u * word));

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fixture of tests of shipped kernels: a request goes to EVERY kernel that applies, with every specialization and every
-// kernel of a recipe's steps, from and to every storage, and must give the reference's bits.
+// The fixture of tests of shipped kernels: a request goes to EVERY kernel that applies, with every specialization and
+// every kernel of a recipe's steps, from and to every storage, and must give the reference's bits.
 //
 //   class AffineTest : public qgen::testing::KernelTest {};
 //   TEST_F(AffineTest, Ties) {
-//     expect_reference("quantize_affine", {.inputs = {{"input", x}, {"scale", s}}, .attributes = {{"quant_min", int64_t{-8}}}});
+//     expect_reference("quantize_affine", {.inputs = {{"input", x}, {"scale", s}}, .attributes = {{"quant_min", -8}}});
 //   }
 //
-// Each run has guard words behind what it writes, writes over poison, and is repeated over another (runtime/runner/trial.h).
-// A failure names the kernel and the way in which it failed, and leaves the inputs as a conformance case, with the line that
-// runs it again:
+// Each run has guard words behind what it writes, writes over poison, and is repeated over another
+// (runtime/runner/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
+// conformance case, with the line that runs it again:
 //
-//   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5 ...
+//   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5
 //   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
 //
-// expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it should
-// give. New operators join by a row in tests/reference/references.cpp.
+// expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it
+// should give. New operators join by a row in tests/reference/references.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -103,7 +103,8 @@ class KernelTest : public DeviceTest {
     for (size_t i = 0; i < std::min(kShown, verdict.findings.size()); ++i) {
       const runner::Finding& finding = verdict.findings[i];
       const std::string again =
-          saved.empty() ? "" : "\nagain: qgen-run --cases " + saved + " --all-kernels --kernel '" + finding.kernel + "'";
+          saved.empty() ? ""
+                        : "\nagain: qgen-run --cases " + saved + " --all-kernels --kernel '" + finding.kernel + "'";
       ADD_FAILURE() << finding.kernel << " (" << finding.way << "): " << finding.fault << again;
     }
     if (verdict.findings.size() > kShown) ADD_FAILURE() << "and " << verdict.findings.size() - kShown << " more";

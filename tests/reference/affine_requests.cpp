@@ -51,8 +51,9 @@ Tensors quantize_affine(const Request& request) {
 }
 
 Tensors dequantize_affine(const Request& request) {
-  return {{"output", dequantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
-                                       find_input(request, "zero_point"), dtype_attribute(request, "output_dtype"))}};
+  return {
+      {"output", dequantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
+                                   find_input(request, "zero_point"), dtype_attribute(request, "output_dtype"))}};
 }
 
 Tensors choose_qparams_affine(const Request& request) {

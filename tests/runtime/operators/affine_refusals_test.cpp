@@ -46,13 +46,14 @@ const RefusalCase kRefusals[] = {
     {"zero_point_of_bytes", [] { return quantize(view(reals({4})), reals({}), buffer(DType::i8, {})); },
      "zero_point is i8, and can be i32"},
     {"zero_points_too_few", [] { return quantize(view(reals({4, 6})), reals({4, 1}), integers({2, 1})); },
-     "zero_point of shape [2, 1] has 2 elements, and there are 4 blocks\n  hint: give one a block, one for all, or none"},
+     "zero_point of shape [2, 1] has 2 elements, and there are 4 blocks\n"
+     "  hint: give one a block, one for all, or none"},
     {"scale_does_not_divide", [] { return quantize(view(reals({4, 6})), reals({4, 4}), {}); },
-     "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which does "
-     "not divide it"},
+     "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which "
+     "does not divide it"},
     {"block_does_not_divide", [] { return quantize(view(reals({4, 6})), reals({}), {}, {.block_size = Shape{1, 4}}); },
-     "blocks of shape [1, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements in blocks of 4, which does not "
-     "divide it"},
+     "blocks of shape [1, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements in blocks of 4, which does "
+     "not divide it"},
     {"block_of_another_rank", [] { return quantize(view(reals({4, 6})), reals({}), {}, {.block_size = Shape{6}}); },
      "blocks of shape [6] do not fit data of shape [4, 6]: their ranks are 1 and 2\n"
      "  hint: a block has one side a dimension; [4, 6] is the block of one scale for all"},
@@ -70,11 +71,13 @@ const RefusalCase kRefusals[] = {
      "input of shape [1, 1, 2, 2, 2] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer"},
     {"output_texture_of_high_rank",
      [] {
-       return quantize(view(reals({1, 1, 2, 2, 2})), reals({}), {}, {.output = {Storage::texture3d, Layout::width_packed}});
+       return quantize(view(reals({1, 1, 2, 2, 2})), reals({}), {},
+                       {.output = {Storage::texture3d, Layout::width_packed}});
      },
      "output of shape [1, 1, 2, 2, 2] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer"},
     {"too_many_elements", [] { return quantize(view(reals({70000, 70000})), reals({}), {}); },
-     "input of shape [70000, 70000] has 4900000000 elements, and kernels count to 4294967295\n  hint: split the tensor"},
+     "input of shape [70000, 70000] has 4900000000 elements, and kernels count to 4294967295\n"
+     "  hint: split the tensor"},
     {"strides_too_few", [] { return quantize({reals({12}), {{3, 4}, {4}, 0}}, reals({}), {}); },
      "input of shape [3, 4] has 1 strides\n  hint: one a dimension, in elements"},
     {"view_past_the_end", [] { return quantize({reals({12}), {{3, 4}, {4, 1}, 1}}, reals({}), {}); },

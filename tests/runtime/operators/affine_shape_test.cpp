@@ -34,28 +34,52 @@ View dense(const Shape& shape) { return {shape, row_major_strides(shape), 0}; }
 
 const MergeCase kMerges[] = {
     {"per_tensor", dense({8, 4, 6, 6}), {8, 4, 6, 6}, "1152/1152 parameters by 1 memory by 1; ", 1152, true},
-    {"per_channel_1", dense({8, 4, 6, 6}), {8, 1, 6, 6},
-     "144/36 parameters by 1 memory by 1; 8/8 parameters by 4 memory by 144; ", 36, true},
+    {"per_channel_1",
+     dense({8, 4, 6, 6}),
+     {8, 1, 6, 6},
+     "144/36 parameters by 1 memory by 1; 8/8 parameters by 4 memory by 144; ",
+     36,
+     true},
     {"per_channel_0", dense({8, 4, 6, 6}), {1, 4, 6, 6}, "1152/144 parameters by 1 memory by 1; ", 144, true},
-    {"per_last_dimension", dense({5, 7}), {5, 1}, "7/1 parameters by 1 memory by 1; 5/5 parameters by 7 memory by 7; ", 1,
+    {"per_last_dimension",
+     dense({5, 7}),
+     {5, 1},
+     "7/1 parameters by 1 memory by 1; 5/5 parameters by 7 memory by 7; ",
+     1,
      true},
     {"per_token", dense({3, 4, 10}), {1, 1, 10}, "120/10 parameters by 1 memory by 1; ", 10, true},
     {"per_group", dense({3, 4, 10}), {1, 1, 5}, "120/5 parameters by 1 memory by 1; ", 5, true},
     {"per_element", dense({3, 4}), {1, 1}, "12/1 parameters by 1 memory by 1; ", 1, true},
     {"tiles", dense({6, 8}), {2, 4}, "8/4 parameters by 1 memory by 1; 6/2 parameters by 2 memory by 8; ", 4, false},
-    {"tiles_of_rows", dense({2, 6, 8}), {1, 2, 4},
-     "8/4 parameters by 1 memory by 1; 12/2 parameters by 2 memory by 8; ", 4, false},
+    {"tiles_of_rows",
+     dense({2, 6, 8}),
+     {1, 2, 4},
+     "8/4 parameters by 1 memory by 1; 12/2 parameters by 2 memory by 8; ",
+     4,
+     false},
     {"sides_of_one", dense({1, 5, 1, 7}), {1, 1, 1, 7}, "35/7 parameters by 1 memory by 1; ", 7, true},
     {"one_element", dense({1, 1}), {1, 1}, "", 1, true},
     {"scalar", dense({}), {}, "", 1, true},
     {"empty", dense({3, 0}), {3, 1}, "", 1, true},
     // Memory keeps dimensions apart that parameters would not.
-    {"transposed_per_tensor", {{4, 6}, {1, 4}, 0}, {4, 6},
-     "6/6 parameters by 1 memory by 4; 4/4 parameters by 1 memory by 1; ", 24, true},
-    {"rows_with_gaps", {{4, 6}, {10, 1}, 0}, {1, 6}, "6/6 parameters by 1 memory by 1; 4/1 parameters by 1 memory by 10; ", 6,
+    {"transposed_per_tensor",
+     {{4, 6}, {1, 4}, 0},
+     {4, 6},
+     "6/6 parameters by 1 memory by 4; 4/4 parameters by 1 memory by 1; ",
+     24,
      true},
-    {"rows_backwards", {{4, 6}, {-6, 1}, 18}, {4, 6},
-     "6/6 parameters by 1 memory by 1; 4/4 parameters by 1 memory by -6; ", 24, true},
+    {"rows_with_gaps",
+     {{4, 6}, {10, 1}, 0},
+     {1, 6},
+     "6/6 parameters by 1 memory by 1; 4/1 parameters by 1 memory by 10; ",
+     6,
+     true},
+    {"rows_backwards",
+     {{4, 6}, {-6, 1}, 18},
+     {4, 6},
+     "6/6 parameters by 1 memory by 1; 4/4 parameters by 1 memory by -6; ",
+     24,
+     true},
 };
 
 class MergeTest : public testing::TestWithParam<MergeCase> {};
@@ -87,7 +111,8 @@ Found find(const BlockedShape& shape, int64_t element) {
   return found;
 }
 
-// Every shape of three sides up to 4 in every block, row-major and with two dimensions swapped: merging moves no element.
+// Every shape of three sides up to 4 in every block, row-major and with two dimensions swapped: merging moves no
+// element.
 TEST(MergeTest, EverySmallShape) {
   for (int64_t n = 0; n < 64 * 64; ++n) {
     const Shape sides = {n % 4 + 1, n / 4 % 4 + 1, n / 16 % 4 + 1};
@@ -122,7 +147,8 @@ uint32_t quotient(uint32_t n, Divider divider) {
 TEST(Divider, EveryQuotientThatCouldBeOff) {
   constexpr uint32_t kLargest = 0x7fffffff;
   for (uint32_t i = 0; i < 400; ++i) {
-    for (const uint32_t divisor : {i + 1, (1u << (i % 31)) + 1, (1u << (i % 32)), kLargest - i, 12'345'679u * (i % 150 + 1)}) {
+    for (const uint32_t divisor :
+         {i + 1, (1u << (i % 31)) + 1, (1u << (i % 32)), kLargest - i, 12'345'679u * (i % 150 + 1)}) {
       const Divider divider = divider_of(divisor);
       for (uint32_t multiple = 0; multiple < 40; ++multiple) {
         const uint64_t near = uint64_t{divisor} * (multiple < 20 ? multiple : kLargest / divisor - (multiple - 20));

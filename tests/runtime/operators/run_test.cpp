@@ -76,7 +76,8 @@ TEST_F(RunTest, SaysWhyNoKernelFits) {
   const auto q = quantize_affine(context, view(x), scale, nullptr, {});
   ASSERT_FALSE(q);
   EXPECT_EQ(q.error().kind, Error::Kind::unsupported);
-  EXPECT_NE(q.error().message.find("takes input as f16 buffer, given f32 buffer"), std::string::npos) << to_text(q.error());
+  EXPECT_NE(q.error().message.find("takes input as f16 buffer, given f32 buffer"), std::string::npos)
+      << to_text(q.error());
 }
 
 }  // namespace

@@ -39,13 +39,16 @@ const RequestCase kRequests[] = {
       .layouts = {"output=channels_packed"}},
      "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=int8 quant_min=-8 input=texture3d/width_packed "
      "output=texture3d/channels_packed "},
-    {"layout_after_storage", {.storages = {"input=texture3d"}, .layouts = {"input=height_packed"}},
+    {"layout_after_storage",
+     {.storages = {"input=texture3d"}, .layouts = {"input=height_packed"}},
      "input=texture3d/height_packed "},
     {"no_equals", {.attributes = {"quant_min"}}, "--set takes name=value, given 'quant_min'"},
     {"no_name", {.inputs = {"=x.npy"}}, "--input takes name=value, given '=x.npy'"},
     {"no_integer", {.attributes = {"quant_min=low"}}, "quant_min is 'low', and must be an integer"},
     {"no_storage", {.storages = {"input=image"}}, "'image' is no storage\n  hint: there are buffer, texture3d"},
-    {"no_layout", {.layouts = {"input=widthpacked"}}, "'widthpacked' is no layout\n  hint: did you mean 'width_packed'?"},
+    {"no_layout",
+     {.layouts = {"input=widthpacked"}},
+     "'widthpacked' is no layout\n  hint: did you mean 'width_packed'?"},
     {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
 };
 
@@ -53,7 +56,8 @@ class CommandTest : public ::testing::TestWithParam<RequestCase> {};
 TEST_P(CommandTest, RequestFromText) {
   EXPECT_EQ(text_of(parse_request(*find_operator("quantize_affine"), GetParam().typed)), GetParam().expected);
 }
-INSTANTIATE_TEST_SUITE_P(Typed, CommandTest, ::testing::ValuesIn(kRequests), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Typed, CommandTest, ::testing::ValuesIn(kRequests),
+                         [](const auto& row) { return row.param.name; });
 
 struct MadeUpCase {
   const char* text;
@@ -75,7 +79,8 @@ const MadeUpCase kMadeUp[] = {
 TEST(MadeUpInput, FromText) {
   for (const auto& [text, expected] : kMadeUp) {
     const auto tensor = made_up_input(text);
-    EXPECT_EQ(tensor ? std::string(name(tensor->dtype)) + " " + to_text(tensor->shape) : to_text(tensor.error()), expected);
+    EXPECT_EQ(tensor ? std::string(name(tensor->dtype)) + " " + to_text(tensor->shape) : to_text(tensor.error()),
+              expected);
   }
 }
 

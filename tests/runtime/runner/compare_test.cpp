@@ -29,11 +29,27 @@ const CompareCase kCases[] = {
     {"exact_means_bits", DType::f32, {0.0}, {-0.0}, {}, 0, "element [0] is 0, expected -0 (allowed error 0)"},
     {"tolerance_means_values", DType::f32, {0.0}, {-0.0}, {.abs = 1e-9}, 0, ""},
     {"nan_is_nan", DType::f32, {kNan, -kNan}, {-kNan, kNan}, {}, 0, ""},
-    {"nan_for_a_number", DType::f32, {1, kNan}, {1, 2}, {.abs = 100}, kInf,
+    {"nan_for_a_number",
+     DType::f32,
+     {1, kNan},
+     {1, 2},
+     {.abs = 100},
+     kInf,
      "element [1] is nan, expected 2 (allowed error 100)"},
-    {"number_for_nan", DType::f16, {5}, {kNan}, {.rel = 0.5}, kInf, "element [0] is 5, expected nan (allowed error nan)"},
+    {"number_for_nan",
+     DType::f16,
+     {5},
+     {kNan},
+     {.rel = 0.5},
+     kInf,
+     "element [0] is 5, expected nan (allowed error nan)"},
     {"infinities", DType::f32, {kInf, -kInf}, {kInf, -kInf}, {}, 0, ""},
-    {"infinity_of_the_other_sign", DType::f32, {kInf}, {-kInf}, {.rel = 1}, kInf,
+    {"infinity_of_the_other_sign",
+     DType::f32,
+     {kInf},
+     {-kInf},
+     {.rel = 1},
+     kInf,
      "element [0] is inf, expected -inf (allowed error inf)"},
     {"within_abs", DType::i8, {3, 5}, {4, 5}, {.abs = 1}, 1, ""},
     {"past_abs", DType::i8, {3, 5, 9}, {4, 7, 9}, {.abs = 1}, 2, "element [1] is 5, expected 7 (allowed error 1)"},
@@ -52,7 +68,8 @@ TEST_P(CompareTest, FindsTheLargestErrorAndTheFirstFault) {
   EXPECT_EQ(comparison.fault, fault);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, CompareTest, ::testing::ValuesIn(kCases), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Pairs, CompareTest, ::testing::ValuesIn(kCases),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(Compare, ShapesAndDtypesMustAgree) {
   const HostTensor a = zeros(DType::i8, {2, 3});

@@ -91,7 +91,7 @@ TEST(Spread, IsMedianAndTenths) {
   EXPECT_EQ(spread_of({}).median, 0);
 }
 
-// ---- cases on disk -------------------------------------------------------------------------------------------------------
+// ---- cases on disk --------------------------------------------------------------------------------------------------
 
 TEST(CaseFile, IsReadAsItWasWritten) {
   const testing::TemporaryFolder folder;

@@ -55,7 +55,8 @@ TEST_P(WaysTest, AllThereAre) {
   EXPECT_EQ(text, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Requests, WaysTest, ::testing::ValuesIn(kCases), [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Requests, WaysTest, ::testing::ValuesIn(kCases),
+                         [](const auto& row) { return row.param.name; });
 
 TEST(Ways, TwoOperandsGoThroughEveryPair) {
   const auto library = KernelLibrary::open(generated::library());
