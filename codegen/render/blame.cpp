@@ -34,11 +34,9 @@ std::string variants_text(const Shared& shared) {
 
 }  // namespace
 
-void add_include_notes(const Rendered& rendered, uint32_t file, Diagnostic& diagnostic) {
-  while (file < rendered.included_at.size() && rendered.included_at[file].line != 0) {
-    const LineOrigin at = rendered.included_at[file];
-    add_note(diagnostic, rendered.files[at.file], at.line, "included here");
-    file = at.file;
+void add_include_notes(std::span<const SourceFile> files, uint32_t file, Diagnostic& diagnostic) {
+  for (LineOrigin at = files[file].included_at; at.line != 0; at = files[at.file].included_at) {
+    add_note(diagnostic, files[at.file].display, at.line, "included here");
   }
 }
 
@@ -48,14 +46,14 @@ Diagnostic blame(const Rendered& rendered, uint32_t line, std::string message) {
   if (line == 0 || line > rendered.origins.size()) {
     // The compiler may speak of the end of the text, a line past the last.
     const bool is_end = line > rendered.origins.size() && !rendered.origins.empty();
-    diagnostic.where.file = rendered.files.front();
+    diagnostic.where.file = rendered.files.front().display;
     if (is_end) diagnostic.message += " (at the end of the text)";
     return diagnostic;
   }
   const LineOrigin origin = rendered.origins[line - 1];
-  diagnostic.where.file = rendered.files[origin.file];
+  diagnostic.where.file = rendered.files[origin.file].display;
   diagnostic.where.line = origin.line;
-  add_include_notes(rendered, origin.file, diagnostic);
+  add_include_notes(rendered.files, origin.file, diagnostic);
   return diagnostic;
 }
 

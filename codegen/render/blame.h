@@ -19,8 +19,8 @@ namespace qgen::render {
 // the includes that led there are noted.
 Diagnostic blame(const Rendered& rendered, uint32_t line, std::string message);
 
-// Notes where `file` (of rendered.files) was included from, outermost last.
-void add_include_notes(const Rendered& rendered, uint32_t file, Diagnostic& diagnostic);
+// Notes where files[file] was included from, outermost last.
+void add_include_notes(std::span<const SourceFile> files, uint32_t file, Diagnostic& diagnostic);
 
 struct VariantErrors {
   std::string id;           // "row_softmax.f32.vec4"

@@ -70,16 +70,12 @@ struct Item {
 };
 
 struct Template::Body {
-  struct File {
-    std::string display;
-    Block block;
-    LineOrigin included_at;  // the first place; line 0: the template itself
-  };
-  std::vector<File> files;               // the template first
-  std::vector<std::string> file_names;   // displays, sorted
-  std::vector<size_t> constants;         // indices into Spec::specialization, of those the template uses
+  std::vector<SourceFile> files;        // the template first
+  std::vector<Block> blocks;            // one a file
+  std::vector<std::string> file_names;  // displays, sorted
+  std::vector<size_t> constants;        // indices into Spec::specialization, of those the template uses
   Names names;
-  size_t environment_size = 0;           // names and loop variables
+  size_t environment_size = 0;          // names and loop variables
 };
 
 }  // namespace qgen::render

@@ -69,10 +69,7 @@ class Renderer {
   }
 
   Result<Rendered> render() {
-    for (const auto& file : body_.files) {
-      rendered_.files.push_back(file.display);
-      rendered_.included_at.push_back(file.included_at);
-    }
+    rendered_.files = body_.files;
     walk_file(0);
     if (!error_.empty()) return error_;
     insert_constants();
@@ -84,7 +81,7 @@ class Renderer {
 
   void fail(SourceLocation where, std::string message, std::string expected = {}, std::string hint = {}) {
     Diagnostic diagnostic{std::move(where), std::move(message), std::move(expected), std::move(hint), {}};
-    add_include_notes(rendered_, file_, diagnostic);
+    add_include_notes(rendered_.files, file_, diagnostic);
     error_.push_back(std::move(diagnostic));
   }
 
@@ -92,7 +89,7 @@ class Renderer {
     if (is_included_[file]) return;
     is_included_[file] = true;
     const uint32_t outer = std::exchange(file_, file);
-    walk(body_.files[file].block);
+    walk(body_.blocks[file]);
     file_ = outer;
   }
 
@@ -100,7 +97,7 @@ class Renderer {
     for (const Item& item : block) {
       if (is_done()) return;
       if (++visits_ > kMaxVisits || rendered_.text.size() > kMaxBytes) {
-        return fail({rendered_.files[0], 0, 0, 0},
+        return fail({rendered_.files[0].display, 0, 0, 0},
                     fmt::format("the rendered text passes {} MiB, or takes more than {} steps", kMaxBytes >> 20, kMaxVisits));
       }
       std::visit([this](const auto& what) { visit(what); }, item.what);
@@ -183,8 +180,7 @@ class Renderer {
   void insert_constants() {
     if (body_.constants.empty()) return;
     const auto spec_file = static_cast<uint32_t>(rendered_.files.size());
-    rendered_.files.push_back(spec_.file);
-    rendered_.included_at.emplace_back();
+    rendered_.files.push_back({spec_.file, {}});
     const size_t line = first_code_line(rendered_.text);
     size_t offset = 0;
     for (size_t i = 0; i < line; ++i) offset = std::min(rendered_.text.find('\n', offset), rendered_.text.size() - 1) + 1;

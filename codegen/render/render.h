@@ -32,12 +32,15 @@ struct LineOrigin {
   uint32_t line = 0;
 };
 
+struct SourceFile {
+  std::string display;     // TemplateFile::display, or the spec
+  LineOrigin included_at;  // the first place; line 0: it was not included
+};
+
 struct Rendered {
   std::string text;                 // GLSL
   std::vector<LineOrigin> origins;  // one a line of `text`
-  std::vector<std::string> files;   // display names; the template first, then its includes, last the spec
-  // Where each of `files` was included, once each; line 0: it was not.
-  std::vector<LineOrigin> included_at;
+  std::vector<SourceFile> files;    // the template first, then its includes, last the spec
 };
 
 // A template checked against one spec. Cheap to copy.

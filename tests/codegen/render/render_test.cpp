@@ -237,7 +237,7 @@ TEST(Render, constants_are_declared_before_the_first_code) {
 
 std::string origins_of(const Rendered& result) {
   std::string text;
-  for (const LineOrigin origin : result.origins) text += result.files[origin.file] + ":" + std::to_string(origin.line) + "\n";
+  for (const LineOrigin origin : result.origins) text += result.files[origin.file].display + ":" + std::to_string(origin.line) + "\n";
   return text;
 }
 

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Lines -> blocks. A line is a directive, or text with ${...} in it; runs of plain text become one item. Each file is
+// parsed once, whatever includes it, because a rendering includes it once: so it sees no loop's variables, and no tree
+// of includes is larger than its files.
+//
+// A block whose directive is wrong still ends at its $end, so that one fault is not reported as two.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/render/directive.h"
+#include "codegen/render/parse_state.h"
+
+namespace qgen::render {
+namespace {
+
+using expression::Expression;
+using expression::Symbol;
+using expression::Type;
+
+constexpr size_t kMaxIncludeDepth = 16;
+constexpr size_t kMaxBlockDepth = 64;
+
+// "a, b , c" -> "a", "b", "c"
+std::vector<std::string_view> split_at_commas(std::string_view list) {
+  std::vector<std::string_view> items;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t comma = std::min(list.find(',', begin), list.size());
+    items.push_back(trim(list.substr(begin, comma - begin)));
+    begin = comma + 1;
+  }
+  return items;
+}
+
+class FileParser {
+ public:
+  FileParser(ParseState& state, const TemplateFile& file, uint32_t index)
+      : state_(state), file_(file), index_(index), expressions_(state, index), rest_(file.text) {}
+
+  Block parse() {
+    Block block = parse_block(state_.names, 0);
+    // parse_block() stops at a directive that closes or divides a block that was never opened.
+    while (current_) {
+      const bool is_forgiven = forgiven_ends_ > 0 && current_->keyword == "end";
+      if (is_forgiven) --forgiven_ends_;
+      else if (forgiven_ends_ == 0) report(keyword_place(), fmt::format("'${}' without an open block", current_->keyword));
+      Block more = parse_block(state_.names, 0);
+      std::move(more.begin(), more.end(), std::back_inserter(block));
+    }
+    return block;
+  }
+
+ private:
+  // ---- lines
+
+  bool next_line() {
+    if (rest_.empty()) return false;
+    line_ = take_line(rest_);
+    if (line_.ends_with('\r')) line_.remove_suffix(1);
+    ++line_number_;
+    return true;
+  }
+
+  SourceLocation place(std::string_view part) const {
+    return {file_.display, line_number_, static_cast<uint32_t>(part.data() - line_.data()) + 1,
+            static_cast<uint32_t>(part.size())};
+  }
+  // "$if"
+  SourceLocation keyword_place() const {
+    return place({current_->keyword.data() - 1, current_->keyword.size() + 1});
+  }
+  // What follows the keyword; the keyword where nothing does.
+  SourceLocation rest_place() const { return current_->rest.empty() ? keyword_place() : place(current_->rest); }
+
+  void report(SourceLocation where, std::string message, std::string expected = {}, std::string hint = {}) {
+    render::report(state_, index_, {std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
+  }
+
+  // ---- blocks
+
+  // Up to a directive that ends or divides the block, which is left in current_, or to the end of the file.
+  Block parse_block(const Names& names, size_t depth) {
+    Block block;
+    while (next_line()) {
+      current_ = directive_of(line_);
+      if (!current_) {
+        add_text(block, names);
+        continue;
+      }
+      const std::string_view keyword = current_->keyword;
+      if (keyword == "end" || keyword == "else" || keyword == "elif") return block;
+      if (keyword == "if") parse_if(block, names, depth);
+      else if (keyword == "for") parse_for(block, names, depth);
+      else if (keyword == "include") parse_include(block);
+      else if (keyword == "require") parse_require(block, names);
+      else report_unknown_directive();
+    }
+    current_.reset();
+    return block;
+  }
+
+  void report_unknown_directive() {
+    std::vector<std::string> all;
+    for (const std::string_view directive : directive_names()) all.push_back(fmt::format("${}", directive));
+    const std::string written = fmt::format("${}", current_->keyword);
+    report(keyword_place(), fmt::format("unknown directive '{}'", written), "one of " + join_sorted(all),
+           suggest(written, all));
+    ++forgiven_ends_;  // it may have been meant to open a block
+  }
+
+  std::shared_ptr<const Block> inner_block(const Names& names, size_t depth) {
+    return std::make_shared<const Block>(parse_block(names, depth + 1));
+  }
+
+  bool is_too_deep(size_t depth) {
+    if (depth < kMaxBlockDepth) return false;
+    report(keyword_place(), fmt::format("blocks are nested deeper than {}", kMaxBlockDepth));
+    rest_ = {};  // what follows would be guesses
+    return true;
+  }
+
+  void report_unclosed(const SourceLocation& opening, std::string_view keyword) {
+    report(opening, fmt::format("'${}' has no '$end'", keyword));
+  }
+
+  void parse_if(Block& block, const Names& names, size_t depth) {
+    if (is_too_deep(depth)) return;
+    const SourceLocation opening = keyword_place();
+    Branches branches;
+    branches.branches.push_back({condition(names), nullptr});
+    bool has_else = false;
+    while (true) {
+      branches.branches.back().block = inner_block(names, depth);
+      if (!current_) return report_unclosed(opening, "if");
+      const std::string_view keyword = current_->keyword;
+      if (keyword == "end") break;
+      if (has_else) report(keyword_place(), fmt::format("'${}' after '$else'", keyword), "$end");
+      has_else |= keyword == "else";
+      if (keyword == "else") expect_nothing();
+      branches.branches.push_back({keyword == "elif" ? condition(names) : std::nullopt, nullptr});
+    }
+    expect_nothing();
+    current_.reset();
+    block.push_back({std::move(branches)});
+  }
+
+  void parse_for(Block& block, const Names& names, size_t depth) {
+    if (is_too_deep(depth)) return;
+    const SourceLocation opening = keyword_place();
+    Loop loop;
+    loop.where = opening;
+    const auto variable = loop_head(loop, names);
+    const Names inner = variable ? with_loop_variable(names, *variable) : names;
+    loop.variable = names.roles.size();
+    state_.body->environment_size = std::max(state_.body->environment_size, inner.roles.size());
+    loop.block = inner_block(inner, depth);
+    if (!current_) return report_unclosed(opening, "for");
+    if (current_->keyword != "end") {
+      report(keyword_place(), fmt::format("'${}' in a '$for'", current_->keyword), "$end");
+      return skip_to_end(inner, depth);
+    }
+    expect_nothing();
+    current_.reset();
+    block.push_back({std::move(loop)});
+  }
+
+  // After a misplaced $else: what follows is read for its own faults, up to the $end.
+  void skip_to_end(const Names& names, size_t depth) {
+    do parse_block(names, depth + 1);
+    while (current_ && current_->keyword != "end");
+    current_.reset();
+  }
+
+  void expect_nothing() {
+    if (current_->rest.empty()) return;
+    report(rest_place(), fmt::format("'${}' stands alone on its line", current_->keyword));
+  }
+
+  // ---- directives
+
+  std::optional<Expression> condition(const Names& names) {
+    return in_directive(current_->rest, names, Type::boolean);
+  }
+
+  std::optional<Expression> in_directive(std::string_view text, const Names& names, std::optional<Type> wanted) {
+    if (!text.empty()) return expressions_.in_directive(text, place(text), names, wanted);
+    report(keyword_place(), fmt::format("'${}' lacks an expression", current_->keyword));
+    return std::nullopt;
+  }
+
+  // "NAME in range(N)" or "NAME in (a, b, c)"
+  std::optional<Symbol> loop_head(Loop& loop, const Names& names) {
+    const std::string_view head = current_->rest;
+    const std::string_view name = leading_name(head);
+    const std::string_view after_name = trim(head.substr(name.size()));
+    const std::string_view values = after_name.starts_with("in") ? trim(after_name.substr(2)) : std::string_view{};
+    const bool is_range = values.starts_with("range(");
+    if (!is_name(name) || !(is_range || values.starts_with('(')) || !values.ends_with(')')) {
+      report(rest_place(), "a loop that qgen cannot read", "$for NAME in range(N), or $for NAME in (a, b, c)");
+      return std::nullopt;
+    }
+    if (const Symbol* taken = names.in_directive.find(name)) {
+      report(place(name), fmt::format("'{}' is the name of a {} already", name, taken->kind), "another name");
+      return std::nullopt;
+    }
+    const size_t open = values.find('(');
+    const std::string_view inside = trim(values.substr(open + 1, values.size() - open - 2));
+    Symbol variable{std::string(name), Type::integer, {}, place(name), "loop variable"};
+    if (is_range) loop.rounds = in_directive(inside, names, Type::integer);
+    else read_loop_values(inside, names, loop, variable);
+    return variable;
+  }
+
+  void read_loop_values(std::string_view list, const Names& names, Loop& loop, Symbol& variable) {
+    for (const std::string_view item : split_at_commas(list)) {
+      const Symbol* symbol = names.in_directive.find(item);
+      const bool is_word = is_name(item) && item != "true" && item != "false" && !symbol;
+      auto value = in_directive(item, names, is_word ? std::optional(Type::word) : std::nullopt);
+      if (!value) return;
+      if (loop.values.empty()) variable.type = value->type();
+      if (value->type() != variable.type) {
+        return report(place(item),
+                      fmt::format("the loop's values are of two types: {} and {}", expression::name(variable.type),
+                                  expression::name(value->type())),
+                      "values of one type");
+      }
+      if (is_word) variable.words.emplace_back(item);
+      // A parameter among the values brings all the words that it may be.
+      if (symbol) variable.words.insert(variable.words.end(), symbol->words.begin(), symbol->words.end());
+      loop.values.push_back(std::move(*value));
+    }
+  }
+
+  void parse_require(Block& block, const Names& names) {
+    if (auto required = condition(names)) block.push_back({Requirement{std::move(*required)}});
+  }
+
+  void parse_include(Block& block) {
+    const std::string_view quoted = current_->rest;
+    if (quoted.size() < 2 || !quoted.starts_with('"') || quoted.find('"', 1) != quoted.size() - 1) {
+      return report(rest_place(), "an include without a quoted path", "$include \"lib/name.glsl\"");
+    }
+    const std::string_view path = quoted.substr(1, quoted.size() - 2);
+    if (!check_path(path)) return;
+    const auto found = state_.templates.find(path);
+    if (found == state_.templates.end()) {
+      return report(place(path), fmt::format("there is no template '{}'", path), "",
+                    suggest(path, template_paths(state_)));
+    }
+    if (!check_chain(found->second, path)) return;
+    parse_file(state_, found->second, {index_, line_number_});
+    block.push_back({Include{state_.file_indices.find(path)->second, line_number_}});
+  }
+
+  bool check_path(std::string_view path) {
+    if (path.find("${") != path.npos) {
+      report(place(path), "the path of an include is fixed", "a path",
+             "write an $include in each branch of an $if");
+      return false;
+    }
+    const bool climbs = path == ".." || path.starts_with("../") || path.ends_with("/..") || path.find("/../") != path.npos;
+    if (!climbs && !path.starts_with('/') && path.find('\\') == path.npos) return true;
+    report(place(path), fmt::format("'{}' leaves the template root", path), "a path below the root, with '/' between its parts");
+    return false;
+  }
+
+  bool check_chain(const TemplateFile& file, std::string_view path) {
+    const auto& open = state_.open;
+    const auto cycle = std::find(open.begin(), open.end(), &file);
+    if (cycle != open.end()) {
+      std::string chain;
+      for (auto at = cycle; at != open.end(); ++at) chain += (*at)->path + " -> ";
+      report(place(path), fmt::format("a template includes itself: {}{}", chain, path));
+      return false;
+    }
+    if (open.size() < kMaxIncludeDepth) return true;
+    report(place(path), fmt::format("includes are nested deeper than {}", kMaxIncludeDepth));
+    return false;
+  }
+
+  // ---- text
+
+  void add_text(Block& block, const Names& names) {
+    if (line_.find('\0') != line_.npos || line_.find('\x01') != line_.npos) {
+      return report(place(line_.substr(0, 0)), "the line holds a control character");
+    }
+    state_.has_version |= trim(line_).starts_with("#version");
+    if (line_.find("${") != line_.npos) return add_pieces(block, names);
+    if (block.empty() || !std::holds_alternative<Text>(block.back().what)) block.push_back({Text{"", line_number_, 0}});
+    Text& text = std::get<Text>(block.back().what);
+    text.lines.append(line_).append(1, '\n');
+    ++text.line_count;
+  }
+
+  void add_pieces(Block& block, const Names& names) {
+    Pieces pieces;
+    pieces.line = line_number_;
+    std::string_view rest = line_;
+    while (true) {
+      const size_t open = std::min(rest.find("${"), rest.size());
+      if (open > 0) pieces.pieces.emplace_back(std::string(rest.substr(0, open)));
+      rest.remove_prefix(open);
+      if (rest.empty()) break;
+      const size_t close = rest.find('}');
+      if (close == rest.npos) return report(place(rest), "'${' has no '}' on its line");
+      const std::string_view inside = rest.substr(2, close - 2);
+      if (auto filled = expressions_.in_text(inside, place(inside), names)) pieces.pieces.emplace_back(std::move(*filled));
+      rest.remove_prefix(close + 1);
+    }
+    block.push_back({std::move(pieces)});
+  }
+
+  ParseState& state_;
+  const TemplateFile& file_;
+  const uint32_t index_;
+  ExpressionReader expressions_;
+  std::string_view rest_;
+  std::string_view line_;
+  uint32_t line_number_ = 0;
+  std::optional<Directive> current_;  // of line_
+  size_t forgiven_ends_ = 0;          // one for each unknown directive
+};
+
+}  // namespace
+
+void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included_at) {
+  Template::Body& body = *state.body;
+  const auto index = static_cast<uint32_t>(body.files.size());
+  if (!state.file_indices.emplace(file.path, index).second) return;
+  body.files.push_back({file.display, included_at});
+  body.blocks.emplace_back();
+  state.open.push_back(&file);
+  Block block = FileParser(state, file, index).parse();
+  state.open.pop_back();
+  body.blocks[index] = std::move(block);
+}
+
+}  // namespace qgen::render
