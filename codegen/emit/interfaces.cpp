@@ -12,7 +12,6 @@
 //   };
 #include <fmt/format.h>
 
-
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "runtime/library/features.h"
@@ -135,7 +134,7 @@ std::string print_binds(const Spec& spec, const Shape& shape, SharedValues& shar
   add_block("push_constants", shape.push_constants);
   add_block("problem_buffer", shape.problem_buffer);
   add("specialization", shared.print_filled("SpecializationSlot", "slots", "", specialization_slots(*shape.interface)));
-
+  if (shape.subgroup_size != 0) add("required_subgroup_size", fmt::format("{}", shape.subgroup_size));
   return shared.print_struct("InterfaceInfo", "binds", fields);
 }
 

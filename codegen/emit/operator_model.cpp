@@ -135,6 +135,7 @@ std::string text_of(const Kernel& kernel) {
     text += fmt::format("{} {}\n", fmt::join(row.workgroup, " "), row.shared_bytes);
     for (const auto& shape : row.cooperative_matrices) text += reflect::to_text(shape);
   }
+  if (kernel.variant.subgroup_size != 0) text += fmt::format("subgroups of {}\n", kernel.variant.subgroup_size);
   return text;
 }
 
@@ -223,7 +224,7 @@ Result<OperatorModel> model_of(const Family& family) {
     model.interface.push_back(name);
     const Binding* buffer = problem_buffer_of(*family.spec, kernel.interface);
     shapes.try_emplace(
-        name, Shape{name, &kernel.interface, &kernel.resources,
+        name, Shape{name, &kernel.interface, &kernel.resources, kernel.variant.subgroup_size,
                     find_block(model.blocks, "PushConstants", kernel.interface.push_constants),
                     buffer ? find_block(model.blocks, "ProblemBuffer", buffer->members) : nullptr});
   }

@@ -24,6 +24,7 @@ using spec::Condition;
 
 // Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile.
 constexpr size_t kMaxSteps = 4'000'000;
+constexpr int64_t kLargestSubgroup = 128;  // of Vulkan's maxSubgroupSize
 
 struct LevelChoice {
   size_t choice = 0;  // of the group
@@ -51,6 +52,7 @@ class Product {
     if (count_ == 0) return Diagnostics{none_left()};
     Diagnostics errors = unused_values();
     append(errors, check_identifiers());
+    append(errors, set_subgroup_sizes());
     if (!errors.empty()) return errors;
     assert(std::is_sorted(variants_.begin(), variants_.end(),
                           [](const Variant& a, const Variant& b) { return a.id < b.id; }) &&
@@ -108,7 +110,7 @@ class Product {
 
   // Past the limit variants are counted and no longer kept.
   bool add(const std::string& id) {
-    if (++count_ <= max_variants_) variants_.push_back({id, environment_});
+    if (++count_ <= max_variants_) variants_.push_back({id, environment_, 0});
     return true;
   }
 
@@ -185,6 +187,22 @@ class Product {
           parameters_place(), fmt::format("'{}' and '{}' are one identifier in C++", first->second->id, variant.id));
       error.hint = "rename a word";
       return {error};
+    }
+    return {};
+  }
+
+  // The first variant without a possible size is enough.
+  Diagnostics set_subgroup_sizes() {
+    if (!spec_.subgroup_size) return {};
+    for (Variant& variant : variants_) {
+      const int64_t size = std::get<Integer>(expression::evaluate(*spec_.subgroup_size, variant.values)).value;
+      if (size < 1 || size > kLargestSubgroup || (size & (size - 1)) != 0) {
+        Diagnostic error = error_at(spec_.subgroup_size->where(), fmt::format("a subgroup of {} invocations", size));
+        error.expected = fmt::format("a power of two, at most {}", kLargestSubgroup);
+        error.notes.emplace_back().message = "in variant " + variant.id;
+        return {error};
+      }
+      variant.subgroup_size = static_cast<uint8_t>(size);
     }
     return {};
   }

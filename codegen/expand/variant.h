@@ -14,10 +14,12 @@ namespace qgen::expand {
 struct Variant {
   std::string id;                         // "quantize_affine.f32.i8.vec4"
   std::vector<expression::Value> values;  // one a parameter, in Spec::parameters' order
+  uint8_t subgroup_size = 0;              // that its module needs; 0: any
 };
 
 // Sorted by the bytes of the id; empty if the spec has no template. Errors: two ids that are one C++ identifier, no
-// combination left, more than max_variants (with the count), a parameter value that every combination drops.
+// combination left, more than max_variants (with the count), a parameter value that every combination drops, a subgroup
+// size that there is not.
 Result<std::vector<Variant>> expand(const spec::Spec& spec, size_t max_variants);
 
 // "input_dtype=f32 vec=4"

@@ -266,6 +266,11 @@ Diagnostics check_conditions(const Spec& spec) {
     append(errors, check_reads(condition.expression, spec.scope, "'require_device'",
                                {kParameter, kSpecialization, kDevice}, home_of));
   }
+  if (spec.subgroup_size) {
+    append(errors, check_reads(*spec.subgroup_size, spec.scope, "'subgroup_size'", {kParameter}, [](std::string_view) {
+             return std::string("a module says which size it needs, and is there before devices and problems");
+           }));
+  }
   return errors;
 }
 

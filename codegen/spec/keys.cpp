@@ -65,6 +65,8 @@ const std::array kSpecKeys = {
     Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
     Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
     Key{"require_device", "conditions on the device, read at selection", Form::list, Leaf::expression},
+    Key{"subgroup_size", "invocations that a subgroup must have, over parameters; any if unsaid", Form::one,
+        Leaf::expression},
     Key{"grid", "workgroups in x, y and z", Form::list, Leaf::expression},
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
     Key{"verify", "what judges the result", Form::one, Leaf::object, false, {}, kVerifyKeys},

@@ -123,7 +123,8 @@ class SpecParser {
       return;
     }
     for (std::string_view key :
-         {"specialization", "require", "applies_when", "require_device", "grid", "cost"}) {
+         {"specialization", "require", "applies_when", "require_device", "subgroup_size",
+          "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
@@ -248,6 +249,7 @@ class SpecParser {
     spec_.require = conditions(root_, "require");
     spec_.applies_when = conditions(root_, "applies_when");
     spec_.require_device = conditions(root_, "require_device");
+    if (const YamlNode* size = value(root_, "subgroup_size")) spec_.subgroup_size = parse(*size, Type::integer);
     read_grid();
     if (const YamlNode* cost = value(root_, "cost")) spec_.cost = parse(*cost, Type::real);
   }

@@ -56,6 +56,7 @@ class Printer {
     print_conditions("", "require", spec.require);
     print_conditions("", "applies_when", spec.applies_when);
     print_conditions("", "require_device", spec.require_device);
+    if (spec.subgroup_size) line("subgroup_size: {}", plain(*spec.subgroup_size));
     if (spec.grid[0]) line("grid:");
     for (const auto& side : spec.grid) {
       if (side) line("  - {}", plain(*side));

@@ -110,6 +110,7 @@ struct Spec {
   std::vector<Condition> require;         // names parameters only
   std::vector<Condition> applies_when;    // parameters, specialization, problem, device
   std::vector<Condition> require_device;  // parameters, specialization, device
+  std::optional<expression::Expression> subgroup_size;  // parameters
   std::array<std::optional<expression::Expression>, 3> grid;
   std::optional<expression::Expression> cost;
   std::optional<Verify> verify;

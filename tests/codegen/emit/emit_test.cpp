@@ -72,6 +72,7 @@ problem:
   stride: u32[2]
 parameters:
   stage: [first, last]
+subgroup_size: 32
 grid: [rows, 1, 1]
 cost: rows
 )yaml";
@@ -135,7 +136,7 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
 
 Kernel partial_kernel(std::string stage, uint32_t shared_bytes) {
   Kernel kernel;
-  kernel.variant = {"row_sum_partial." + stage, {Word{stage}}};
+  kernel.variant = {"row_sum_partial." + stage, {Word{stage}}, 32};
   kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(1, "SumsBuffer", Access::write),
                                buffer(2, "ProblemBuffer", Access::read)};
   using Kind = reflect::Member::Kind;

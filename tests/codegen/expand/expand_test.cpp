@@ -68,6 +68,12 @@ constexpr Case kCases[] = {
      "      |   ^\n"
      "  expected: at most 9\n"
      "  hint: what is a number moves to 'specialization', which makes no modules; or raise --max-variants\n"},
+    {"a subgroup of no possible size", "parameters: {lanes: [16, 24]}\nsubgroup_size: lanes",
+     "op.yaml:6:16: error: a subgroup of 24 invocations\n"
+     "    6 | subgroup_size: lanes\n"
+     "      |                ^~~~~\n"
+     "  expected: a power of two, at most 128\n"
+     "  in variant op.lanes24\n"},
     {"ids that are one identifier", "parameters:\n  a: [x, x_y]\n  b: [y_z, z]",
      "op.yaml:6:3: error: 'op.x.y_z' and 'op.x_y.z' are one identifier in C++\n"
      "    6 |   a: [x, x_y]\n"

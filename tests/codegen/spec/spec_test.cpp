@@ -46,6 +46,7 @@ applies_when:
   - ((numel)) % vec == 0
   - "offset > -1"
 require_device: [device.subgroup_size >= 32]
+subgroup_size: vec * 8
 grid: [ceil_div(numel, vec * workgroup), max(1, min(numel, 2)), 1]
 cost: |
   numel
@@ -92,6 +93,7 @@ applies_when:
   - offset > -1
 require_device:
   - device.subgroup_size >= 32
+subgroup_size: vec * 8
 grid:
   - ceil_div(numel, vec * workgroup)
   - max(1, min(numel, 2))
@@ -175,9 +177,9 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
   EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:25:26");
   EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:28:6") << "inside the quotes";
-  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:30:42");
-  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:31") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:43:41");
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:31:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:32") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:44:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
@@ -186,7 +188,7 @@ TEST(Spec, ReportsAllErrorsOfAFile) {
       "op.yaml:1:1: error: the spec has no 'operands'\n  expected: tensors, in binding order\n"
       "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
       "  expected: one of applies_when, cost, grid, kernel, operands, operator, parameters, problem, recipes, require, "
-      "require_device, specialization, summary, template, verify\n"
+      "require_device, specialization, subgroup_size, summary, template, verify\n"
       "  hint: did you mean 'operands'?\n"
       "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
       "op.yaml:4:14: error: 'u64' is no type of a problem field\n"

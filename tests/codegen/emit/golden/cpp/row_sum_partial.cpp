@@ -77,10 +77,11 @@ constexpr BindingInfo bindings_e67cef03[] = {
   table::problem_buffer(2),
 };
 constexpr BlockField problem_buffer_f8f60150[] = {{offsetof(ProblemBuffer, rows), offsetof(Problem, rows), 16}};
-constexpr InterfaceInfo binds_284cc624 = {
+constexpr InterfaceInfo binds_685ae34e = {
     .bindings = bindings_e67cef03,
     .problem_buffer = problem_buffer_f8f60150,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .required_subgroup_size = 32,
 };
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -90,19 +91,19 @@ constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr uint32_t shared_bytes_0dfa6743[] = {256};
 enum Interface : uint16_t {
-  uses_5aecbbbd,
-  uses_fcced9d8,
+  uses_2f81ca2d,
+  uses_55891c29,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_284cc624, workgroup_bc1396fb, shared_bytes_bb241055, 0, matrices_of_rows_8a58e8c1},  // uses_5aecbbbd
-  {&binds_284cc624, workgroup_bc1396fb, shared_bytes_0dfa6743, 0, matrices_of_rows_8a58e8c1},  // uses_fcced9d8
+  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_bb241055, 0, matrices_of_rows_8a58e8c1},  // uses_2f81ca2d
+  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_0dfa6743, 0, matrices_of_rows_8a58e8c1},  // uses_55891c29
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   return std::to_array<table::Row<Parameters>>({
-    {"row_sum_partial.first", {Stage::first}, uses_5aecbbbd},
-    {"row_sum_partial.last", {Stage::last}, uses_fcced9d8},
+    {"row_sum_partial.first", {Stage::first}, uses_2f81ca2d},
+    {"row_sum_partial.last", {Stage::last}, uses_55891c29},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
