@@ -55,11 +55,10 @@ std::optional<Result<Declaration>> parse_declaration(std::string_view text, cons
 std::vector<expression::Expression> arguments_of(const Declaration& declaration);
 
 // The names (indices of Names) that a declaration reads beside those: constants, and parameters by way of operands.
-std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec, const Names& names);
+std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec);
 
 // Without a newline at the end; empty if there is nothing to declare. May be a failure() of glsl.h.
-std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const expression::Value> environment,
-                  const Names& names);
+std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const expression::Value> environment);
 
 // "layout(constant_id = 0) const uint workgroup = 64u;"
 std::string constant_declaration(const spec::Spec& spec, size_t index);

@@ -38,6 +38,11 @@ bool is_name(std::string_view text) {
   return !text.empty() && is_name_start(text.front()) && leading_name(text).size() == text.size();
 }
 
+SourceLocation place_of(std::string_view part, std::string_view text, const SourceLocation& start) {
+  return {start.file, start.line, start.column + static_cast<uint32_t>(part.data() - text.data()),
+          static_cast<uint32_t>(part.size())};
+}
+
 std::span<const std::string_view> directive_names() { return kDirectives; }
 
 // A comment begins after the last quote, since the path of an include may hold "//".

@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "codegen/support/diagnostic.h"
+
 namespace qgen::render {
 
 // Both are views into the line.
@@ -30,5 +32,7 @@ std::string_view take_line(std::string_view& text);
 // The letters, digits and '_' that `text` begins with.
 std::string_view leading_name(std::string_view text);
 bool is_name(std::string_view text);
+// Where a part of a text stands, if the text begins at `start`.
+SourceLocation place_of(std::string_view part, std::string_view text, const SourceLocation& start);
 
 }  // namespace qgen::render

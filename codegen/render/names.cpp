@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "codegen/render/names.h"
 
+#include <algorithm>
+#include <cassert>
+
 #include "codegen/render/glsl.h"
 #include "codegen/render/packed_operand.h"
 #include "codegen/spec/axes.h"
@@ -54,6 +57,15 @@ Names names_of(const spec::Spec& spec) {
   }
   return names;
 }
+
+size_t place_of_parameter(const spec::Spec& spec, std::string_view name) {
+  const auto found = std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                                  [&](const spec::Axis& axis) { return axis.name.value == name; });
+  assert(found != spec.parameters.end() && "check_declarations() knows the parameter of every $name");
+  return static_cast<size_t>(found - spec.parameters.begin());
+}
+
+size_t place_of_constant(const spec::Spec& spec, size_t index) { return spec.parameters.size() + index; }
 
 Names with_loop_variable(const Names& names, Symbol variable) {
   Names inner = names;

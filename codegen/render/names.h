@@ -29,6 +29,8 @@ struct Names {
   std::vector<size_t> role_index;  // which of the spec's parameters, constants or operands it is
 };
 Names names_of(const spec::Spec& spec);
+size_t place_of_parameter(const spec::Spec& spec, std::string_view name);
+size_t place_of_constant(const spec::Spec& spec, size_t index);  // of Spec::specialization
 
 // The same with a loop's variable.
 Names with_loop_variable(const Names& names, expression::Symbol variable);

@@ -19,11 +19,6 @@ bool holds(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-SourceLocation part_of(const SourceLocation& whole, std::string_view text, std::string_view part) {
-  return {whole.file, whole.line, whole.column + static_cast<uint32_t>(part.data() - text.data()),
-          static_cast<uint32_t>(part.size())};
-}
-
 // `${2 * workgroup}` fails, since a constant is a text here; the way out is not plain from that alone.
 Diagnostics with_constant_hint(Diagnostics errors, std::string_view text, const Names& names) {
   const auto as_number = expression::parse(text, {}, names.in_directive);
@@ -50,7 +45,7 @@ std::optional<Substitution> ExpressionReader::in_text(std::string_view text, con
                                                       const Names& names) {
   if (auto declaration = parse_declaration(text, where, state_.spec, names)) {
     if (!*declaration) return report_all(declaration->error()), std::nullopt;
-    state_.used.merge(names_used(**declaration, state_.spec, names));
+    state_.used.merge(names_used(**declaration, state_.spec));
     for (const Expression& argument : arguments_of(**declaration)) note_uses(argument, names, Place::text);
     return Substitution{std::move(**declaration), where};
   }
@@ -72,7 +67,7 @@ void ExpressionReader::note_uses(const Expression& expression, const Names& name
 void ExpressionReader::check_use(const expression::SymbolUse& use, const Names& names, Place place) {
   const std::string& name = names.in_directive.symbols()[use.symbol].name;
   const auto fault = [&](std::string message, std::string hint) {
-    report(state_, file_, {use.where, std::move(message), "a parameter", std::move(hint), {}});
+    report(state_, file_, use.where, std::move(message), "a parameter", std::move(hint));
   };
   switch (names.roles[use.symbol]) {
     case Role::parameter:
@@ -102,12 +97,12 @@ bool ExpressionReader::report_unknown_function(std::string_view text, const Sour
   if (holds(known, name) || holds(strings(kOperators), name)) return false;
   const auto declarations = strings(declaration_names());
   if (holds(declarations, name)) {
-    report(state_, file_, {part_of(where, text, call), fmt::format("'{}(...)' stands alone in its ${{}}", name), "", "", {}});
+    report(state_, file_, place_of(call, text, where), fmt::format("'{}(...)' stands alone in its ${{}}", name));
     return true;
   }
   known.insert(known.end(), declarations.begin(), declarations.end());
-  report(state_, file_, {part_of(where, text, name), fmt::format("unknown function '{}'", name),
-                         "one of " + join_sorted(known), suggest(name, known), {}});
+  report(state_, file_, place_of(name, text, where), fmt::format("unknown function '{}'", name),
+         "one of " + join_sorted(known), suggest(name, known));
   return true;
 }
 

@@ -64,8 +64,7 @@ class FileParser {
   }
 
   SourceLocation place(std::string_view part) const {
-    return {file_.display, line_number_, static_cast<uint32_t>(part.data() - line_.data()) + 1,
-            static_cast<uint32_t>(part.size())};
+    return place_of(part, line_, {file_.display, line_number_, 1});
   }
   // "$if"
   SourceLocation keyword_place() const {
@@ -75,7 +74,7 @@ class FileParser {
   SourceLocation rest_place() const { return current_->rest.empty() ? keyword_place() : place(current_->rest); }
 
   void report(SourceLocation where, std::string message, std::string expected = {}, std::string hint = {}) {
-    render::report(state_, index_, {std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
+    render::report(state_, index_, std::move(where), std::move(message), std::move(expected), std::move(hint));
   }
 
   // ---- blocks

@@ -31,8 +31,10 @@ struct ParseState {
   Diagnostics errors = {};
 };
 
-// Of a fault in body->files[file], which gets the includes that led there as notes.
+// A fault in body->files[file], with the includes that led there as notes.
 void report(ParseState& state, uint32_t file, Diagnostic diagnostic);
+void report(ParseState& state, uint32_t file, SourceLocation where, std::string message, std::string expected = {},
+            std::string hint = {});
 
 // For suggestions.
 std::vector<std::string> template_paths(const ParseState& state);

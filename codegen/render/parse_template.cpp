@@ -48,6 +48,11 @@ void report(ParseState& state, uint32_t file, Diagnostic diagnostic) {
   state.errors.push_back(std::move(diagnostic));
 }
 
+void report(ParseState& state, uint32_t file, SourceLocation where, std::string message, std::string expected,
+            std::string hint) {
+  report(state, file, Diagnostic{std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
+}
+
 std::vector<std::string> template_paths(const ParseState& state) {
   std::vector<std::string> paths;
   for (const auto& [path, file] : state.templates) paths.push_back(path);
@@ -68,7 +73,7 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
   state.body->environment_size = state.names.roles.size();
   parse_file(state, found->second, {});
   if (!state.has_version) {
-    report(state, 0, {{found->second.display, 1, 1, 0}, "the template has no #version line", "#version 450", "", {}});
+    report(state, 0, {found->second.display, 1, 1, 0}, "the template has no #version line", "#version 450");
   }
   if (!state.errors.empty()) return std::move(state.errors);
   report_unused(state, spec.parameters, 0);

@@ -134,7 +134,7 @@ class Renderer {
     if (const auto* expression = std::get_if<Expression>(&substitution.what)) {
       return expression::to_text(expression::evaluate(*expression, environment_));
     }
-    return print(std::get<Declaration>(substitution.what), spec_, environment_, body_.names);
+    return print(std::get<Declaration>(substitution.what), spec_, environment_);
   }
 
   void visit(const Branches& branches) {

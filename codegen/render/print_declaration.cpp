@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include "codegen/render/declarations.h"
+#include "codegen/render/glsl.h"
+#include "codegen/render/packed_operand.h"
+#include "codegen/spec/axes.h"
+
+namespace qgen::render {
+namespace {
+
+using expression::Expression;
+using expression::Value;
+
+constexpr size_t kPushConstantBytes = 128;  // what every Vulkan device has
+
+class Printer {
+ public:
+  Printer(const spec::Spec& spec, std::span<const Value> environment) : spec_(spec), environment_(environment) {}
+
+  std::string operator()(const Extensions&) const {
+    std::set<std::string_view> extensions;
+    for (const spec::Operand& operand : spec_.operands) {
+      const auto dtype = expression::find_dtype(word_of(operand.dtype));
+      if (!dtype) continue;
+      for (const std::string_view extension : extensions_of(*dtype, storage_of(operand))) extensions.insert(extension);
+    }
+    std::string lines;
+    for (const std::string_view extension : extensions) {
+      lines += fmt::format("{}#extension {} : require", lines.empty() ? "" : "\n", extension);
+    }
+    return lines;
+  }
+
+  std::string operator()(const DeclareProblem&) const {
+    size_t bytes = 0;
+    std::string fields;
+    for (const spec::ProblemField& field : spec_.problem) {
+      bytes += 4 * field.count;  // every kind is of four bytes, so std430 packs them without gaps
+      const std::string count = field.count == 1 ? "" : fmt::format("[{}]", field.count);
+      fields += fmt::format(" {} {}{};", glsl_type(field.kind), field.name.value, count);
+    }
+    if (spec_.problem.empty()) return "";
+    if (bytes <= kPushConstantBytes) {
+      return fmt::format("layout(push_constant, std430) uniform Problem {{{} }} problem;", fields);
+    }
+    return fmt::format("layout(set = 0, binding = {}, std430) readonly restrict buffer ProblemBuffer {{{} }} problem;",
+                       spec_.operands.size(), fields);
+  }
+
+  std::string operator()(const DeclareOperand& declaration) const {
+    const spec::Operand& operand = spec_.operands[declaration.operand];
+    const auto dtype = expression::find_dtype(word_of(operand.dtype));
+    if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
+    if (storage_of(operand) == Storage::texture3d) {
+      return fmt::format("layout(set = 0, binding = {}, {}) uniform {}restrict {} {}_image;", declaration.operand,
+                         image_format(*dtype), qualifier(operand.access), image_type(*dtype), operand.name.value);
+    }
+    const int64_t elements =
+        declaration.elements ? std::get<Integer>(expression::evaluate(*declaration.elements, environment_)).value : 1;
+    const auto type = elements == 3 ? std::nullopt : vector_type(*dtype, elements);
+    if (!type) {
+      return failure(fmt::format("a buffer holds elements by 1, 2 or 4, and '{}' is declared by {}", operand.name.value,
+                                 elements));
+    }
+    return fmt::format("layout(set = 0, binding = {}, std430) {}restrict buffer {}Buffer {{ {} {}_data[]; }};",
+                       declaration.operand, qualifier(operand.access), camel_case(operand.name.value), *type,
+                       operand.name.value);
+  }
+
+  std::string operator()(const DeclarePacked& declaration) const {
+    const spec::Operand& operand = spec_.operands[declaration.operand];
+    const std::string& name = operand.name.value;
+    const auto dtype = expression::find_dtype(word_of(operand.dtype));
+    const auto layout = operand.layout ? find_layout(word_of(*operand.layout)) : Layout::strided;
+    if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
+      return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));
+    }
+    PackedOperand described{name, declaration.operand, operand.access, *dtype, *layout, declaration.sides, std::nullopt};
+    if (!declaration.across) return render::print(described);
+    const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
+    if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {
+      return failure(fmt::format("rows of '{}' lie along width 0, height 1 or channels 2, not along what a word packs, and "
+                                 "{} is given", name, across));
+    }
+    described.across = static_cast<Dim>(across);
+    return render::print(described);
+  }
+
+  // A specialized side has its first value as well: the module is then whole without specialization.
+  std::string operator()(const LocalSize& declaration) const {
+    std::string sides;
+    for (size_t i = 0; i < declaration.sides.size(); ++i) {
+      const char axis = "xyz"[i];
+      if (i != 0) sides += ", ";
+      if (const auto* constant = std::get_if<LocalSize::Constant>(&declaration.sides[i])) {
+        sides += fmt::format("local_size_{0} = {1}, local_size_{0}_id = {2}", axis,
+                             expression::to_text(spec_.specialization[constant->index].values.front().value),
+                             constant->index);
+        continue;
+      }
+      const auto& expression = std::get<Expression>(declaration.sides[i]);
+      const int64_t side = std::get<Integer>(expression::evaluate(expression, environment_)).value;
+      if (side < 1) return failure(fmt::format("a workgroup has no side of {} invocations", side));
+      sides += fmt::format("local_size_{} = {}", axis, side);
+    }
+    return fmt::format("layout({}) in;", sides);
+  }
+
+ private:
+  std::string word_of(const spec::Choice& choice) const {
+    if (!choice.is_parameter) return choice.word;
+    return expression::to_text(environment_[place_of_parameter(spec_, choice.word)]);
+  }
+  Storage storage_of(const spec::Operand& operand) const {
+    return word_of(operand.storage) == name(Storage::texture3d) ? Storage::texture3d : Storage::buffer;
+  }
+
+  static std::string_view glsl_type(spec::FieldKind kind) {
+    switch (kind) {
+      case spec::FieldKind::u32: return "uint";
+      case spec::FieldKind::i32: return "int";
+      case spec::FieldKind::f32: return "float";
+    }
+    return "";
+  }
+
+  const spec::Spec& spec_;
+  std::span<const Value> environment_;
+};
+
+}  // namespace
+
+std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const Value> environment) {
+  return std::visit(Printer(spec, environment), declaration);
+}
+
+std::string constant_declaration(const spec::Spec& spec, size_t index) {
+  const spec::Axis& axis = spec.specialization[index];
+  return fmt::format("layout(constant_id = {}) const uint {} = {}u;", index, spec::glsl_name(axis),
+                     expression::to_text(axis.values.front().value));
+}
+
+}  // namespace qgen::render
