@@ -13,6 +13,8 @@
 namespace qgen::expression {
 namespace {
 
+constexpr size_t kMaxSize = 1000;  // and so no chain of definitions that name each other twice grows without end
+
 constexpr std::array<OpRow, 24> kOps = {{
     {Op::logical_or, "or", "||", Binding::disjunction},
     {Op::logical_and, "and", "&&", Binding::conjunction},
@@ -43,6 +45,12 @@ constexpr std::array<OpRow, 24> kOps = {{
 void add_uses(const Node& node, std::vector<SymbolUse>& to) {
   if (node.op == Op::symbol) to.push_back({node.symbol, node.where});
   for (const auto& operand : node.operands) add_uses(*operand, to);
+}
+
+size_t size_of(const Node& node) {
+  size_t size = 1;
+  for (const auto& operand : node.operands) size += size_of(*operand);
+  return size;
 }
 
 // The shortest text that reads back as the same double, and as a real.
@@ -120,6 +128,9 @@ std::optional<DType> find_dtype(std::string_view word) {
 
 void Scope::add(Symbol symbol) { symbols_.push_back(std::move(symbol)); }
 void Scope::add(Function function) { functions_.push_back(std::move(function)); }
+void Scope::define(std::string name, Expression meaning) {
+  definitions_.emplace_back(std::move(name), std::move(meaning));
+}
 
 const Symbol* Scope::find(std::string_view wanted) const {
   const auto index = index_of(wanted);
@@ -132,11 +143,24 @@ const Function* Scope::find_function(std::string_view wanted) const {
   return found == functions_.end() ? nullptr : &*found;
 }
 
+const Expression* Scope::find_definition(std::string_view wanted) const {
+  const auto found = std::ranges::find(definitions_, wanted, &std::pair<std::string, Expression>::first);
+  return found == definitions_.end() ? nullptr : &found->second;
+}
+
 std::optional<size_t> Scope::index_of(std::string_view wanted) const {
   for (size_t i = 0; i < symbols_.size(); ++i) {
     if (symbols_[i].name == wanted) return i;
   }
   return std::nullopt;
+}
+
+Node copy_at(const Node& node, const SourceLocation& where) {
+  Node copy{node.op, node.type, where, {}, node.name, node.symbol, node.value, node.function};
+  for (const auto& operand : node.operands) {
+    copy.operands.push_back(std::make_unique<Node>(copy_at(*operand, where)));
+  }
+  return copy;
 }
 
 Type Expression::type() const { return root_->type; }
@@ -148,6 +172,12 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   if (!tree) return tree.error();
   Diagnostics errors = resolve(**tree, scope, wanted);
   if (!errors.empty()) return errors;
+  if (size_of(**tree) > kMaxSize) {
+    return Diagnostics{{(*tree)->where,
+                        fmt::format("the expression has more than {} names, numbers and operators, with what its "
+                                    "definitions stand for",
+                                    kMaxSize)}};
+  }
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }
 

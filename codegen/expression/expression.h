@@ -60,25 +60,6 @@ struct Function {
   std::function<Value(std::span<const Value>)> evaluate;
 };
 
-class Scope {
- public:
-  void add(Symbol symbol);
-  void add(Function function);
-  const Symbol* find(std::string_view name) const;
-  const Function* find_function(std::string_view name) const;
-  // The place of a symbol in the order of adding; environments are indexed by it.
-  std::optional<size_t> index_of(std::string_view name) const;
-  const std::vector<Symbol>& symbols() const { return symbols_; }
-  const std::vector<Function>& functions() const { return functions_; }
-
- private:
-  std::vector<Symbol> symbols_;
-  std::vector<Function> functions_;
-};
-
-// The dtype that a word names.
-std::optional<DType> find_dtype(std::string_view word);
-
 struct Node;
 
 // An immutable, type-checked tree; copies share it.
@@ -93,9 +74,33 @@ class Expression {
   std::shared_ptr<const Node> root_;
 };
 
+class Scope {
+ public:
+  void add(Symbol symbol);
+  void add(Function function);
+  // A name for an expression over this scope: where it is mentioned, the expression stands.
+  void define(std::string name, Expression meaning);
+  const Expression* find_definition(std::string_view name) const;
+  const Symbol* find(std::string_view name) const;
+  const Function* find_function(std::string_view name) const;
+  // The place of a symbol in the order of adding; environments are indexed by it.
+  std::optional<size_t> index_of(std::string_view name) const;
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  const std::vector<Function>& functions() const { return functions_; }
+  const std::vector<std::pair<std::string, Expression>>& definitions() const { return definitions_; }
+
+ private:
+  std::vector<Symbol> symbols_;
+  std::vector<Function> functions_;
+  std::vector<std::pair<std::string, Expression>> definitions_;
+};
+
+// The dtype that a word names.
+std::optional<DType> find_dtype(std::string_view word);
+
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
-// nesting deeper than 64, more than 1,000 words and signs. A `start` without a column gives diagnostics without one.
+// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions stand for. A `start` without a column gives diagnostics without one.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
                          std::optional<Type> wanted = std::nullopt);
 

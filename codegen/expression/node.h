@@ -71,6 +71,9 @@ struct Node {
   std::shared_ptr<const Function> function;     // of a call
 };
 
+// A copy that stands wholly at `where`: what a definition means, where it is mentioned.
+Node copy_at(const Node& node, const SourceLocation& where);
+
 // Text -> tree, without meaning: every bare name is a `symbol`, every call a `call`.
 Result<std::unique_ptr<Node>> parse_syntax(std::string_view text, const SourceLocation& start);
 

@@ -48,7 +48,9 @@ class Resolver {
   // ---- names
   // -----------------------------------------------------------------------------------------------------------
 
-  bool is_loose_word(const Node& node) const { return node.op == Op::symbol && !scope_.find(node.name); }
+  bool is_loose_word(const Node& node) const {
+    return node.op == Op::symbol && !scope_.find(node.name) && !scope_.find_definition(node.name);
+  }
 
   static void make_word(Node& node) {
     node.op = Op::word;
@@ -64,6 +66,10 @@ class Resolver {
     std::vector<std::string> all;
     std::vector<std::string> shown;  // the device's numbers are many: they are listed when one of them is meant
     const bool is_device = node.name.starts_with("device.");
+    for (const auto& [name, meaning] : scope_.definitions()) {
+      all.push_back(name);
+      if (!is_device) shown.push_back(name);
+    }
     for (const Symbol& symbol : scope_.symbols()) {
       all.push_back(symbol.name);
       if (symbol.name.starts_with("device.") == is_device) shown.push_back(symbol.name);
@@ -78,6 +84,10 @@ class Resolver {
   }
 
   MaybeType symbol(Node& node) {
+    if (const Expression* meaning = scope_.find_definition(node.name)) {
+      node = copy_at(meaning->root(), node.where);
+      return node.type;
+    }
     const Symbol* found = scope_.find(node.name);
     if (!found) return unknown_name(node);
     node.symbol = *scope_.index_of(node.name);

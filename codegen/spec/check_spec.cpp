@@ -67,6 +67,7 @@ class DeclarationChecker {
     for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
     for (const AxisGroup& group : groups_of(spec_.parameters)) declare_axes(group, kParameter);
     for (const AxisGroup& group : groups_of(spec_.specialization)) declare_axes(group, kSpecialization);
+    for (const Located<std::string>& definition : spec_.definitions) declare(definition, kDefinition);
     for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
   }
 

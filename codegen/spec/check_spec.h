@@ -13,6 +13,7 @@ namespace qgen::spec {
 // Who gives a symbol its value: Symbol::kind of every symbol in a spec's scope.
 constexpr std::string_view kParameter = "parameter";
 constexpr std::string_view kSpecialization = "specialization constant";
+constexpr std::string_view kDefinition = "definition";
 constexpr std::string_view kProblem = "problem field";
 constexpr std::string_view kDevice = "device number";
 

@@ -62,6 +62,7 @@ const std::array kSpecKeys = {
     Key{"problem", "what the caller knows: names for the expressions", Form::map, Leaf::field},
     Key{"parameters", "axes that change the code: a module per combination", Form::map, Leaf::axis},
     Key{"specialization", "axes chosen when the pipeline is made", Form::map, Leaf::axis},
+    Key{"define", "names for expressions, each read by those below it", Form::map, Leaf::expression},
     Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
     Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
     Key{"require_device", "conditions on the device, read at selection", Form::list, Leaf::expression},

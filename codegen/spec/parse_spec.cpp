@@ -61,10 +61,12 @@ class SpecParser {
     for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
     for (const YamlEntry& entry : entries(root_, "parameters")) read_axis(entry, spec_.parameters);
     for (const YamlEntry& entry : entries(root_, "specialization")) read_axis(entry, spec_.specialization);
+    for (const YamlEntry& entry : entries(root_, "define")) spec_.definitions.push_back(located(entry.key));
     append(errors_, check_declarations(spec_));
     if (!errors_.empty()) return std::move(errors_);  // their names would be reported again by every expression
 
     make_scope();
+    if (!errors_.empty()) return std::move(errors_);
     read_expressions();
     for (const YamlEntry& entry : entries(root_, "recipes")) spec_.recipes.push_back(recipe(entry));
     if (errors_.empty()) append(errors_, check_uses(spec_));
@@ -123,8 +125,7 @@ class SpecParser {
       return;
     }
     for (std::string_view key :
-         {"specialization", "require", "applies_when", "require_device", "subgroup_size",
-          "grid", "cost"}) {
+         {"specialization", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
@@ -206,11 +207,13 @@ class SpecParser {
       spec_.scope.add(
           expression::Symbol{fmt::format("device.{}", number.name), number.type, {}, {}, std::string(kDevice)});
     }
+    for (const YamlEntry& entry : entries(root_, "define")) {
+      if (const auto meaning = parse(entry.value, std::nullopt)) spec_.scope.define(entry.key.text, *meaning);
+    }
   }
 
   void add_axis(const Axis& axis, std::string_view kind) {
-    spec_.scope.add(
-        expression::Symbol{axis.name.value, axis.type, words_of(axis), axis.name.where, std::string(kind)});
+    spec_.scope.add(expression::Symbol{axis.name.value, axis.type, words_of(axis), axis.name.where, std::string(kind)});
   }
 
   // ---- expressions
@@ -220,7 +223,10 @@ class SpecParser {
     auto parsed = expression::parse(node.text, node.text_where, spec_.scope, wanted);
     if (parsed) return *std::move(parsed);
     Diagnostics errors = parsed.error();
-    for (Diagnostic& error : errors) explain_arrays(error, node);
+    for (Diagnostic& error : errors) {
+      explain_arrays(error, node);
+      explain_definitions(error);
+    }
     append(errors_, std::move(errors));
     return std::nullopt;
   }
@@ -235,6 +241,16 @@ class SpecParser {
       error.notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
     }
     if (error.where.line == 0) error.where = node.where;
+  }
+
+  void explain_definitions(Diagnostic& error) const {
+    for (const Located<std::string>& definition : spec_.definitions) {
+      if (error.message != fmt::format("unknown name '{}'", definition.value)) continue;
+      error.message = fmt::format("'{}' has no meaning yet", definition.value);
+      error.expected.clear();
+      error.hint = "a definition reads those above it";
+      error.notes.push_back({definition.where, fmt::format("'{}' is defined here", definition.value)});
+    }
   }
 
   std::vector<Condition> conditions(const YamlNode& node, std::string_view key) {

@@ -107,6 +107,7 @@ struct Spec {
   std::vector<ProblemField> problem;
   std::vector<Axis> parameters;
   std::vector<Axis> specialization;
+  std::vector<Located<std::string>> definitions;  // names; the expressions below hold what these stand for
   std::vector<Condition> require;         // names parameters only
   std::vector<Condition> applies_when;    // parameters, specialization, problem, device
   std::vector<Condition> require_device;  // parameters, specialization, device

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What is read of specs that are right. What is said of wrong ones stands in tests/bad_specs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,6 +143,45 @@ TEST(Spec, IsPrintedInOneForm) {
   EXPECT_EQ(to_text(parse_good(kCanonical)), kCanonical);
 }
 
+constexpr std::string_view kDefinitions = R"(operator: op
+template: op.comp
+operands:
+  out: {access: write, dtype: $dtype}
+problem: {rows: u32}
+parameters:
+  dtype: [f32, f16]
+specialization:
+  tile: [4, 8]
+define:
+  kept: dtype
+  is_wide: kept == f32 or bytes(kept) > 2
+  tiles: ceil_div(rows, tile) - 1
+  twice: "tiles * 2"
+require: [is_wide]
+grid: [rows - tiles, -tiles, twice]
+cost: min(twice, 0.5)
+)";
+
+// Definitions are short for what they hold: nothing that is printed, ranked or emitted knows of them.
+TEST(Spec, PutsDefinitionsWhereTheyAreNamed) {
+  const Spec spec = parse_good(kDefinitions);
+  EXPECT_EQ(spec.require[0].text, "dtype == f32 or bytes(dtype) > 2");
+  EXPECT_EQ(expression::to_text(*spec.grid[0]), "rows - (ceil_div(rows, tile) - 1)");
+  EXPECT_EQ(expression::to_text(*spec.grid[1]), "-(ceil_div(rows, tile) - 1)");
+  EXPECT_EQ(expression::to_text(*spec.grid[2]), "(ceil_div(rows, tile) - 1) * 2");
+  EXPECT_EQ(expression::to_text(*spec.cost), "min((ceil_div(rows, tile) - 1) * 2, 0.5)");
+  EXPECT_EQ(to_text(expression::uses_of(*spec.grid[0])[1].where), "op.yaml:16:15") << "where it is mentioned";
+}
+
+TEST(Spec, LetsDefinitionsGrowToALimit) {
+  std::string yaml(kDefinitions);
+  std::string doubled = "  d0: rows + 1\n";
+  for (int i = 1; i < 12; ++i) doubled += fmt::format("  d{}: d{} + d{}\n", i, i - 1, i - 1);
+  yaml.insert(yaml.find("require:"), doubled);
+  EXPECT_THAT(errors_of(yaml), testing::StartsWith("op.yaml:23:7: error: the expression has more than 1000 names, "
+                                                   "numbers and operators, with what its definitions stand for\n"));
+}
+
 TEST(Spec, MayHaveCarriageReturnsAndAByteOrderMark) {
   std::string yaml = "\xef\xbb\xbf";
   for (char c : kCanonical) yaml += c == '\n' ? std::string("\r\n") : std::string(1, c);
@@ -187,8 +227,9 @@ TEST(Spec, ReportsAllErrorsOfAFile) {
       errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
       "op.yaml:1:1: error: the spec has no 'operands'\n  expected: tensors, in binding order\n"
       "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-      "  expected: one of applies_when, cost, grid, kernel, operands, operator, parameters, problem, recipes, require, "
-      "require_device, specialization, subgroup_size, summary, template, verify\n"
+      "  expected: one of applies_when, cost, define, grid, kernel, operands, operator, parameters, problem, recipes, "
+      "require, require_device, specialization, subgroup_size, summary, template, verify
+"
       "  hint: did you mean 'operands'?\n"
       "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
       "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
