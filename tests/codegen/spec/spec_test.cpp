@@ -228,8 +228,7 @@ TEST(Spec, ReportsAllErrorsOfAFile) {
       "op.yaml:1:1: error: the spec has no 'operands'\n  expected: tensors, in binding order\n"
       "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
       "  expected: one of applies_when, cost, define, grid, kernel, operands, operator, parameters, problem, recipes, "
-      "require, require_device, specialization, subgroup_size, summary, template, verify
-"
+      "require, require_device, specialization, subgroup_size, summary, template, verify\n"
       "  hint: did you mean 'operands'?\n"
       "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
       "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
