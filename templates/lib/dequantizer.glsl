@@ -7,9 +7,8 @@
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
 // anyone's. That serves blocks none of whose products is subnormal or too large as a half.
 $include "lib/affine.glsl"
+$include "lib/rounding_shift.glsl"
 
-const float kRoundingShift = 12582912.0;
-const int kRoundingShiftBits = 0x4b400000;
 const int kShortReach = 1 << 21;
 
 struct Block {

@@ -12,9 +12,8 @@
 //   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes to
 //                                            less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
+$include "lib/rounding_shift.glsl"
 
-const float kRoundingShift = 12582912.0;
-const int kRoundingShiftBits = 0x4b400000;
 const int kShortReach = 1 << 21;
 $if input_dtype == f16
 const uint kShortReciprocal = 0x46000000u;  // 2^13

@@ -17,7 +17,7 @@ void store_layer(uvec4 at, uvec4 rows) {
   const uint count = problem.sides[kRows] - at[kRows];
 $for row in range(4)
   if (${row}u < count) {
-    output_store_reals(moved(at, kRows, ${row}u), dequantized(unpack_i8(rows[${row}]), problem.scale, problem.zero_point));
+    output_store_reals(moved(at, kRows, ${row}u), dequantized(rows[${row}], problem.scale, problem.zero_point));
   }
 $end
 }

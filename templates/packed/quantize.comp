@@ -12,9 +12,8 @@ ${declare_packed(output, across(output_layout, input_layout))}
 $include "lib/packed_tile_store.glsl"
 $include "lib/packed_real_load.glsl"
 $include "lib/q8ta.glsl"
-$include "lib/words.glsl"
 
-uint quantized_word(vec4 x) { return pack_i8(quantized_any(x, problem.inverse_scale, problem.zero_point)); }
+uint quantized(vec4 x) { return quantized(x, problem.inverse_scale, problem.zero_point); }
 
 uvec4 quantized_layer(uvec4 at) {
   const uint kInputRows = ${across(input_layout, output_layout)}u;
@@ -22,10 +21,10 @@ $for row in range(4)
   const vec4 row_${row} = input_reals(moved_inside(at, kInputRows, ${row}u));
 $end
 $if packed(input_layout) == packed(output_layout)
-  return uvec4(quantized_word(row_0), quantized_word(row_1), quantized_word(row_2), quantized_word(row_3));
+  return uvec4(quantized(row_0), quantized(row_1), quantized(row_2), quantized(row_3));
 $else
   const mat4 columns = transpose(mat4(row_0, row_1, row_2, row_3));
-  return uvec4(quantized_word(columns[0]), quantized_word(columns[1]), quantized_word(columns[2]), quantized_word(columns[3]));
+  return uvec4(quantized(columns[0]), quantized(columns[1]), quantized(columns[2]), quantized(columns[3]));
 $end
 }
 
