@@ -190,7 +190,7 @@ int run_program(const Arguments& arguments) {
   const OperatorEntry* entry = find_operator(arguments.op);
   if (!entry) return fail(unknown_operator(arguments.op));
   if (!arguments.is_help) return run_on_device(*library, arguments);
-  fmt::print("{}", help_of(*entry, library->find(entry->name)));
+  fmt::print("{}", help_of(*entry, kernels_of(*entry, *library)));
   return kDone;
 }
 

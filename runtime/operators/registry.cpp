@@ -99,6 +99,10 @@ std::span<const OperatorEntry> operators() {
   return entries;
 }
 
+const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library) {
+  return library.find(entry.computed_by.empty() ? entry.name : entry.computed_by);
+}
+
 const OperatorEntry* find_operator(std::string_view name) {
   const auto entries = operators();
   const auto found = std::ranges::lower_bound(entries, name, {}, &OperatorEntry::name);

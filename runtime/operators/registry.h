@@ -69,7 +69,11 @@ struct OperatorEntry {
   std::span<const AttributeInfo> attributes;
   // `request` comes from complete(). Errors say what was given and what is possible.
   Expected<PreparedCall> (*prepare)(Context& context, const Request& request);
+  // Of the library: the operator whose kernels compute it. Empty: the one of its name.
+  std::string_view computed_by = {};
 };
+
+const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library);  // null: the library lacks them
 
 std::span<const OperatorEntry> operators();                 // sorted by name
 const OperatorEntry* find_operator(std::string_view name);  // null: none

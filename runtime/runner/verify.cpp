@@ -101,7 +101,7 @@ void verify(Context& context, const PreparedCall& prepared, const Expectation& e
 Verdict verify(Context& context, const OperatorEntry& entry, const Request& request, const Judge& judge,
                const VerifyOptions& options) {
   Verdict verdict;
-  const OperatorInfo* op = context.library.find(entry.name);
+  const OperatorInfo* op = kernels_of(entry, context.library);
   if (!op) {
     verdict.findings.push_back({"", "", fmt::format("the library has no operator '{}'", entry.name)});
     return verdict;
