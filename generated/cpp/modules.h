@@ -16,9 +16,12 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
+#include "q8ta_pixel_shuffle.h"
 #include "q8ta_quantize.h"
+#include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
 #include "weight_only_gemv.h"
@@ -40,10 +43,13 @@ namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = embedding_q4gsw
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
-namespace q8ta_clone { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace q8ta_binary { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
-namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
-namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
+namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
+namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
 namespace weight_only_gemv { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }

@@ -14,9 +14,12 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
+#include "q8ta_pixel_shuffle.h"
 #include "q8ta_quantize.h"
+#include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
 #include "weight_only_gemv.h"
@@ -44,9 +47,12 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,
   &linear_q8csw::op,
+  &q8ta_binary::op,
   &q8ta_clone::op,
   &q8ta_dequantize::op,
+  &q8ta_pixel_shuffle::op,
   &q8ta_quantize::op,
+  &q8ta_unary::op,
   &quantize_affine::op,
   &sum_slices::op,
   &weight_only_gemv::op,

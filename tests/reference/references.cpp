@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/reference/affine_requests.h"
+#include "tests/reference/elementwise.h"
 #include "tests/reference/packed_requests.h"
 #include "tests/reference/weight_requests.h"
 
@@ -24,9 +25,16 @@ constexpr Row kRows[] = {
     {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
     {"linear_q4gsw", weight_only_linear, weight_only_bounds},
     {"linear_q8csw", weight_only_linear, weight_only_bounds},
+    {"q8ta_add", q8ta_add},
     {"q8ta_clone", q8ta_clone},
     {"q8ta_dequantize", q8ta_dequantize},
+    {"q8ta_hardswish", q8ta_hardswish},
+    {"q8ta_mul", q8ta_mul},
+    {"q8ta_pixel_shuffle", q8ta_pixel_shuffle},
     {"q8ta_quantize", q8ta_quantize},
+    {"q8ta_relu", q8ta_relu},
+    {"q8ta_sigmoid", q8ta_sigmoid},
+    {"q8ta_sub", q8ta_sub},
     {"quantize_affine", quantize_affine},
 };
 

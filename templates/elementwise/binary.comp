@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output = quantize(activation(input + other)) or of the product, on reals: docs/q8ta.md says each rounding. `other` has a
+// factor alpha in its scale already. Operands that are shorter in a dimension are repeated along it.
+//
+//   flat 0   an invocation makes a tile, each operand in its own layout
+//   flat 1   one layout and one shape, and no padding to be made: an invocation makes 16 bytes, whatever the layout is
+#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare_problem()}
+$include "lib/q8ta.glsl"
+
+// x * min(max(x + 3, 0), 6) / 6
+vec4 hardswish(vec4 x) {
+  precise const vec4 sum = x + 3.0;
+  precise const vec4 product = x * clamp(sum, 0.0, 6.0);
+  precise const vec4 result = product * (1.0 / 6.0);
+  return result;
+}
+
+uint combined(uint input_word, uint other_word) {
+  const vec4 a = dequantized(input_word, problem.input_scale, problem.input_zero_point);
+  const vec4 b = dequantized(other_word, problem.other_scale, problem.other_zero_point);
+  precise vec4 x;
+  if (problem.is_product != 0u) x = a * b;
+  else x = a + b;
+  if (problem.is_hardswish != 0u) x = hardswish(x);
+  return quantized_between(x, problem.inverse_scale, problem.output_zero_point, problem.low, problem.high);
+}
+
+uvec4 combined_words(uvec4 a, uvec4 b) {
+  return uvec4(combined(a.x, b.x), combined(a.y, b.y), combined(a.z, b.z), combined(a.w, b.w));
+}
+
+$if flat == 1
+$include "lib/grid.glsl"
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputBlocks { uvec4 input_blocks[]; };
+layout(set = 0, binding = 1, std430) readonly restrict buffer OtherBlocks { uvec4 other_blocks[]; };
+layout(set = 0, binding = 2, std430) writeonly restrict buffer OutputBlocks { uvec4 output_blocks[]; };
+
+void main() {
+  const uint i = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (i < problem.flat_blocks) output_blocks[i] = combined_words(input_blocks[i], other_blocks[i]);
+}
+$else
+${declare_packed(input, across(input_layout, output_layout))}
+${declare_packed(other, across(other_layout, output_layout))}
+${declare_packed(output, across(output_layout, input_layout))}
+$include "lib/packed_tile_store.glsl"
+
+// Batches of both operands, of a batch of the output that is more than one dimension.
+uvec2 batches_of(uint batch) {
+  uvec2 batches = uvec2(0u);
+  const uint rank = problem.batch_rank;
+  for (uint d = 0u; d < rank; ++d) {
+    const uint coordinate = batch % problem.batch_sides[d];
+    batches += coordinate * uvec2(problem.input_batch_strides[d], problem.other_batch_strides[d]);
+    batch /= problem.batch_sides[d];
+  }
+  return batches;
+}
+
+uvec4 last_of(uint sides[4]) { return uvec4(sides[0], sides[1], sides[2], sides[3]) - 1u; }
+
+// A row or a lane that there is but one of stands for all.
+uvec4 repeated(uvec4 rows, uint sides[4]) {
+  if (sides[kRows] == 1u) rows = rows.xxxx;
+  if (sides[kLanes] == 1u) rows = (rows & 0xffu) * 0x01010101u;
+  return rows;
+}
+
+uvec4 combined_layer(uvec4 at) {
+  uvec4 input_at = at;
+  uvec4 other_at = at;
+  if (problem.batch_rank > 1u) {
+    const uvec2 batches = batches_of(at.w);
+    input_at.w = batches.x;
+    other_at.w = batches.y;
+  }
+  const uvec4 a = input_rows(min(input_at, last_of(problem.input_sides)));
+  const uvec4 b = other_rows(min(other_at, last_of(problem.other_sides)));
+  return combined_words(repeated(a, problem.input_sides), repeated(b, problem.other_sides));
+}
+
+void main() {
+  const uvec4 at = tile_of_invocation();
+  if (is_outside(at)) return;
+$if third(output_layout, input_layout) == 3
+  store_tile(at, combined_layer(at), problem.padding);
+$else
+$for layer in range(4)
+  const uvec4 layer_${layer} = combined_layer(moved_inside(at, kLayers, ${layer}u));
+$end
+  store_tile(at, layer_0, layer_1, layer_2, layer_3, problem.padding);
+$end
+}
+$end

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operators on the elements of i8 tensors, on every kernel, against docs/q8ta.md's reference.
+#include "runtime/operators/elementwise.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "q8ta_binary.h"
+#include "q8ta_unary.h"
+#include "runtime/library/layout_table.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+
+// One specialization of each variant, in all ways or in the one that the request says.
+constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+constexpr runner::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+constexpr runner::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
+
+constexpr std::string_view kUnary[] = {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"};
+constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
+
+const Shape kShapes[] = {
+    {90}, {1, 144}, {3, 32}, {1, 3, 64}, {1, 8, 32, 32}, {1, 4, 16, 16}, {1, 16, 14, 14}, {1, 3, 15, 15}, {1, 13, 31, 31},
+    {}, {1}, {2, 5, 3, 7}, {3, 4, 4, 4}, {1, 1, 257, 1}, {1, 257, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
+};
+
+HostTensor bytes_of(const Shape& shape, uint32_t seed) { return Random(seed).integers(DType::i8, shape, -128, 127); }
+
+struct Params {
+  double scale = 0.05;
+  int64_t zero_point = 0;
+};
+
+void set(Request& request, const std::string& operand, const Params& params) {
+  request.attributes[operand + "_scale"] = params.scale;
+  request.attributes[operand + "_zero_point"] = params.zero_point;
+}
+
+Request unary_request(HostTensor input, const Params& from = {0.04, -3}, const Params& to = {0.03, 5}) {
+  Request request{.inputs = {{"input", std::move(input)}}};
+  set(request, "input", from);
+  set(request, "output", to);
+  return request;
+}
+
+Request binary_request(HostTensor input, HostTensor other, const Params& a = {0.02, 5}, const Params& b = {0.013, -28},
+                       const Params& to = {0.03, -50}) {
+  Request request{.inputs = {{"input", std::move(input)}, {"other", std::move(other)}}};
+  set(request, "input", a);
+  set(request, "other", b);
+  set(request, "output", to);
+  return request;
+}
+
+Place in(Layout layout) { return {Storage::buffer, layout}; }
+
+class ElementwiseTest : public testing::KernelTest {};
+
+// ---- of one element ----------------------------------------------------------------------------------------------------
+
+TEST_F(ElementwiseTest, UnaryBetweenAllLayouts) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(to_text(shape));
+    expect_reference("q8ta_hardswish", unary_request(bytes_of(shape, 1)), kEveryVariant);
+  }
+}
+
+// Each function, at all 256 arguments, with scales and zero points at their ends.
+TEST_F(ElementwiseTest, UnaryOfEveryInteger) {
+  std::vector<double> all(256);
+  std::iota(all.begin(), all.end(), -128.0);
+  const HostTensor input = testing::tensor_of(DType::i8, {256}, all);
+  const Params kParams[] = {{0.04, 5}, {1, -128}, {0x1p-125, 127}, {0x1p119, 0}, {1.0 / 3, -1}};
+  for (const std::string_view op : kUnary) {
+    for (const Params& from : kParams) {
+      for (const Params& to : kParams) expect_reference(op, unary_request(input, from, to), kInPlace);
+    }
+  }
+}
+
+TEST_F(ElementwiseTest, UnaryOfEmptyTensors) {
+  for (const Shape& shape : {Shape{0}, {2, 0, 3, 7}}) {
+    expect_reference("q8ta_relu", unary_request(zeros(DType::i8, shape)), kEveryVariant);
+  }
+}
+
+// ---- of two ------------------------------------------------------------------------------------------------------------
+
+TEST_F(ElementwiseTest, BinaryOfEveryShape) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(to_text(shape));
+    expect_reference("q8ta_add", binary_request(bytes_of(shape, 2), bytes_of(shape, 3)), kEveryVariant);
+  }
+}
+
+// All triples of layouts that pack one dimension, each operand in its own.
+TEST_F(ElementwiseTest, BinaryBetweenAllLayoutsOfOnePackedDimension) {
+  const Shape shape = {2, 6, 5, 7};
+  size_t triples = 0;
+  for (const Place& a : runner::places_of(generated::q8ta_binary::op, 0)) {
+    for (const Place& b : runner::places_of(generated::q8ta_binary::op, 1)) {
+      for (const Place& to : runner::places_of(generated::q8ta_binary::op, 2)) {
+        if (packed(a.layout) != packed(to.layout) || packed(b.layout) != packed(to.layout)) continue;
+        SCOPED_TRACE(fmt::format("{}, {} -> {}", name(a.layout), name(b.layout), name(to.layout)));
+        Request request = binary_request(bytes_of(shape, 2), bytes_of({6, 1, 7}, 3));
+        request.places = {{"input", a}, {"other", b}, {"output", to}};
+        expect_reference("q8ta_mul", request, kEverySpecialization);
+        ++triples;
+      }
+    }
+  }
+  EXPECT_EQ(triples, 2u * 27);
+}
+
+struct BroadcastCase {
+  Shape a, b;
+};
+
+const BroadcastCase kBroadcasts[] = {
+    {{5, 7}, {7}},
+    {{5, 7}, {5, 1}},
+    {{5, 7}, {1}},
+    {{5, 7}, {}},
+    {{}, {5, 7}},
+    {{5, 1}, {1, 7}},
+    {{2, 6, 5, 7}, {6, 1, 1}},
+    {{2, 6, 5, 7}, {1, 6, 5, 1}},
+    {{1, 1, 5, 7}, {2, 6, 1, 1}},
+    {{2, 1, 5, 7}, {1, 6, 5, 7}},
+    {{2, 3, 6, 5, 7}, {3, 6, 5, 7}},           // the batch is two parts
+    {{2, 3, 6, 5, 7}, {2, 1, 6, 5, 7}},
+    {{2, 1, 4, 1, 6, 5, 7}, {3, 1, 5, 6, 5, 7}},
+    {{2, 1, 2, 1, 2, 1, 1, 5}, {1, 3, 1, 2, 1, 6, 1, 5}},  // rank 8, each operand repeated in turn
+    {{0, 7}, {1, 7}},
+    {{1, 7}, {0, 1}},
+};
+
+TEST_F(ElementwiseTest, BinaryBroadcasts) {
+  constexpr Layout kLayouts[] = {Layout::strided, Layout::packed_4w, Layout::packed_4h4w,
+                                 Layout::packed_4c, Layout::packed_4w4c, Layout::packed_4c1w};
+  for (const BroadcastCase& c : kBroadcasts) {
+    for (const Layout layout : kLayouts) {
+      SCOPED_TRACE(fmt::format("{} and {} in {}", to_text(c.a), to_text(c.b), name(layout)));
+      Request request = binary_request(bytes_of(c.a, 4), bytes_of(c.b, 5));
+      request.places = {{"input", in(layout)}, {"other", in(layout)}, {"output", in(layout)}};
+      expect_reference("q8ta_add", request, kInPlace);
+    }
+  }
+}
+
+// All pairs of 256 x 256 integers, in the one layout and shape that go the short way, and with scales at their ends.
+TEST_F(ElementwiseTest, BinaryOfEveryPairOfIntegers) {
+  std::vector<double> all(256);
+  std::iota(all.begin(), all.end(), -128.0);
+  HostTensor a = zeros(DType::i8, {256, 256}), b = a;
+  for (int64_t i = 0; i < 256 * 256; ++i) {
+    set_element(a, i, all[static_cast<size_t>(i / 256)]);
+    set_element(b, i, all[static_cast<size_t>(i % 256)]);
+  }
+  for (const std::string_view op : kBinary) {
+    for (const Params& to : {Params{0.03, -50}, {1.0 / 3, 127}, {0x1p-125, -128}, {0x1p119, 0}}) {
+      expect_reference(op, binary_request(a, b, {0.02, -128}, {1.0 / 7, 127}, to), kInPlace);
+      expect_reference(op, binary_request(a, b, {0x1p-125, 3}, {0x1p-125, -3}, to), kInPlace);
+      expect_reference(op, binary_request(a, b, {0x1p110, 3}, {0.75, -3}, to), kInPlace);
+    }
+  }
+}
+
+TEST_F(ElementwiseTest, BinaryActivates) {
+  for (const std::string_view op : kBinary) {
+    for (const std::string activation : {"none", "relu", "relu6", "hardswish"}) {
+      for (const Params& to : {Params{0.05, -50}, {0.03, 127}, {0.2, -128}}) {
+        Request request = binary_request(bytes_of({3, 5, 64}, 6), bytes_of({3, 5, 64}, 7), {0.06, 5}, {0.04, -8}, to);
+        request.attributes["activation"] = activation;
+        SCOPED_TRACE(fmt::format("{} {} {}", op, activation, to.zero_point));
+        expect_reference(op, request, kInPlace);
+      }
+    }
+  }
+}
+
+// ---- what the system that qgen replaces gets wrong ---------------------------------------------------------------------
+
+TEST_F(ElementwiseTest, AlphaIsHonoured) {
+  const HostTensor ones = testing::tensor_of(DType::i8, {4}, {1, 2, 3, 4});
+  for (const double alpha : {0.0, 1.0, -1.0, 2.0, 0.3, 1e-30, -1e30}) {
+    for (const std::string_view op : {"q8ta_add", "q8ta_sub"}) {
+      Request request = binary_request(ones, ones, {1, 0}, {1, 0}, {1, 0});
+      request.attributes["alpha"] = alpha;
+      expect_reference(op, request, kInPlace);
+    }
+  }
+  Context on_device = context();
+  const auto a = on_device.executor.upload(ones, Storage::buffer);
+  const auto sum = q8ta_binary(on_device, *a, *a, {.alpha = 3});
+  ASSERT_TRUE(sum) << to_text(sum.error());
+  EXPECT_EQ(on_device.executor.download(*sum)->data, testing::tensor_of(DType::i8, {4}, {4, 8, 12, 16}).data);
+}
+
+// With a zero point above -128 the least byte is a negative real, which relu forbids.
+TEST_F(ElementwiseTest, ReluIsAppliedWhateverTheZeroPoint) {
+  const HostTensor negative = testing::tensor_of(DType::i8, {4}, {-100, -1, 0, 100});
+  Context on_device = context();
+  const auto a = on_device.executor.upload(negative, Storage::buffer);
+  const auto sum = q8ta_binary(on_device, *a, *a, {.output = {2, 20}, .activation = Activation::relu});
+  ASSERT_TRUE(sum) << to_text(sum.error());
+  EXPECT_EQ(on_device.executor.download(*sum)->data, testing::tensor_of(DType::i8, {4}, {20, 20, 20, 120}).data);
+}
+
+// The same Call serves no other shape: there is nothing to resize, a Call is made for each.
+TEST_F(ElementwiseTest, ShapesMayChangeFromCallToCall) {
+  for (const Shape& shape : {Shape{2, 8, 9, 9}, {1, 3, 2, 2}, {4, 8, 16, 16}}) {
+    expect_reference("q8ta_add", binary_request(bytes_of(shape, 8), bytes_of(shape, 9)), kInPlace);
+  }
+}
+
+// A tie is rounded to even, whatever the sign: not away from zero, not as the device likes.
+TEST_F(ElementwiseTest, TiesGoToEven) {
+  const HostTensor odd = testing::tensor_of(DType::i8, {8}, {1, 3, 5, 7, -1, -3, -5, -7});
+  Context on_device = context();
+  const auto a = on_device.executor.upload(odd, Storage::buffer);
+  const auto zero = on_device.executor.upload(zeros(DType::i8, {8}), Storage::buffer);
+  const auto half = q8ta_binary(on_device, *a, *zero, {.output = {2, 1}});
+  ASSERT_TRUE(half) << to_text(half.error());
+  EXPECT_EQ(on_device.executor.download(*half)->data,
+            testing::tensor_of(DType::i8, {8}, {1, 3, 3, 5, 1, -1, -1, -3}).data);
+}
+
+// ---- pixel shuffle -----------------------------------------------------------------------------------------------------
+
+struct ShuffleCase {
+  Shape shape;
+  int64_t r;
+};
+
+const ShuffleCase kShuffles[] = {
+    {{1, 16, 4, 4}, 2}, {{1, 24, 8, 4}, 2}, {{1, 32, 12, 8}, 2}, {{1, 96, 16, 9}, 2},
+    {{3, 5, 7}, 1}, {{2, 9, 3, 5}, 3}, {{2, 45, 3, 2}, 3}, {{2, 3, 16, 5, 3}, 4}, {{1, 50, 1, 1}, 5}, {{12, 3, 7}, 2},
+    {{1, 49, 2, 3}, 7}, {{0, 4, 2, 2}, 2}, {{1, 4, 0, 2}, 2},
+};
+
+TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
+  for (const ShuffleCase& c : kShuffles) {
+    SCOPED_TRACE(fmt::format("{} by {}", to_text(c.shape), c.r));
+    Request request = unary_request(bytes_of(c.shape, 10), {0.02, 4}, {0.025, -3});
+    request.attributes["upscale_factor"] = c.r;
+    expect_reference("q8ta_pixel_shuffle", request, kEveryVariant);
+  }
+}
+
+// ---- refusals ------------------------------------------------------------------------------------------------------------
+
+TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
+  const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc four{DType::i8, {2, 3, 4, 5}};
+  EXPECT_EQ(refusal(q8ta_unary_call({DType::u8, {4}}, relu, {})), "input is u8, and can be i8");
+  EXPECT_EQ(refusal(q8ta_unary_call(four, relu, {.output = {-1, 0}})), "output_scale is -1, and can be 2^-125 to 2^119");
+  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 4, 5}}, {})),
+            "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
+  EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.alpha = INFINITY})),
+            "alpha is inf, and alpha * other_scale is inf\n  hint: its magnitude can be up to 2^119");
+  EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.operation = BinaryOperation::mul, .input = {0x1p60f}, .other = {0x1p60f}})),
+            "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
+  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {})),
+            "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
+  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call({DType::i8, {4, 4}}, {})),
+            "input of shape [4, 4] has rank 2, and needs channels, height and width");
+  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {.upscale_factor = 0})), "upscale_factor is 0, and can be 1 to 32768");
+}
+
+}  // namespace
+}  // namespace qgen
