@@ -54,7 +54,7 @@ bool is_template(const std::string& path) {
   return !name.starts_with('.') && !name.ends_with(".md");
 }
 
-Done read_templates(const std::string& root, render::TemplateSet& templates) {
+Done read_templates(const std::string& root, bool is_first, render::TemplateSet& templates) {
   const auto files = list_files(root);
   if (!files) return files.error();
   for (const std::string& file : *files) {
@@ -62,7 +62,7 @@ Done read_templates(const std::string& root, render::TemplateSet& templates) {
     const std::string path = joined(root, file);
     auto text = read_file(path);
     if (!text) return text.error();
-    templates.emplace(file, render::TemplateFile{file, path, *std::move(text)});
+    templates.emplace(file, render::TemplateFile{file, path, *std::move(text), is_first});
   }
   return Done(std::monostate{});
 }
@@ -104,8 +104,9 @@ Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::v
   std::sort(inputs.specs.begin(), inputs.specs.end(), by_path);
   inputs.specs.erase(std::unique(inputs.specs.begin(), inputs.specs.end(), is_same), inputs.specs.end());
 
-  for (const std::string& root : template_roots.empty() ? default_roots(specs) : template_roots) {
-    if (auto done = read_templates(root, inputs.templates); !done) return done.error();
+  const std::vector<std::string> roots = template_roots.empty() ? default_roots(specs) : template_roots;
+  for (const std::string& root : roots) {
+    if (auto done = read_templates(root, root == roots.front(), inputs.templates); !done) return done.error();
   }
   return inputs;
 }
@@ -122,7 +123,9 @@ Digest digest_of(const Inputs& inputs) {
   builder.add(inputs.is_whole_tree);
   for (const SpecFile& spec : inputs.specs) builder.add(spec.path).add(spec.source).add(spec.text);
   builder.add(inputs.specs.size());
-  for (const auto& [path, file] : inputs.templates) builder.add(path).add(file.display).add(file.text);
+  for (const auto& [path, file] : inputs.templates) {
+    builder.add(path).add(file.display).add(file.text).add(file.is_of_first_root);
+  }
   return builder.finish();
 }
 

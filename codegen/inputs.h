@@ -23,7 +23,7 @@ struct SpecFile {
 struct Inputs {
   std::vector<SpecFile> specs;  // by source, so that the order of arguments and folders says nothing
   render::TemplateSet templates;
-  bool is_whole_tree = false;  // a folder of specs was given: a template that none of them names is a mistake
+  bool is_whole_tree = false;  // a folder of specs was given: a template of the first root that none names is a mistake
 };
 
 // `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest folder

@@ -157,7 +157,8 @@ Diagnostics Run::expand() {
 
 // ---- render ----------------------------------------------------------------------------------------------------------------
 
-// A template that no spec names is never compiled, so nothing would tell that it is wrong.
+// A template that no spec names is never compiled, so nothing would tell that it is wrong. Roots behind the first are
+// other people's, to take from.
 Diagnostics Run::check_templates() const {
   if (!inputs_.is_whole_tree) return {};
   std::set<std::string> named;
@@ -166,7 +167,7 @@ Diagnostics Run::check_templates() const {
   }
   Diagnostics errors;
   for (const auto& [path, file] : inputs_.templates) {
-    if (path.starts_with("lib/") || named.count(path) != 0) continue;
+    if (!file.is_of_first_root || path.starts_with("lib/") || named.count(path) != 0) continue;
     Diagnostic& error = errors.emplace_back();
     error.where.file = file.display;
     error.message = "no spec names this template";

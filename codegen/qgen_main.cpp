@@ -63,7 +63,8 @@ void declare_options(CLI::App& app, Flags& flags) {
   app.add_option("SPECS", flags.run.specs, "spec files, or folders of *.yaml")->type_name("");
   app.add_option("-o,--output", flags.run.output, "the folder to write, or to compare with")->type_name("DIR");
   app.add_option("--templates", flags.run.template_roots,
-                 "where templates are; may be given again, the first that has a file wins.\n"
+                 "where templates are; may be given again, the first that has a file wins. Specs must\n"
+                 "name every template of the first folder but those below lib/.\n"
                  "Default: the nearest folder named templates beside the specs or above them")
       ->type_name("DIR")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")

@@ -24,6 +24,7 @@ struct TemplateFile {
   std::string path;     // relative to its root, '/'-separated
   std::string display;  // as diagnostics name it: root joined with path
   std::string text;
+  bool is_of_first_root = true;
 };
 using TemplateSet = std::map<std::string, TemplateFile, std::less<>>;
 

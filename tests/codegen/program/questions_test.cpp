@@ -152,6 +152,13 @@ TEST_F(Program, ATemplateThatNoSpecNamesIsAnErrorOfAWholeTree) {
   made({"specs/copy.yaml", "specs/reduce/total.yaml", "-o", "out"});
 }
 
+TEST_F(Program, OnlyTheFirstTemplateFolderMustBeNamedWhole) {
+  write_text(here() / "others/unnamed.comp", kCopyTemplate);
+  made({"specs", "-o", "out", "--templates", "templates", "--templates", "others"});
+  EXPECT_THAT(qgen({"specs", "-o", "out", "--templates", "others", "--templates", "templates"}).err,
+              HasSubstr("others/unnamed.comp: error: no spec names this template"));
+}
+
 TEST_F(Program, TheFirstTemplateFolderThatHasAFileWins) {
   write_text(here() / "mine/lib/index.glsl", "uint linear_index() { return gl_LocalInvocationIndex; }\n");
   EXPECT_THAT(made({"specs", "--stop-after", "render", "--templates", "mine", "--templates", "templates"}).out,
