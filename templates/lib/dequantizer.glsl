@@ -7,9 +7,7 @@
 // Halves are rounded by an addition to their bits and are then exact for the device's own conversion, whose rounding is
 // anyone's. That serves blocks none of whose products is subnormal or too large as a half.
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
-
-const int kShortReach = 1 << 21;
+$include "lib/short_reach.glsl"
 
 struct Block {
   float scale;
@@ -22,9 +20,9 @@ $if input_dtype == i32
   return false;
 $elif output_dtype == f16
   const float most = float(1 << (8 * ${bytes(input_dtype)})) + abs(float(zero_point));
-  return abs(zero_point) <= kShortReach && abs(scale) >= 0.00006103515625 && abs(scale) * most < 65504.0;
+  return is_in_short_reach(zero_point) && abs(scale) >= 0.00006103515625 && abs(scale) * most < 65504.0;
 $else
-  return abs(zero_point) <= kShortReach;
+  return is_in_short_reach(zero_point);
 $end
 }
 

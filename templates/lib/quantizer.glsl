@@ -12,16 +12,13 @@
 //   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes to
 //                                            less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
-$include "lib/rounding_shift.glsl"
+$include "lib/short_reach.glsl"
 
-const int kShortReach = 1 << 21;
 $if input_dtype == f16
 const uint kShortReciprocal = 0x46000000u;  // 2^13
 $else
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 $end
-
-bool is_in_short_reach(int x) { return abs(x) <= kShortReach; }
 
 struct Block {
   float inverse_scale;

@@ -326,6 +326,26 @@ TEST_F(AffineTest, ZeroPointMayBeSharedOrAbsent) {
 
 constexpr const char* kMappings[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
+// The least integer has no magnitude of its own type: no shortcut may take it for a small one.
+TEST_F(AffineTest, ZeroPointsAndBoundsAtTheEndsOfInt32) {
+  const double least = -2147483648.0, most = 2147483647.0;
+  for (const double zero_point : {least, most, 0.0}) {
+    Request request;
+    request.inputs["input"] = tensor_of(DType::f32, {8}, {-3e9, -2147483648.0, -5e8, -1.5, 0.0, 99.0, 5e8, 3e9});
+    request.inputs["scale"] = tensor_of(DType::f32, {}, {1.0});
+    request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+    request.attributes["output_dtype"] = std::string("int32");
+    request.attributes["quant_min"] = int64_t{-2147483648};
+    request.attributes["quant_max"] = int64_t{100};
+    expect_reference("quantize_affine", request, kEveryVariant);
+    Request back;
+    back.inputs["input"] = tensor_of(DType::i8, {8}, {-128, -7, -1, 0, 1, 7, 100, 127});
+    back.inputs["scale"] = request.inputs["scale"];
+    back.inputs["zero_point"] = request.inputs["zero_point"];
+    expect_reference("dequantize_affine", back, kEveryVariant);
+  }
+}
+
 TEST_F(AffineTest, EveryMappingOfEveryType) {
   for (const char* mapping : kMappings) {
     for (const DType dtype : kIntegerTypes) {
