@@ -12,6 +12,8 @@
 #include "dynamic_quantize.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
+#include "fused_binary.h"
+#include "fused_unary.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -39,7 +41,9 @@ namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirst
 namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }
 namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
 namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
-namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
+namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
+namespace fused_unary { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
+namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }

@@ -10,6 +10,8 @@
 #include "dynamic_quantize.h"
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
+#include "fused_binary.h"
+#include "fused_unary.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -43,6 +45,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &dynamic_quantize::op,
   &dynamic_tiled::op,
   &embedding_q4gsw::op,
+  &fused_binary::op,
+  &fused_unary::op,
   &linear_dq8ca_q4gsw::op,
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,

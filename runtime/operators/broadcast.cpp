@@ -16,20 +16,6 @@ int64_t side_of(const Shape& shape, size_t dimension) {
   return dimension < shape.size() ? shape[shape.size() - 1 - dimension] : 1;
 }
 
-Expected<Shape> common_shape(const Shape& a, const Shape& b) {
-  Shape shape(std::max(a.size(), b.size()));
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const int64_t one = side_of(a, d), other = side_of(b, d);
-    if (one != other && one != 1 && other != 1) {
-      return Error{Error::Kind::invalid_argument,
-                   fmt::format("shapes {} and {} do not go together: {} meets {}", to_text(a), to_text(b), one, other),
-                   "sides are equal, or one of them is 1"};
-    }
-    shape[shape.size() - 1 - d] = one == 1 ? other : one;
-  }
-  return shape;
-}
-
 std::vector<BatchPart> parts_of(const Broadcast& whole, const Shape& a, const Shape& b) {
   std::vector<BatchPart> parts;
   std::array<int64_t, 2> next = {1, 1};  // the stride of an operand's next dimension that it has
@@ -48,6 +34,20 @@ std::vector<BatchPart> parts_of(const Broadcast& whole, const Shape& a, const Sh
 }
 
 }  // namespace
+
+Expected<Shape> common_shape(const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()));
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t one = side_of(a, d), other = side_of(b, d);
+    if (one != other && one != 1 && other != 1) {
+      return Error{Error::Kind::invalid_argument,
+                   fmt::format("shapes {} and {} do not go together: {} meets {}", to_text(a), to_text(b), one, other),
+                   "sides are equal, or one of them is 1"};
+    }
+    shape[shape.size() - 1 - d] = one == 1 ? other : one;
+  }
+  return shape;
+}
 
 Expected<Broadcast> broadcast(const Shape& a, const Shape& b) {
   auto shape = common_shape(a, b);

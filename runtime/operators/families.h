@@ -13,6 +13,7 @@ namespace qgen {
 std::span<const OperatorEntry> affine_entries();
 std::span<const OperatorEntry> elementwise_entries();
 std::span<const OperatorEntry> embedding_entries();
+std::span<const OperatorEntry> fused_entries();
 std::span<const OperatorEntry> packed_entries();
 std::span<const OperatorEntry> weight_linear_entries();
 

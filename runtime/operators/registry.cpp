@@ -14,8 +14,14 @@
 namespace qgen {
 namespace {
 
-constexpr std::span<const OperatorEntry> (*kFamilies[])() = {affine_entries, elementwise_entries, embedding_entries,
-                                                             packed_entries, weight_linear_entries};
+constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
+    affine_entries,
+    elementwise_entries,
+    embedding_entries,
+    fused_entries,
+    packed_entries,
+    weight_linear_entries,
+};
 
 std::vector<OperatorEntry> sorted_entries() {
   std::vector<OperatorEntry> entries;

@@ -102,12 +102,14 @@ bool may_be_half(const OperatorInfo& op, std::string_view name, DType given) {
 }
 
 bool output_may_be_half(const OperatorEntry& entry, const OperatorInfo& op, const Request& request) {
+  const auto info = std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name);
+  if (info == entry.attributes.end()) return false;
   const auto given = request.attributes.find(kOutputDtype);
-  const bool says_so =
-      std::ranges::find(entry.attributes, kOutputDtype, &AttributeInfo::name) != entry.attributes.end();
-  const bool is_real = given == request.attributes.end() || given->second == AttributeValue("float32");
-  return says_so && is_real && std::ranges::any_of(entry.outputs, [&](const TensorInfo& info) {
-           return may_be_half(op, info.name, DType::f32);
+  const bool is_given = given != request.attributes.end();
+  // Where the operator finds out for itself, it does so for halves too.
+  const bool is_real = is_given ? given->second == AttributeValue("float32") : info->otherwise == "float32";
+  return is_real && std::ranges::any_of(entry.outputs, [&](const TensorInfo& output) {
+           return may_be_half(op, output.name, DType::f32);
          });
 }
 

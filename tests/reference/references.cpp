@@ -6,6 +6,7 @@
 
 #include "tests/reference/affine_requests.h"
 #include "tests/reference/elementwise.h"
+#include "tests/reference/fused_requests.h"
 #include "tests/reference/packed_requests.h"
 #include "tests/reference/weight_requests.h"
 
@@ -21,6 +22,10 @@ constexpr Row kRows[] = {
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
     {"embedding_q4gsw", embedding},
+    {"fused_add", fused_add},
+    {"fused_hardswish", fused_hardswish},
+    {"fused_mul", fused_mul},
+    {"fused_relu", fused_relu},
     {"linear_dq8ca_q4gsw", dynamic_linear, dynamic_bounds},
     {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
     {"linear_q4gsw", weight_only_linear, weight_only_bounds},
@@ -36,6 +41,7 @@ constexpr Row kRows[] = {
     {"q8ta_sigmoid", q8ta_sigmoid},
     {"q8ta_sub", q8ta_sub},
     {"quantize_affine", quantize_affine},
+    {"requantize", requantize},
 };
 
 const Row* find_row(std::string_view name) {

@@ -42,6 +42,10 @@ const WaysCase kCases[] = {
     {"output_dtype_is_given", "dequantize_affine",
      {.inputs = {{"input", zeros(DType::i8, {1, 1, 1, 1, 3})}}, .attributes = {{"output_dtype", "float16"}}},
      {{"input", 5}, {"output", 5}}, "plain buffers\n"},
+    // Without the attribute such an operator's output is what its inputs are: nothing to ask for.
+    {"output_dtype_follows", "fused_relu",
+     {.inputs = {{"input", zeros(DType::i8, {3})}, {"output_scale", zeros(DType::f32, {})}}},
+     {{"input", 1}, {"output", 1}}, "plain buffers\n"},
 };
 
 class WaysTest : public ::testing::TestWithParam<WaysCase> {};
@@ -51,7 +55,7 @@ TEST_P(WaysTest, AllThereAre) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
   std::string text;
-  for (const Way& way : ways_of(*find_operator(op), *library->find(op), request, ranks)) text += to_text(way) + "\n";
+  for (const Way& way : ways_of(*find_operator(op), *kernels_of(*find_operator(op), *library), request, ranks)) text += to_text(way) + "\n";
   EXPECT_EQ(text, expected);
 }
 

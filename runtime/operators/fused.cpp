@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Arguments -> checked shapes and blocks -> the Problem of specs/fused/fused_unary.yaml or fused_binary.yaml.
+#include "runtime/operators/fused.h"
+
+#include <fmt/format.h>
+
+#include "fused_binary.h"
+#include "fused_unary.h"
+#include "runtime/operators/broadcast.h"
+#include "runtime/operators/fused_checks.h"
+
+namespace qgen {
+namespace {
+
+// The numbers that both specs write beside `operation`.
+enum Operation : uint32_t { copy, relu, hardswish, add, multiply };
+
+uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
+// What the problems of both specs have.
+template <typename Fields>
+Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOperand& input, const CheckedOperand& output,
+                 IntegerRange range) {
+  Fields fields;
+  fields.numel = u32(element_count(output.blocks.shape));
+  fields.operation = operation;
+  fields.is_simple = is_simple(shape);
+  fields.input_zero_points = u32(input.zero_points);
+  fields.output_zero_points = u32(output.zero_points);
+  fields.quant_min = static_cast<int32_t>(range.min);
+  fields.quant_max = static_cast<int32_t>(range.max);
+  fields.rank = u32(static_cast<int64_t>(shape.size()));
+  for (size_t d = 0; d < kMaxRank; ++d) {
+    const FusedDimension dimension = d < shape.size() ? shape[d] : FusedDimension{};
+    const FusedSide& of_input = dimension.operands[0];
+    const FusedSide& of_output = dimension.operands[2];
+    fields.sizes[d] = u32(dimension.side);
+    fields.input_blocks[d] = u32(of_input.block);
+    fields.input_parameter_strides[d] = u32(of_input.parameter_stride);
+    fields.output_blocks[d] = u32(of_output.block);
+    fields.output_parameter_strides[d] = u32(of_output.parameter_stride);
+  }
+  return fields;
+}
+
+Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, const FusedOutputDesc& output) {
+  for (const auto& [name, dtype] : {std::pair("input", input.tensor.dtype), std::pair("output", output.dtype)}) {
+    Done known = check_dtype(name, dtype, {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32});
+    if (!known) return known.error();
+  }
+  if (Done agree = check_reals_agree({input.tensor.dtype, output.dtype}); !agree) return agree.error();
+  const Shape& shape = input.tensor.shape;
+  const auto of_input = checked_operand("input", input);
+  if (!of_input) return of_input.error();
+  const auto of_output = checked_output(shape, output);
+  if (!of_output) return of_output.error();
+  const auto range = checked_range(output);
+  if (!range) return range.error();
+  // As if it had another operand of its own shape.
+  const FusedShape dimensions = merged(fused_shape({of_input->blocks, {shape, shape}, of_output->blocks}));
+  const auto fields = fields_of<generated::fused_unary::Problem>(operation, dimensions, *of_input, *of_output, *range);
+  return make_call(generated::fused_unary::op, fields,
+                   {input.tensor, input.scale, input.zero_point, TensorDesc{output.dtype, shape}, output.scale,
+                    output.zero_point});
+}
+
+Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, const FusedOperandDesc& other, float alpha,
+                           const FusedOutputDesc& output) {
+  const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
+  const std::string_view names[] = {"input", "other", "output"};
+  for (size_t i = 0; i < kFusedOperands; ++i) {
+    Done known = check_dtype(names[i], dtypes[i], {DType::f32, DType::f16, DType::i8, DType::u8});
+    if (!known) return known.error();
+  }
+  if (Done agree = check_reals_agree({dtypes[0], dtypes[1], dtypes[2]}); !agree) return agree.error();
+  const auto of_input = checked_operand("input", input);
+  if (!of_input) return of_input.error();
+  const auto of_other = checked_operand("other", other);
+  if (!of_other) return of_other.error();
+  const auto shape = common_shape(input.tensor.shape, other.tensor.shape);
+  if (!shape) return shape.error();
+  const auto of_output = checked_output(*shape, output);
+  if (!of_output) return of_output.error();
+  const auto range = checked_range(output);
+  if (!range) return range.error();
+  const FusedShape dimensions = merged(fused_shape({of_input->blocks, of_other->blocks, of_output->blocks}));
+  auto fields = fields_of<generated::fused_binary::Problem>(operation, dimensions, *of_input, *of_output, *range);
+  fields.alpha = alpha;
+  fields.other_zero_points = u32(of_other->zero_points);
+  for (size_t d = 0; d < kMaxRank; ++d) {
+    const auto [of_a, of_b, of_c] = d < dimensions.size() ? dimensions[d].operands : FusedDimension{}.operands;
+    fields.input_strides[d] = u32(of_a.stride);
+    fields.other_strides[d] = u32(of_b.stride);
+    fields.other_blocks[d] = u32(of_b.block);
+    fields.other_parameter_strides[d] = u32(of_b.parameter_stride);
+  }
+  return make_call(generated::fused_binary::op, fields,
+                   {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
+                    TensorDesc{output.dtype, *shape}, output.scale, output.zero_point});
+}
+
+Expected<DeviceTensor> run_unary(Context& context, const Expected<Call>& call, const FusedOperand& input,
+                                 const FusedOutput& output) {
+  return run_for_one(context, call, arguments_of(input, output));
+}
+
+Expected<DeviceTensor> run_binary(Context& context, const Expected<Call>& call, const FusedOperand& input,
+                                  const FusedOperand& other, const FusedOutput& output) {
+  return run_for_one(context, call, arguments_of(input, other, output));
+}
+
+}  // namespace
+
+FusedOperandDesc desc_of(const FusedOperand& operand) {
+  return {desc_of(*operand.tensor), desc_of(operand.scale), desc_of(operand.zero_point)};
+}
+FusedOutputDesc desc_of(const FusedOutput& output) {
+  return {output.dtype, desc_of(output.scale), desc_of(output.zero_point), output.range};
+}
+
+std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOutput& output) {
+  return {input.tensor, argument_of(input.scale), argument_of(input.zero_point), {}, argument_of(output.scale),
+          argument_of(output.zero_point)};
+}
+std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOperand& other, const FusedOutput& output) {
+  return {input.tensor, argument_of(input.scale), argument_of(input.zero_point),
+          other.tensor, argument_of(other.scale), argument_of(other.zero_point), {},
+          argument_of(output.scale), argument_of(output.zero_point)};
+}
+
+Expected<Call> requantize_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
+  if (is_real(input.tensor.dtype) || is_real(output.dtype)) {
+    return Error{Error::Kind::invalid_argument,
+                 fmt::format("requantize takes {} to {}, and both must be integers", name(input.tensor.dtype),
+                             name(output.dtype)),
+                 "quantize_affine and dequantize_affine are for reals"};
+  }
+  return unary_call(copy, input, output);
+}
+Expected<Call> fused_relu_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
+  return unary_call(relu, input, output);
+}
+Expected<Call> fused_hardswish_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
+  return unary_call(hardswish, input, output);
+}
+Expected<Call> fused_add_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output,
+                              float alpha) {
+  return binary_call(add, input, other, alpha, output);
+}
+Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
+  return binary_call(multiply, input, other, 1, output);
+}
+
+Expected<DeviceTensor> requantize(Context& context, const FusedOperand& input, const FusedOutput& output) {
+  return run_unary(context, requantize_call(desc_of(input), desc_of(output)), input, output);
+}
+Expected<DeviceTensor> fused_relu(Context& context, const FusedOperand& input, const FusedOutput& output) {
+  return run_unary(context, fused_relu_call(desc_of(input), desc_of(output)), input, output);
+}
+Expected<DeviceTensor> fused_hardswish(Context& context, const FusedOperand& input, const FusedOutput& output) {
+  return run_unary(context, fused_hardswish_call(desc_of(input), desc_of(output)), input, output);
+}
+Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, const FusedOperand& other,
+                                 const FusedOutput& output, float alpha) {
+  return run_binary(context, fused_add_call(desc_of(input), desc_of(other), desc_of(output), alpha), input, other, output);
+}
+Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
+                                 const FusedOutput& output) {
+  return run_binary(context, fused_mul_call(desc_of(input), desc_of(other), desc_of(output)), input, other, output);
+}
+
+}  // namespace qgen

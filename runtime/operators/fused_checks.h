@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What operators on operands of any quantization check alike. Errors say what was given and what is possible.
+#pragma once
+
+#include <initializer_list>
+
+#include "runtime/operators/fused.h"
+#include "runtime/operators/fused_shape.h"
+
+namespace qgen {
+
+inline bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+// An operand that has passed its checks.
+struct CheckedOperand {
+  BlockedOperand blocks;
+  int64_t zero_points = 0;  // how many it has
+};
+
+// Integers have a scale, and reals none; the scale cuts the operand into blocks.
+Expected<CheckedOperand> checked_operand(std::string_view operand, const FusedOperandDesc& given);
+Expected<CheckedOperand> checked_output(const Shape& shape, const FusedOutputDesc& given);
+// The range of the output's integers; of reals any.
+Expected<IntegerRange> checked_range(const FusedOutputDesc& output);
+// The dtype is one of those.
+Done check_dtype(std::string_view operand, DType dtype, std::initializer_list<DType> possible);
+// Kernels are made for one kind of reals.
+Done check_reals_agree(std::initializer_list<DType> dtypes);
+
+}  // namespace qgen

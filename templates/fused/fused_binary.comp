@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output = operation(input, other), element by element, where each operand is real, or integers with a scale and a zero point
+// a block of its own. docs/fused.md is the definition.
+//
+// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and written in
+// quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each, those are looked up
+// once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element and parameter.
+#version 450
+${local_size(workgroup)}
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputQuads { ${glsl_type(u32, bytes(input_dtype))} input_quads[]; };
+${declare(input_scale)}
+${declare(input_zero_point)}
+layout(set = 0, binding = 3, std430) readonly restrict buffer OtherQuads { ${glsl_type(u32, bytes(other_dtype))} other_quads[]; };
+${declare(other_scale)}
+${declare(other_zero_point)}
+layout(set = 0, binding = 6, std430) writeonly restrict buffer OutputQuads { ${glsl_type(u32, bytes(output_dtype))} output_quads[]; };
+${declare(output_scale)}
+${declare(output_zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/quantizer.glsl"
+$include "lib/fused_source.glsl"
+$include "lib/fused_result.glsl"
+
+// Rounded once each, a subnormal result counting as zero.
+float sum_of(float x, float y) {
+  precise const float scaled = problem.alpha * y;
+  precise const float sum = x + flush_subnormal(scaled);
+  return flush_subnormal(sum);
+}
+
+float product_of(float x, float y) {
+  precise const float product = x * y;
+  return flush_subnormal(product);
+}
+
+float operate(float x, float y) {
+  const uint kAdd = 3u;
+  return problem.operation == kAdd ? sum_of(x, y) : product_of(x, y);
+}
+
+vec4 operate(vec4 x, vec4 y) {
+  return vec4(operate(x.x, y.x), operate(x.y, y.y), operate(x.z, y.z), operate(x.w, y.w));
+}
+
+Source input_source(uint parameter) {
+$if is_float(input_dtype)
+  return real_source();
+$else
+  const int zero_point =
+      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  return integer_source(input_scale_data[parameter], zero_point);
+$end
+}
+
+Source other_source(uint parameter) {
+$if is_float(other_dtype)
+  return real_source();
+$else
+  const int zero_point =
+      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
+  return integer_source(other_scale_data[parameter], zero_point);
+$end
+}
+
+// Where an output's operands are, and the parameters of all.
+struct Place {
+  uint input_element, input_parameter, other_element, other_parameter, output_parameter;
+};
+
+Place place_of(uint element) {
+  Place place = Place(0u, 0u, 0u, 0u, 0u);
+  for (uint d = 0u; d < problem.rank; ++d) {
+    const uint c = element % problem.sizes[d];
+    element /= problem.sizes[d];
+    place.input_element += c * problem.input_strides[d];
+    place.input_parameter += c / problem.input_blocks[d] * problem.input_parameter_strides[d];
+    place.other_element += c * problem.other_strides[d];
+    place.other_parameter += c / problem.other_blocks[d] * problem.other_parameter_strides[d];
+    place.output_parameter += c / problem.output_blocks[d] * problem.output_parameter_strides[d];
+  }
+  return place;
+}
+
+// Lanes mostly share their operands' quads and blocks: what the lane before them read is used again.
+void make_quad(uint quad) {
+  Place before;
+  vec4 inputs, others, made;
+  uvec4 parameters;
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    const Place place = place_of(min(4u * quad + lane, problem.numel - 1u));
+    if (lane == 0u || place.input_element / 4u != before.input_element / 4u ||
+        place.input_parameter != before.input_parameter) {
+      inputs = reals(unpack_${input_dtype}(input_quads[place.input_element / 4u]), input_source(place.input_parameter));
+    }
+    if (lane == 0u || place.other_element / 4u != before.other_element / 4u ||
+        place.other_parameter != before.other_parameter) {
+      others = reals(unpack_${other_dtype}(other_quads[place.other_element / 4u]), other_source(place.other_parameter));
+    }
+    made[lane] = operate(inputs[place.input_element % 4u], others[place.other_element % 4u]);
+    parameters[lane] = place.output_parameter;
+    before = place;
+  }
+  store_quad(quad, made, parameters);
+}
+
+void main() {
+  const uint quads = (problem.numel + 3u) / 4u;
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+  if (first >= quads) return;
+  const uint end = min(first + ${workgroup} * ${items}, quads);
+  if (problem.is_simple == 0u) {
+    for (uint quad = first; quad < end; quad += ${workgroup}) make_quad(quad);
+    return;
+  }
+  const Source source = input_source(0u);
+  const Source other = other_source(0u);
+  const Block block = output_block(0u);
+  for (uint quad = first; quad < end; quad += ${workgroup}) {
+    const vec4 x = reals(unpack_${input_dtype}(input_quads[quad]), source);
+    const vec4 y = reals(unpack_${other_dtype}(other_quads[quad]), other);
+    store_quad(quad, operate(x, y), block);
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output = operation(input), element by element, where either operand is real, or integers with a scale and a zero point a block
+// of its own. docs/fused.md is the definition.
+//
+// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and written in
+// quads, whole words of any dtype. Where neither operand has more than one parameter, they are looked up once; otherwise an
+// element's coordinate, in up to eight dimensions, gives its parameters.
+#version 450
+${local_size(workgroup)}
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputQuads { ${glsl_type(u32, bytes(input_dtype))} input_quads[]; };
+${declare(input_scale)}
+${declare(input_zero_point)}
+layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputQuads { ${glsl_type(u32, bytes(output_dtype))} output_quads[]; };
+${declare(output_scale)}
+${declare(output_zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/quantizer.glsl"
+$include "lib/fused_operation.glsl"
+$include "lib/fused_source.glsl"
+$include "lib/fused_result.glsl"
+
+Source input_source(uint parameter) {
+$if is_float(input_dtype)
+  return real_source();
+$else
+  const int zero_point =
+      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  return integer_source(input_scale_data[parameter], zero_point);
+$end
+}
+
+// The parameters of input and output.
+uvec2 parameters_of(uint element) {
+  uvec2 parameters = uvec2(0u);
+  for (uint d = 0u; d < problem.rank; ++d) {
+    const uint c = element % problem.sizes[d];
+    element /= problem.sizes[d];
+    parameters += uvec2(c / problem.input_blocks[d] * problem.input_parameter_strides[d],
+                        c / problem.output_blocks[d] * problem.output_parameter_strides[d]);
+  }
+  return parameters;
+}
+
+// Lanes mostly share a block: what the lane before them read is used again.
+void make_quad(uint quad) {
+  uint input_parameter;
+  vec4 inputs;
+  vec4 made;
+  uvec4 parameters;
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    const uvec2 of_lane = parameters_of(min(4u * quad + lane, problem.numel - 1u));
+    if (lane == 0u || of_lane.x != input_parameter) {
+      inputs = operate(reals(unpack_${input_dtype}(input_quads[quad]), input_source(of_lane.x)));
+    }
+    made[lane] = inputs[lane];
+    input_parameter = of_lane.x;
+    parameters[lane] = of_lane.y;
+  }
+  store_quad(quad, made, parameters);
+}
+
+void main() {
+  const uint quads = (problem.numel + 3u) / 4u;
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
+  if (first >= quads) return;
+  const uint end = min(first + ${workgroup} * ${items}, quads);
+  if (problem.is_simple == 0u) {
+    for (uint quad = first; quad < end; quad += ${workgroup}) make_quad(quad);
+    return;
+  }
+  const Source source = input_source(0u);
+  const Block block = output_block(0u);
+  for (uint quad = first; quad < end; quad += ${workgroup}) {
+    store_quad(quad, operate(reals(unpack_${input_dtype}(input_quads[quad]), source)), block);
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operations on reals by number, as problem.operation says: docs/fused.md is the definition. Each step is rounded once, and
+// a subnormal result counts as zero.
+float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }
+
+float hardswish(float x) {
+  precise const float shifted = x + 3.0;
+  precise const float product = x * (is_nan(shifted) ? shifted : clamp(shifted, 0.0, 6.0));
+  return divide(flush_subnormal(product), 6.0);
+}
+
+float operate(float x) {
+  const uint kRelu = 1u;
+  const uint kHardswish = 2u;
+  return problem.operation == kRelu ? relu(x) : problem.operation == kHardswish ? hardswish(x) : x;
+}
+
+vec4 operate(vec4 x) { return vec4(operate(x.x), operate(x.y), operate(x.z), operate(x.w)); }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Four elements of an operand as reals. Integers are dequantized as lib/affine.glsl says, in a short way where it gives the
+// same bits: differences up to 2^22 are exact floats, made by lib/short_reach.glsl.
+struct Source {
+  float scale;
+  int zero_point;
+};
+
+Source real_source() { return Source(1.0, 0); }
+Source integer_source(float scale, int zero_point) { return Source(flush_subnormal(scale), zero_point); }
+
+vec4 reals(vec4 x, Source source) {
+  return vec4(flush_subnormal(x.x), flush_subnormal(x.y), flush_subnormal(x.z), flush_subnormal(x.w));
+}
+
+vec4 reals(ivec4 q, Source source) {
+  if (is_in_short_reach(source.zero_point) && is_in_short_reach(q)) {
+    precise const vec4 difference = intBitsToFloat(q + (kRoundingShiftBits - source.zero_point)) - kRoundingShift;
+    precise const vec4 x = difference * source.scale;
+    return x;
+  }
+  vec4 x;
+  for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize(q[lane], source.scale, source.zero_point);
+  return x;
+}
