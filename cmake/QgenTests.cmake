@@ -8,9 +8,11 @@
 # tests/README.md says what a device test does to be counted.
 include(QgenDrivers)
 
+set(QGEN_TESTS_OF_EVERY_KERNEL kernels conformance)
+
 # Where GoogleTest leaves its counts; scripts/count_tests.py adds them up.
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
-set(QGEN_TEST_ENVIRONMENT "MESA_SHADER_CACHE_DIR=${PROJECT_BINARY_DIR}/mesa-cache")
+set(QGEN_TEST_ENVIRONMENT "MESA_SHADER_CACHE_DIR=${QGEN_MESA_CACHE}")
 if(QGEN_SANITIZE MATCHES "address")
   list(APPEND QGEN_TEST_ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
 elseif(QGEN_SANITIZE MATCHES "thread")
@@ -60,24 +62,48 @@ function(qgen_add_device_test name folder)
   endif()
 endfunction()
 
-# qgen_register_on_drivers(NAME PROGRAM [ARGUMENT ...]): NAME.<driver>, and NAME.<driver>.validation where a layer that
-# understands the driver is there. A program that is not a GoogleTest one is counted by its exit code.
+# The drivers that NAME runs on. What runs every kernel takes long and is code of the project's once: sanitizers look at
+# it on one driver.
+function(qgen_drivers_of name drivers)
+  set(list ${QGEN_TEST_DRIVERS})
+  if(QGEN_SANITIZE AND name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
+    list(GET QGEN_TEST_DRIVERS 0 list)
+  endif()
+  set(${drivers} ${list} PARENT_SCOPE)
+endfunction()
+
+# qgen_register_on_drivers(NAME PROGRAM [ARGUMENTS ...] [VALIDATED_ARGUMENTS ...]): NAME.<driver>, and
+# NAME.<driver>.validation where a layer that understands the driver is there, with other arguments if they are given.
+# A program that is not a GoogleTest one is counted by its exit code.
 function(qgen_register_on_drivers name program)
-  foreach(driver IN LISTS QGEN_TEST_DRIVERS)
+  cmake_parse_arguments(TEST "" "" "ARGUMENTS;VALIDATED_ARGUMENTS" ${ARGN})
+  if(NOT TEST_VALIDATED_ARGUMENTS)
+    set(TEST_VALIDATED_ARGUMENTS ${TEST_ARGUMENTS})
+  endif()
+  qgen_drivers_of(${name} drivers)
+  foreach(driver IN LISTS drivers)
     qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
-      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
-      set(validation ${QGEN_${driver}_VALIDATION})
-      if(DEFINED QGEN_${driver}_BOUNDS AND name IN_LIST QGEN_BOUNDS_CHECKED_TESTS)
-        set(validation ${QGEN_${driver}_BOUNDS})
-      endif()
-      qgen_register_test(${name}.${driver}.validation LABELS validation
-        ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation}
-        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
-      # A message that no test asked for is printed by the layer itself.
-      set_tests_properties(${name}.${driver}.validation PROPERTIES
-        FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
+      qgen_register_validation(${name} ${driver} ${program} ${TEST_VALIDATED_ARGUMENTS})
+    endif()
+    if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
+      set_tests_properties(${name}.${driver} PROPERTIES COST 100)  # begin with what takes longest
     endif()
   endforeach()
+endfunction()
+
+function(qgen_register_validation name driver program)
+  set(validation ${QGEN_${driver}_VALIDATION})
+  if(DEFINED QGEN_${driver}_BOUNDS AND name IN_LIST QGEN_BOUNDS_CHECKED_TESTS)
+    set(validation ${QGEN_${driver}_BOUNDS})
+  endif()
+  qgen_register_test(${name}.${driver}.validation LABELS validation
+    ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT} ${validation}
+    COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${ARGN})
+  set_tests_properties(${name}.${driver}.validation PROPERTIES
+    DEPENDS ${name}.${driver}  # which leaves compiled kernels to find
+    # A message that no test asked for is printed by the layer itself.
+    FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
 endfunction()
