@@ -117,7 +117,8 @@ class Builder {
     Surroundings around{homes(result_, tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
     around.takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
     if (const auto writer = result_.resolved.writer[tensor]) {
-      for (const Mode& mode : result_.modes[*writer]) add(around.offers, mode.takes[written_operand(result_.resolved, *writer, tensor)]);
+      for (const Mode& mode : result_.modes[*writer])
+        add(around.offers, mode.takes[written_operand(result_.resolved, *writer, tensor)]);
     }
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
       for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
@@ -146,7 +147,7 @@ class Builder {
     for (const auto& costs : result_.model.costs) sum += std::max_element(costs.begin(), costs.end())->picoseconds;
     if (sum < static_cast<double>(kImpossiblePicoseconds) / 4) return std::monostate{};
     return Error{Error::Kind::invalid_argument, fmt::format("the costs may add up to {:.3g} us", sum * 1e-6),
-                 "plans are compared in whole picoseconds, up to 2.8e11 us: give costs in microseconds"};
+                 "plans are compared in whole picoseconds, up to 4.5e9 us: give costs in microseconds"};
   }
 
   void add_fit(uint32_t node, size_t operand) {
@@ -211,15 +212,16 @@ class Builder {
     }
     const auto writer = result_.resolved.writer[tensor];
     if (!writer) return fmt::format("{} arrives as {}", what, to_text(homes(result_, tensor)));
-    return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(result_, tensor)), graph().nodes[*writer].name,
-                       graph().nodes[*writer].op);
+    return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(result_, tensor)),
+                       graph().nodes[*writer].name, graph().nodes[*writer].op);
   }
 
   Error cannot_cross(const Tensor& tensor, std::string_view how, RepresentationSet set) const {
     const auto at = static_cast<uint32_t>(&tensor - graph().tensors.data());
     return {Error::Kind::unsupported,
             fmt::format("{} {} as {}, which this device cannot hold{}", describe(tensor), how,
-                        to_text(set.empty() ? any_representation() : set), why_dropped(at, set.empty() ? any_representation() : set)),
+                        to_text(set.empty() ? any_representation() : set),
+                        why_dropped(at, set.empty() ? any_representation() : set)),
             ""};
   }
 

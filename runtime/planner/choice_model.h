@@ -38,11 +38,11 @@ struct Cost {
   friend constexpr auto operator<=>(const Cost&, const Cost&) = default;
 };
 
-// Larger than any sum of possible costs; stays the largest under addition of a few thousand of itself's summands.
-constexpr int64_t kImpossiblePicoseconds = int64_t{1} << 60;
+// Larger than any sum of possible costs, and so small that 256 of it can be added up before it is looked at.
+constexpr int64_t kImpossiblePicoseconds = int64_t{1} << 54;
 constexpr Cost kImpossible{kImpossiblePicoseconds, 0};
 
-constexpr bool is_possible(Cost cost) { return cost.picoseconds < kImpossiblePicoseconds; }
+constexpr bool is_possible(Cost cost) { return cost.picoseconds < kImpossiblePicoseconds / 2; }
 constexpr Cost operator+(Cost a, Cost b) {
   return is_possible(a) && is_possible(b) ? Cost{a.picoseconds + b.picoseconds, a.tie + b.tie} : kImpossible;
 }
@@ -62,10 +62,8 @@ struct ChoiceModel {
 };
 
 struct MinimizeOptions {
-  // Cells of the largest table. The limit is lowered, by factors of 16, until all tables together take about `work`
-  // additions (2^25 are 0.1 s).
-  uint64_t table_cells = uint64_t{1} << 20;
-  uint64_t work = uint64_t{1} << 25;
+  uint64_t table_cells = uint64_t{1} << 20;   // of the largest table
+  uint64_t work = uint64_t{1} << 26;          // cells of all tables together; 2^26 take half a second
   uint64_t search_steps = uint64_t{1} << 18;  // values that branch and bound tries
   // Search until the optimum is proven, with tables of up to 2^24 cells, however long it takes.
   bool until_proven = false;

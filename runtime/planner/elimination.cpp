@@ -1,77 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-//
-// The order is found on the graph of choices alone, before any table is made: it costs nothing next to the tables, so
-// several limits can be tried. Past the limit the graph is no longer filled in, since the messages of a split bucket
-// stay small; without that, a dense graph of 10,000 operators would spend its second on fill edges.
 #include "runtime/planner/elimination.h"
 
 #include <algorithm>
 #include <iterator>
-#include <queue>
 #include <utility>
 
 namespace qgen::planner {
 namespace {
 
 constexpr uint64_t kTooMany = uint64_t{1} << 62;
-
-void insert_sorted(std::vector<uint32_t>& set, uint32_t value) {
-  const auto at = std::lower_bound(set.begin(), set.end(), value);
-  if (at == set.end() || *at != value) set.insert(at, value);
-}
-
-void erase_sorted(std::vector<uint32_t>& set, uint32_t value) {
-  const auto at = std::lower_bound(set.begin(), set.end(), value);
-  if (at != set.end() && *at == value) set.erase(at);
-}
-
-// The graph of choices that are left: an edge between two that some table holds together.
-class ChoiceGraph {
- public:
-  explicit ChoiceGraph(const ChoiceModel& model) : neighbours_(model.costs.size()) {
-    for (const auto& costs : model.costs) sizes_.push_back(costs.size());
-    for (const auto& fit : model.fits) {
-      if (sizes_[fit.a] == 1 || sizes_[fit.b] == 1) continue;
-      neighbours_[fit.a].push_back(fit.b);
-      neighbours_[fit.b].push_back(fit.a);
-    }
-    for (auto& set : neighbours_) {
-      std::sort(set.begin(), set.end());
-      set.erase(std::unique(set.begin(), set.end()), set.end());
-    }
-  }
-
-  const std::vector<uint32_t>& neighbours(uint32_t choice) const { return neighbours_[choice]; }
-
-  // Cells of the table over the choice and its neighbours.
-  uint64_t weight(uint32_t choice) const {
-    uint64_t cells = sizes_[choice];
-    for (uint32_t neighbour : neighbours_[choice]) {
-      if (cells >= kTooMany / sizes_[neighbour]) return kTooMany;
-      cells *= sizes_[neighbour];
-    }
-    return cells;
-  }
-
-  // Takes a choice out; its neighbours come to know each other if a table over them is made.
-  std::vector<uint32_t> take(uint32_t choice, bool fill) {
-    std::vector<uint32_t> left = std::move(neighbours_[choice]);
-    neighbours_[choice].clear();
-    for (uint32_t neighbour : left) {
-      erase_sorted(neighbours_[neighbour], choice);
-      if (!fill) continue;
-      for (uint32_t other : left) {
-        if (other != neighbour) insert_sorted(neighbours_[neighbour], other);
-      }
-    }
-    return left;
-  }
-
- private:
-  std::vector<std::vector<uint32_t>> neighbours_;
-  std::vector<uint64_t> sizes_;
-};
 
 // One end of a fit.
 struct End {
@@ -114,8 +52,8 @@ std::vector<uint32_t> others_of(const std::vector<uint32_t>& scope, const std::v
 
 class Eliminator {
  public:
-  Eliminator(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells)
-      : model_(model), table_cells_(table_cells), place_(order.size()) {
+  Eliminator(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells, uint64_t additions)
+      : model_(model), table_cells_(table_cells), additions_(additions), place_(order.size()) {
     result_.buckets.resize(order.size());
     for (uint32_t place = 0; place < order.size(); ++place) {
       const uint32_t choice = order[place];
@@ -176,7 +114,17 @@ class Eliminator {
   void empty(Bucket& bucket) {
     const auto groups = split(bucket);
     result_.is_exact = result_.is_exact && groups.size() == 1;
-    for (const auto& group : groups) send(bucket, minimum_over(bucket.choice, group));
+    for (const auto& group : groups) {
+      spend(cells(bucket.choice, group.others) * group.tables.size());
+      send(bucket, minimum_over(bucket.choice, group));
+    }
+  }
+
+  // Split buckets make more tables than an order foresees.
+  void spend(uint64_t additions) {
+    constexpr uint64_t kFrugalTable = 256;
+    if (additions_ < additions) table_cells_ = std::min(table_cells_, kFrugalTable);
+    additions_ -= std::min(additions, additions_);
   }
 
   void send(Bucket& from, Table message) {
@@ -202,22 +150,57 @@ class Eliminator {
     }
     message.cells.resize(count);
 
+    // Tables that do not know others[0], which changes fastest, are added up once for all of its values.
+    auto tables = group.tables;
+    const auto fast = std::stable_partition(tables.begin(), tables.end(), [&](const Table* table) {
+      return group.others.empty() || !has(*table, group.others.front());
+    });
+    const auto slow_count = static_cast<size_t>(fast - tables.begin());
     // steps[t][k]: how far table t moves when the value of others[k] grows by one.
     std::vector<std::vector<uint64_t>> steps;
-    for (const Table* table : group.tables) steps.push_back(steps_along(*table, group.others));
-    std::vector<uint64_t> at(group.tables.size(), 0);
+    for (const Table* table : tables) steps.push_back(steps_along(*table, group.others));
+    std::vector<uint64_t> at(tables.size(), 0);
     std::vector<uint64_t> values(group.others.size(), 0);
-    std::vector<Cost> sums(size(choice));
+    std::vector<Cost> slow(size(choice)), sums(size(choice));
     for (Cost& cell : message.cells) {
-      std::fill(sums.begin(), sums.end(), Cost{});
-      for (size_t t = 0; t < at.size(); ++t) {
-        const Cost* row = group.tables[t]->cells.data() + at[t];
-        for (size_t value = 0; value < sums.size(); ++value) sums[value] = sums[value] + row[value];
+      if (values.empty() || values.front() == 0) {
+        std::fill(slow.begin(), slow.end(), Cost{});
+        for (size_t t = 0; t < slow_count; ++t) add(slow, tables[t]->cells.data() + at[t], t);
       }
-      cell = *std::min_element(sums.begin(), sums.end());
+      sums = slow;
+      for (size_t t = slow_count; t < at.size(); ++t) add(sums, tables[t]->cells.data() + at[t], t);
+      cell = least_of(sums);
       advance(values, at, steps, group.others);
     }
     return message;
+  }
+
+  static bool has(const Table& table, uint32_t choice) {
+    return std::find(table.scope.begin(), table.scope.end(), choice) != table.scope.end();
+  }
+
+  // Adds row number `index`, without a look at what is impossible but at every hundredth.
+  static void add(std::vector<Cost>& sums, const Cost* row, size_t index) {
+    for (size_t value = 0; value < sums.size(); ++value) {
+      sums[value].picoseconds += row[value].picoseconds;
+      sums[value].tie += row[value].tie;
+    }
+    if (index % 100 != 99) return;
+    for (Cost& sum : sums) {
+      if (!is_possible(sum)) sum = kImpossible;
+    }
+  }
+
+  // The compiler makes moves of this rather than jumps, which would be mispredicted.
+  static Cost least_of(const std::vector<Cost>& sums) {
+    Cost least = sums.front();
+    for (const Cost& sum : sums) {
+      const bool is_less =
+          (sum.picoseconds < least.picoseconds) | ((sum.picoseconds == least.picoseconds) & (sum.tie < least.tie));
+      least.picoseconds = is_less ? sum.picoseconds : least.picoseconds;
+      least.tie = is_less ? sum.tie : least.tie;
+    }
+    return is_possible(least) ? least : kImpossible;
   }
 
   static std::vector<uint64_t> steps_along(const Table& table, const std::vector<uint32_t>& others) {
@@ -244,45 +227,12 @@ class Eliminator {
 
   const ChoiceModel& model_;
   uint64_t table_cells_;
+  uint64_t additions_;  // left
   std::vector<uint32_t> place_;
   Elimination result_;
 };
 
 }  // namespace
-
-EliminationOrder order_elimination(const ChoiceModel& model, uint64_t table_cells) {
-  using Entry = std::pair<uint64_t, uint32_t>;  // weight, choice
-  ChoiceGraph graph(model);
-  std::vector<uint64_t> weight(model.costs.size());
-  std::vector<bool> is_gone(model.costs.size());
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  for (uint32_t choice = 0; choice < weight.size(); ++choice) {
-    weight[choice] = graph.weight(choice);
-    queue.push({weight[choice], choice});
-  }
-
-  EliminationOrder result;
-  const auto take = [&](uint32_t choice, bool fill) {
-    is_gone[choice] = true;
-    for (uint32_t neighbour : graph.take(choice, fill)) {
-      const uint64_t now = graph.weight(neighbour);
-      if (now == weight[neighbour]) continue;
-      weight[neighbour] = now;
-      queue.push({now, neighbour});
-    }
-  };
-  while (!queue.empty()) {
-    const auto [cells, choice] = queue.top();
-    queue.pop();
-    if (is_gone[choice] || cells != weight[choice]) continue;
-    const bool fits = cells <= table_cells;
-    result.work += std::min(cells, table_cells);
-    result.choices.push_back(choice);
-    if (!fits) result.too_wide.push_back(choice);
-    take(choice, fits);
-  }
-  return result;
-}
 
 uint64_t Table::row(const std::vector<uint32_t>& values) const {
   uint64_t at = 0;
@@ -290,8 +240,9 @@ uint64_t Table::row(const std::vector<uint32_t>& values) const {
   return at;
 }
 
-Elimination eliminate(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells) {
-  return Eliminator(model, order, table_cells).run();
+Elimination eliminate(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells,
+                      uint64_t additions) {
+  return Eliminator(model, order, table_cells, additions).run();
 }
 
 }  // namespace qgen::planner

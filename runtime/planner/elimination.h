@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Elimination with a table limit: the tables behind minimize(). choice_model.h has the idea and the proof.
+// Elimination with a table limit: the tables behind minimize(). choice_model.h has the idea and the proof,
+// elimination_order.h the order.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,6 @@
 #include "runtime/planner/choice_model.h"
 
 namespace qgen::planner {
-
-// In which order choices go, and what that takes.
-struct EliminationOrder {
-  std::vector<uint32_t> choices;   // the first goes first
-  std::vector<uint32_t> too_wide;  // those whose table would have passed the limit, in the order of their discovery
-  uint64_t work = 0;               // additions, with no table past the limit
-};
-
-// Least table first (min-weight), ties by index. A choice with one value takes no room in any table.
-EliminationOrder order_elimination(const ChoiceModel& model, uint64_t table_cells);
 
 // A table over some choices. The choice that goes first has stride 1.
 struct Table {
@@ -48,6 +39,8 @@ struct Elimination {
   bool is_exact = true;         // nothing was split
 };
 
-Elimination eliminate(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells);
+// After so many additions tables get small.
+Elimination eliminate(const ChoiceModel& model, const std::vector<uint32_t>& order, uint64_t table_cells,
+                      uint64_t additions);
 
 }  // namespace qgen::planner

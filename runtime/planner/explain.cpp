@@ -173,7 +173,8 @@ class Explainer {
         }
       }
     }
-    if (best != nullptr) return fmt::format("; {} would read {} at {:.6g} us", best->name, name(made.from), best->cost_us);
+    if (best != nullptr)
+      return fmt::format("; {} would read {} at {:.6g} us", best->name, name(made.from), best->cost_us);
     return out_of_sync.empty() ? fmt::format("; no kernel of it reads {}", name(made.from)) : out_of_sync;
   }
 

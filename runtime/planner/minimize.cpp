@@ -5,10 +5,12 @@
 // the tables. Else make a first assignment, improve it in rounds (some choices stay as they are, all others are solved
 // exactly), and let branch and bound improve it further or prove it.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "runtime/planner/choice_model.h"
 #include "runtime/planner/elimination.h"
+#include "runtime/planner/elimination_order.h"
 #include "runtime/planner/tighten.h"
 
 namespace qgen::planner {
@@ -86,13 +88,36 @@ class Search {
   std::vector<Level> levels_;
 };
 
-// The order under the largest limit that the work pays for.
-std::pair<EliminationOrder, uint64_t> affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
+using LimitedOrder = std::pair<EliminationOrder, uint64_t>;  // and the cells of its largest table
+
+// What an elimination may spend where splitting makes more tables than its order foresaw.
+uint64_t additions(const MinimizeOptions& options) { return 4 * options.work; }
+
+bool is_affordable(const EliminationOrder& order, const MinimizeOptions& options) {
+  return order.too_wide.empty() && order.work <= options.work;
+}
+
+// The same choices under the largest limit that the work pays for.
+LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const MinimizeOptions& options) {
   constexpr uint64_t kSmallestLimit = 256;
-  for (uint64_t limit = options.table_cells;; limit /= 16) {
-    auto order = order_elimination(model, limit);
-    if (order.work <= options.work || limit / 16 < kSmallestLimit) return {std::move(order), limit};
+  uint64_t limit = options.table_cells;
+  order = weigh(model, std::move(order.choices), limit);
+  while (order.work > options.work && limit / 16 >= kSmallestLimit) {
+    limit /= 16;
+    order = weigh(model, std::move(order.choices), limit);
   }
+  return {std::move(order), limit};
+}
+
+// The first order that can be afforded, from the one that is quickest to find to the best; else the best under a limit.
+LimitedOrder affordable_order(const ChoiceModel& model, const MinimizeOptions& options, uint32_t attempts) {
+  constexpr size_t kSmall = 512;  // choices
+  EliminationOrder order = order_by_table(model, options.table_cells);
+  if (is_affordable(order, options)) return {std::move(order), options.table_cells};
+  order = order_by_fill(model, options.table_cells);
+  if (is_affordable(order, options)) return {std::move(order), options.table_cells};
+  if (attempts > 0 && model.costs.size() <= kSmall) order = order_by_attempts(model, options.table_cells, attempts);
+  return limited(model, std::move(order), options);
 }
 
 // The leaders at their cheapest, then each follower at its best beside them. Followers meet only leaders, so this finds
@@ -134,12 +159,11 @@ ChoiceModel restrict_to(const ChoiceModel& model, const Values& values, const st
 // The best assignment that agrees with `best` on the choices kept; never a worse one.
 void resolve_others(const ChoiceModel& model, Minimum& best, std::vector<bool> is_kept,
                     const MinimizeOptions& options) {
-  auto [order, limit] = affordable_order(restrict_to(model, best.values, is_kept), options);
+  auto [order, limit] = affordable_order(restrict_to(model, best.values, is_kept), options, 0);
   for (uint32_t choice : order.too_wide) is_kept[choice] = true;
   const ChoiceModel rest = restrict_to(model, best.values, is_kept);
-  if (!order.too_wide.empty()) order = order_elimination(rest, limit);
   Minimum found;
-  Search(rest, eliminate(rest, order.choices, limit)).improve(found, rest.costs.size());
+  Search(rest, eliminate(rest, order.choices, limit, additions(options))).improve(found, rest.costs.size());
   if (!(found.cost < best.cost)) return;
   for (uint32_t choice = 0; choice < is_kept.size(); ++choice) {
     if (!is_kept[choice]) best.values[choice] = found.values[choice];
@@ -149,12 +173,13 @@ void resolve_others(const ChoiceModel& model, Minimum& best, std::vector<bool> i
 
 // Another half of the choices is kept in each round; which, is decided by a fixed scrambling of their indices.
 void improve_in_rounds(const ChoiceModel& model, Minimum& best, MinimizeOptions options) {
-  constexpr uint32_t kRounds = 12;
-  options.work /= kRounds;
-  for (uint32_t round = 0; round < kRounds; ++round) {
+  constexpr size_t kMany = 4096;  // choices, so that merely walking over them takes time
+  const uint32_t rounds = model.costs.size() > kMany ? 3 : 12;
+  options.work /= 2 * rounds;
+  for (uint32_t round = 1; round <= rounds; ++round) {
     std::vector<bool> is_kept(model.costs.size());
     for (uint32_t choice = 0; choice < is_kept.size(); ++choice) {
-      is_kept[choice] = round > 0 && ((choice + 1) * 0x9e3779b1u >> (32 - round)) % 2 == 1;
+      is_kept[choice] = ((choice + 1) * 0x9e3779b1u >> (32 - round)) % 2 == 1;
     }
     resolve_others(model, best, std::move(is_kept), options);
   }
@@ -166,26 +191,38 @@ uint64_t pairs_of_values(const ChoiceModel& model) {
   return pairs;
 }
 
-// Where tables had to be split.
-Minimum search(const ChoiceModel& model, MinimizeOptions options, Cost lower_bound) {
+// As much as one elimination may take where the optimum must be proven: two seconds, and half a gigabyte.
+constexpr uint64_t kLargestTable = uint64_t{1} << 24;
+MinimizeOptions largest(MinimizeOptions options) {
+  options.table_cells = std::max(options.table_cells, kLargestTable);
+  options.work = std::max(options.work, uint64_t{1} << 28);
+  return options;
+}
+
+// Where tables have to be split.
+Minimum search(const ChoiceModel& model, MinimizeOptions options, const EliminationOrder& order) {
   constexpr uint64_t kMostPasses = 100;
-  constexpr uint64_t kLargestTable = uint64_t{1} << 24;
-  const ChoiceModel tight =
-      tighten(model, static_cast<uint32_t>(std::min(kMostPasses, options.work / pairs_of_values(model))));
+  const uint64_t passes = std::clamp<uint64_t>(options.work / 8 / pairs_of_values(model), 2, kMostPasses);
+  const ChoiceModel tight = tighten(model, static_cast<uint32_t>(passes));
   Minimum best = start(model);
-  if (!best.values.empty()) improve_in_rounds(model, best, options);
-  best.lower_bound = lower_bound;
-  while (true) {
-    const auto [order, limit] = affordable_order(tight, options);
-    const Elimination tables = eliminate(tight, order.choices, limit);
+  best.lower_bound = {};
+  for (bool is_first = true;; is_first = false) {
+    const auto [limited_order, limit] = limited(tight, order, options);
+    const Elimination tables = eliminate(tight, limited_order.choices, limit, additions(options));
+    if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
     best.lower_bound = std::max(best.lower_bound, tables.lower_bound);
-    const bool is_last = !options.until_proven || options.table_cells >= kLargestTable;
-    if (Search(tight, tables).improve(best, options.until_proven && is_last ? UINT64_MAX : options.search_steps)) {
-      best.lower_bound = best.cost;
+    Search search(tight, tables);
+    bool is_proven = search.improve(best, is_first ? tight.costs.size() : options.search_steps);
+    if (is_first && !is_proven && !best.values.empty()) {
+      improve_in_rounds(model, best, options);
+      is_proven = search.improve(best, options.search_steps);
     }
-    if (best.lower_bound == best.cost || is_last) return best;
-    options.table_cells *= 4;
-    options.work *= 4;
+    if (is_proven) best.lower_bound = best.cost;
+    if (is_proven || best.lower_bound == best.cost || !options.until_proven) return best;
+    if (options.table_cells < kLargestTable) {
+      options.table_cells *= 4;
+      options.work *= 4;
+    }
     options.search_steps *= 4;
   }
 }
@@ -193,10 +230,12 @@ Minimum search(const ChoiceModel& model, MinimizeOptions options, Cost lower_bou
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  const auto [order, limit] = affordable_order(model, options);
-  const Elimination tables = eliminate(model, order.choices, limit);
+  constexpr uint32_t kAttempts = 64;
+  const MinimizeOptions most = options.until_proven ? largest(options) : options;
+  const auto [order, limit] = affordable_order(model, most, kAttempts);
+  if (!order.too_wide.empty()) return search(model, options, order);
+  const Elimination tables = eliminate(model, order.choices, limit, UINT64_MAX);
   if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
-  if (!tables.is_exact) return search(model, options, tables.lower_bound);
   Minimum best;
   Search(model, tables).improve(best, model.costs.size());
   best.lower_bound = best.cost;
