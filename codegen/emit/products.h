@@ -18,8 +18,13 @@ std::string operator_header(const OperatorModel& model, const Options& options);
 // `families` are those of the run: recipes name kernels of other specs.
 Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families, const Options& options);
 
-// The part of operator_tables() that says what modules bind, need and use: `Interface` and `kInterfaces`.
+// Parts of operator_tables(). What expressions speak of: `Name` and `kNames`; and the value of each.
+void print_names(TextWriter& out, const spec::Spec& spec);
+void print_value_function(TextWriter& out, const spec::Spec& spec);
+// What modules bind, need and use: `Interface` and `kInterfaces`.
 void print_interfaces(TextWriter& out, const OperatorModel& model);
+// `kRecipes`, if there are any. Errors: steps that do not fit the kernels they name.
+Diagnostics print_recipes(TextWriter& out, const spec::Spec& spec, std::span<const Family> families);
 
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);

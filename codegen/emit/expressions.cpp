@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/emit/expressions.h"
+
+#include <fmt/format.h>
+
+#include "codegen/emit/cpp_names.h"
+
+namespace qgen::emit {
+namespace {
+
+using expression::Expression;
+using expression::Symbol;
+using spec::Spec;
+
+constexpr std::string_view kDevicePrefix = "device.";
+
+std::string read_symbol(const Spec& spec, const Symbol& symbol) {
+  switch (source_of(spec, symbol.name)) {
+    case Source::device: return symbol.name;
+    case Source::parameter: return "parameters." + identifier(symbol.name);
+    case Source::problem: return "problem." + identifier(symbol.name);
+    case Source::specialization: break;
+  }
+  const std::string value = "specialization." + identifier(symbol.name);
+  return symbol.type == expression::Type::boolean ? fmt::format("({} != 0)", value) : value;
+}
+
+std::string name_list(const Spec& spec, const Expression& expression) {
+  std::vector<std::string> names;
+  for (const size_t index : expression::symbols_of(expression)) {
+    const std::string& name = spec.scope.symbols()[index].name;
+    names.push_back(name.starts_with(kDevicePrefix)
+                        ? fmt::format("table::after(Name::kDevice, table::DeviceNumber::{})",
+                                      name.substr(kDevicePrefix.size()))
+                        : "Name::" + identifier(name));
+  }
+  return names.empty() ? "{}" : fmt::format("table::kNamesOf<{}>", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Source source_of(const Spec& spec, std::string_view name) {
+  if (name.starts_with(kDevicePrefix)) return Source::device;
+  if (find_axis(spec.parameters, name)) return Source::parameter;
+  return find_axis(spec.specialization, name) ? Source::specialization : Source::problem;
+}
+
+size_t specialization_index(const Spec& spec, std::string_view name) {
+  return static_cast<size_t>(find_axis(spec.specialization, name) - spec.specialization.data());
+}
+
+void Reads::add(const Expression& expression) {
+  for (const size_t symbol : expression::symbols_of(expression)) {
+    sources_.insert(source_of(spec_, spec_.scope.symbols()[symbol].name));
+  }
+}
+
+void Reads::print(TextWriter& out) const {
+  if (has(Source::parameter)) out.text("const auto& parameters = table::parameters<Parameters>(scope);");
+  if (has(Source::specialization)) out.text("const auto specialization = specialization_of(scope);");
+  if (has(Source::problem)) out.text("const auto& problem = table::problem<Problem>(scope);");
+  if (has(Source::device)) out.text("const auto& device = *scope.device;");
+}
+
+std::string as_cpp(const Spec& spec, const Expression& expression) {
+  return expression::to_cpp(expression, spec.scope,
+                            {.print_symbol = [&](const Symbol& symbol) { return read_symbol(spec, symbol); },
+                             .print_word = [&](const Symbol& compared_with, std::string_view word) {
+                               return cpp_word(*find_axis(spec.parameters, compared_with.name), word);
+                             }});
+}
+
+void print_function(TextWriter& out, const Spec& spec, std::string_view result, std::string_view name,
+                    const Expression& expression) {
+  Reads reads(spec);
+  reads.add(expression);
+  out.line("{} {}(const SelectionScope&{}) {{", result, name, reads.scope_name());
+  {
+    const auto indented = out.indent();
+    reads.print(out);
+    out.line("return {};", as_cpp(spec, expression));
+  }
+  out.text("}");
+  out.blank();
+}
+
+void print_conditions(TextWriter& out, const Spec& spec, const std::vector<spec::Condition>& conditions,
+                      std::string_view table, std::string_view function) {
+  if (conditions.empty()) return;
+  out.line("constexpr ConditionInfo {}[] = {{", table);
+  {
+    const auto indented = out.indent();
+    for (const auto& condition : conditions) {
+      out.line("{{{}, {}}},", quoted(condition.text), name_list(spec, condition.expression));
+    }
+  }
+  out.text("};");
+  out.blank();
+  Reads reads(spec);
+  for (const auto& condition : conditions) reads.add(condition.expression);
+  out.line("int {}(const SelectionScope&{}) {{", function, reads.scope_name());
+  {
+    const auto indented = out.indent();
+    reads.print(out);
+    out.text("return table::first_false({");
+    {
+      const auto rows = out.indent();
+      const auto more = out.indent();
+      for (const auto& condition : conditions) out.line("{},", as_cpp(spec, condition.expression));
+    }
+    out.text("});");
+  }
+  out.text("}");
+  out.blank();
+}
+
+}  // namespace qgen::emit

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A spec's expressions as C++ functions of a SelectionScope. Private to this room.
+//
+//   applies_when: [width % vec == 0]
+//     -> const auto& parameters = table::parameters<Parameters>(scope);
+//        const auto& problem = table::problem<Problem>(scope);
+//        return table::first_false({
+//            Integer(problem.width) % Integer(parameters.vec) == 0,
+//        });
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/expression/expression.h"
+#include "codegen/spec/spec.h"
+#include "codegen/support/text_writer.h"
+
+namespace qgen::emit {
+
+// Where the value of a name is found when a kernel is selected.
+enum class Source : uint8_t { parameter, specialization, problem, device };
+Source source_of(const spec::Spec& spec, std::string_view name);
+
+// The place of a specialization constant in a row of them.
+size_t specialization_index(const spec::Spec& spec, std::string_view name);
+
+// The structs that expressions read, and the lines that make them known.
+class Reads {
+ public:
+  explicit Reads(const spec::Spec& spec) : spec_(spec) {}
+
+  void add(const expression::Expression& expression);
+  void add(Source source) { sources_.insert(source); }
+
+  // What the parameter of a function that reads these is called, behind a space; nothing if it reads none.
+  std::string_view scope_name() const { return sources_.empty() ? "" : " scope"; }
+  void print(TextWriter& out) const;
+
+ private:
+  bool has(Source source) const { return sources_.count(source) != 0; }
+  const spec::Spec& spec_;
+  std::set<Source> sources_;
+};
+
+std::string as_cpp(const spec::Spec& spec, const expression::Expression& expression);
+
+// `RESULT NAME(const SelectionScope& scope) { return EXPRESSION; }`
+void print_function(TextWriter& out, const spec::Spec& spec, std::string_view result, std::string_view name,
+                    const expression::Expression& expression);
+
+// The table of a list of conditions and the function that finds the first to fail. No conditions: neither.
+void print_conditions(TextWriter& out, const spec::Spec& spec, const std::vector<spec::Condition>& conditions,
+                      std::string_view table, std::string_view function);
+
+}  // namespace qgen::emit
