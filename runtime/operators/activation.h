@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What a linear layer applies to its outputs.
+// What an operator applies to its real results, before they are rounded or quantized.
 #pragma once
 
 #include <cstdint>

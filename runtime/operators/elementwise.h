@@ -11,6 +11,7 @@
 // the same dimension.
 #pragma once
 
+#include "runtime/operators/activation.h"
 #include "runtime/operators/per_tensor.h"
 
 namespace qgen {
@@ -34,7 +35,6 @@ Expected<DeviceTensor> q8ta_unary(Context& context, const DeviceTensor& input, U
 // ---- of two ------------------------------------------------------------------------------------------------------------
 
 enum class BinaryOperation : uint8_t { add, sub, mul };  // input + alpha * other, input - alpha * other, input * other
-enum class Activation : uint8_t { none, relu, relu6, hardswish };
 
 struct Q8taBinaryOptions {
   BinaryOperation operation = BinaryOperation::add;
