@@ -9,13 +9,15 @@
 
 #include "q8ta_binary.h"
 #include "q8ta_unary.h"
-#include "runtime/library/layout_table.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/kernels/packed_bytes.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using testing::packed_layouts_of;
+using testing::packed_with;
 using testing::Random;
 
 // One specialization of each variant, in all ways or in the one that the request says.
@@ -29,6 +31,7 @@ constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
 const Shape kShapes[] = {
     {90}, {1, 144}, {3, 32}, {1, 3, 64}, {1, 8, 32, 32}, {1, 4, 16, 16}, {1, 16, 14, 14}, {1, 3, 15, 15}, {1, 13, 31, 31},
     {}, {1}, {2, 5, 3, 7}, {3, 4, 4, 4}, {1, 1, 257, 1}, {1, 257, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
+    {2, 1, 2, 1, 3, 2, 5}, {1, 2, 1, 2, 1, 3, 2, 5},
 };
 
 HostTensor bytes_of(const Shape& shape, uint32_t seed) { return Random(seed).integers(DType::i8, shape, -128, 127); }
@@ -186,9 +189,9 @@ TEST_F(ElementwiseTest, BinaryActivates) {
   }
 }
 
-// ---- what the system that qgen replaces gets wrong ---------------------------------------------------------------------
+// ---- defects, by their numbers in the register of the system that qgen replaces ----------------------------------------
 
-TEST_F(ElementwiseTest, AlphaIsHonoured) {
+TEST_F(ElementwiseTest, A1_AlphaIsHonoured) {
   const HostTensor ones = testing::tensor_of(DType::i8, {4}, {1, 2, 3, 4});
   for (const double alpha : {0.0, 1.0, -1.0, 2.0, 0.3, 1e-30, -1e30}) {
     for (const std::string_view op : {"q8ta_add", "q8ta_sub"}) {
@@ -205,7 +208,7 @@ TEST_F(ElementwiseTest, AlphaIsHonoured) {
 }
 
 // With a zero point above -128 the least byte is a negative real, which relu forbids.
-TEST_F(ElementwiseTest, ReluIsAppliedWhateverTheZeroPoint) {
+TEST_F(ElementwiseTest, A1_ReluIsAppliedWhateverTheZeroPoint) {
   const HostTensor negative = testing::tensor_of(DType::i8, {4}, {-100, -1, 0, 100});
   Context on_device = context();
   const auto a = on_device.executor.upload(negative, Storage::buffer);
@@ -215,14 +218,14 @@ TEST_F(ElementwiseTest, ReluIsAppliedWhateverTheZeroPoint) {
 }
 
 // The same Call serves no other shape: there is nothing to resize, a Call is made for each.
-TEST_F(ElementwiseTest, ShapesMayChangeFromCallToCall) {
+TEST_F(ElementwiseTest, A3_ShapesMayChangeFromCallToCall) {
   for (const Shape& shape : {Shape{2, 8, 9, 9}, {1, 3, 2, 2}, {4, 8, 16, 16}}) {
     expect_reference("q8ta_add", binary_request(bytes_of(shape, 8), bytes_of(shape, 9)), kInPlace);
   }
 }
 
 // A tie is rounded to even, whatever the sign: not away from zero, not as the device likes.
-TEST_F(ElementwiseTest, TiesGoToEven) {
+TEST_F(ElementwiseTest, A22_TiesGoToEven) {
   const HostTensor odd = testing::tensor_of(DType::i8, {8}, {1, 3, 5, 7, -1, -3, -5, -7});
   Context on_device = context();
   const auto a = on_device.executor.upload(odd, Storage::buffer);
@@ -252,6 +255,41 @@ TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
     Request request = unary_request(bytes_of(c.shape, 10), {0.02, 4}, {0.025, -3});
     request.attributes["upscale_factor"] = c.r;
     expect_reference("q8ta_pixel_shuffle", request, kEveryVariant);
+  }
+}
+
+// ---- padding -------------------------------------------------------------------------------------------------------------
+
+// That of operands may be anything and reaches no element; that of the output is its zero point.
+TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
+  Context on_device = context();
+  constexpr PerTensor kFrom{0.04f, -3}, kTo{0.03f, 5};
+  const HostTensor a = bytes_of({2, 20, 3, 7}, 11), b = bytes_of({20, 3, 7}, 12);
+  const auto on_device_as = [&](const HostTensor& host, const LayoutInfo& layout) {
+    auto tensor = on_device.executor.allocate(DType::i8, host.shape, Storage::buffer, layout.layout);
+    EXPECT_TRUE(tensor && on_device.executor.write_stored(*tensor, packed_with(host, layout.dims, std::byte{0xee})));
+    return *std::move(tensor);
+  };
+  const auto expect_bytes = [&](std::string_view op, const Request& request, const Expected<DeviceTensor>& made,
+                                const LayoutInfo& layout) {
+    ASSERT_TRUE(made) << to_text(made.error());
+    const HostTensor expected = reference::find(op)(*complete(*find_operator(op), request))["output"];
+    EXPECT_EQ(*on_device.executor.download_stored(*made),
+              packed_with(expected, layout.dims, static_cast<std::byte>(kTo.zero_point)))
+        << op << " in " << layout.name;
+  };
+  constexpr Params kFromToo{0.04f, -3}, kToToo{0.03f, 5};
+  for (const LayoutInfo& layout : packed_layouts_of(generated::q8ta_binary::op, 2)) {
+    const DeviceTensor first = on_device_as(a, layout), second = on_device_as(b, layout);
+    expect_bytes("q8ta_add", binary_request(a, b, kFromToo, kFromToo, kToToo),
+                 q8ta_binary(on_device, first, second,
+                             {.input = kFrom, .other = kFrom, .output = kTo, .layout = layout.layout}),
+                 layout);
+    const Request one = unary_request(a, kFromToo, kToToo);
+    expect_bytes("q8ta_hardswish", one,
+                 q8ta_unary(on_device, first, hardswish, {.input = kFrom, .output = kTo, .layout = layout.layout}), layout);
+    expect_bytes("q8ta_pixel_shuffle", one,
+                 q8ta_pixel_shuffle(on_device, first, {.input = kFrom, .output = kTo, .layout = layout.layout}), layout);
   }
 }
 

@@ -11,14 +11,15 @@
 
 #include "q8ta_clone.h"
 #include "q8ta_quantize.h"
-#include "runtime/library/layout_table.h"
-#include "runtime/tensor/packed_layout.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/kernels/packed_bytes.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using testing::packed_layouts_of;
+using testing::packed_with;
 using testing::Random;
 
 constexpr runner::VerifyOptions kEverything{.all_kernels = true};
@@ -36,29 +37,6 @@ const Shape kShapes[] = {
     {}, {1}, {2, 5, 3, 7}, {3, 4, 4, 4}, {2, 33, 5, 31}, {2, 32, 4, 33}, {1, 1, 1, 257}, {1, 257, 1, 1}, {1, 1, 257, 1},
     {5, 1, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
 };
-
-// Packed on the host, with a byte of our own in the padding.
-std::vector<std::byte> packed_with(const HostTensor& tensor, const PackedDimInfo& dims, std::byte padding) {
-  const auto size = static_cast<size_t>(packed_layout(tensor.shape, dims).elements());
-  HostTensor ones = tensor;
-  std::ranges::fill(ones.data, std::byte{1});
-  std::vector<std::byte> packed(size), is_element(size);
-  pack_elements(tensor, dims, packed);
-  pack_elements(ones, dims, is_element);
-  for (size_t i = 0; i < size; ++i) {
-    if (is_element[i] == std::byte{0}) packed[i] = padding;
-  }
-  return packed;
-}
-
-// Those that some kernel takes at an operand.
-std::vector<LayoutInfo> packed_layouts_of(const OperatorInfo& op, size_t operand) {
-  std::vector<LayoutInfo> layouts;
-  for (const Place& place : runner::places_of(op, operand)) {
-    if (info(place.layout).is_packed_bytes()) layouts.push_back(info(place.layout));
-  }
-  return layouts;
-}
 
 class PackedTest : public testing::KernelTest {
  protected:

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What tests of packed tensors compare where padding matters too: the bytes of a whole tensor.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/library/layout_table.h"
+#include "runtime/runner/ways.h"
+#include "runtime/tensor/packed_layout.h"
+
+namespace qgen::testing {
+
+// Packed on the host, with a byte of our own in the padding.
+inline std::vector<std::byte> packed_with(const HostTensor& tensor, const PackedDimInfo& dims, std::byte padding) {
+  const auto size = static_cast<size_t>(packed_layout(tensor.shape, dims).elements());
+  HostTensor ones = tensor;
+  std::ranges::fill(ones.data, std::byte{1});
+  std::vector<std::byte> packed(size), is_element(size);
+  pack_elements(tensor, dims, packed);
+  pack_elements(ones, dims, is_element);
+  for (size_t i = 0; i < size; ++i) {
+    if (is_element[i] == std::byte{0}) packed[i] = padding;
+  }
+  return packed;
+}
+
+// Those that some kernel takes at an operand.
+inline std::vector<LayoutInfo> packed_layouts_of(const OperatorInfo& op, size_t operand) {
+  std::vector<LayoutInfo> layouts;
+  for (const Place& place : runner::places_of(op, operand)) {
+    if (info(place.layout).is_packed_bytes()) layouts.push_back(info(place.layout));
+  }
+  return layouts;
+}
+
+}  // namespace qgen::testing
