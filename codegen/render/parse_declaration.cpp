@@ -16,7 +16,8 @@ namespace {
 using expression::Expression;
 using expression::Type;
 
-constexpr std::array<std::string_view, 5> kNames = {"declare", "declare_packed", "declare_problem", "extensions", "local_size"};
+constexpr std::array<std::string_view, 6> kNames = {"declare",       "declare_packed", "declare_problem",
+                                                    "declare_words", "extensions",     "local_size"};
 
 // ---- arguments -------------------------------------------------------------------------------------------------------
 
@@ -50,7 +51,7 @@ class DeclarationParser {
   Result<Declaration> parse() {
     if (name_ == "extensions") return takes(0, 0) ? Result<Declaration>(Extensions{}) : errors_;
     if (name_ == "declare_problem") return takes(0, 0) ? Result<Declaration>(DeclareProblem{}) : errors_;
-    if (name_ == "declare") return takes(1, 2) ? operand() : errors_;
+    if (name_ == "declare" || name_ == "declare_words") return takes(1, 2) ? operand() : errors_;
     if (name_ == "declare_packed") return takes(1, 2) ? packed_operand() : errors_;
     return takes(1, 3) ? local_size() : errors_;
   }
@@ -78,7 +79,7 @@ class DeclarationParser {
   Result<Declaration> operand() {
     const auto found = find_operand();
     if (!found) return errors_;
-    DeclareOperand declaration{*found, std::nullopt};
+    DeclareOperand declaration{*found, std::nullopt, name_ == "declare_words"};
     if (arguments_.size() == 2) declaration.elements = integer(arguments_[1]);
     if (!errors_.empty()) return errors_;
     return Declaration(std::move(declaration));

@@ -54,19 +54,22 @@ class Printer {
     const auto dtype = expression::find_dtype(word_of(operand.dtype));
     if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
     if (storage_of(operand) == Storage::texture3d) {
+      if (declaration.as_words) return failure(fmt::format("'{}' is a texture, which has no words", operand.name.value));
       return fmt::format("layout(set = 0, binding = {}, {}) uniform {}restrict {} {}_image;", declaration.operand,
                          image_format(*dtype), qualifier(operand.access), image_type(*dtype), operand.name.value);
     }
+    const DType element = declaration.as_words ? DType::u32 : *dtype;
     const int64_t elements =
         declaration.elements ? std::get<Integer>(expression::evaluate(*declaration.elements, environment_)).value : 1;
-    const auto type = elements == 3 ? std::nullopt : vector_type(*dtype, elements);
+    const auto type = elements == 3 ? std::nullopt : vector_type(element, elements);
     if (!type) {
       return failure(fmt::format("a buffer holds elements by 1, 2 or 4, and '{}' is declared by {}", operand.name.value,
                                  elements));
     }
-    return fmt::format("layout(set = 0, binding = {}, std430) {}restrict buffer {}Buffer {{ {} {}_data[]; }};",
-                       declaration.operand, qualifier(operand.access), camel_case(operand.name.value), *type,
-                       operand.name.value);
+    return fmt::format("layout(set = 0, binding = {}, std430) {}restrict buffer {}{} {{ {} {}_{}[]; }};",
+                       declaration.operand, qualifier(operand.access), camel_case(operand.name.value),
+                       declaration.as_words ? "Words" : "Buffer", *type, operand.name.value,
+                       declaration.as_words ? "words" : "data");
   }
 
   std::string operator()(const DeclarePacked& declaration) const {

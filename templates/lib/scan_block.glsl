@@ -23,9 +23,7 @@ ivec2 widened(ivec2 extremes) { return extremes; }
 $end
 
 $if vec == 4
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
-  ${glsl_type(u32, bytes(input_dtype))} input_words[];
-};
+${declare_words(input, bytes(input_dtype))}
 
 $if input_dtype == f16
 ivec4 bits_of(uvec2 words) { return unpack_i16(words); }

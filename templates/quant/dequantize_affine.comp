@@ -41,12 +41,8 @@ $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
-  ${glsl_type(u32, bytes(input_dtype))} input_words[];
-};
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords {
-  ${glsl_type(u32, bytes(output_dtype))} output_words[];
-};
+${declare_words(input, bytes(input_dtype))}
+${declare_words(output, bytes(output_dtype))}
 
 ${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
   const ivec4 q = unpack_${input_dtype}(words);

@@ -34,12 +34,8 @@ int quantize_element(float x, uint element) {
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords {
-  ${glsl_type(u32, bytes(input_dtype))} input_words[];
-};
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords {
-  ${glsl_type(u32, bytes(output_dtype))} output_words[];
-};
+${declare_words(input, bytes(input_dtype))}
+${declare_words(output, bytes(output_dtype))}
 
 // Of a short block, subnormal halves may come to zero: they count for nothing.
 vec4 unpack_real(${glsl_type(u32, bytes(input_dtype))} words, bool is_short) {
