@@ -18,9 +18,15 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "q8_linear_coopmat.h"
+#include "q8_linear_finish.h"
+#include "q8_linear_gemv.h"
+#include "q8_linear_plain.h"
+#include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
+#include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
@@ -47,10 +53,16 @@ namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kF
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
-namespace q8ta_binary { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
+namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
+namespace q8_linear_plain { constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants; }
+namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants; }
+namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
-namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
+namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
+namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }

@@ -16,9 +16,15 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "q8_linear_coopmat.h"
+#include "q8_linear_finish.h"
+#include "q8_linear_gemv.h"
+#include "q8_linear_plain.h"
+#include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
+#include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
@@ -51,9 +57,15 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,
   &linear_q8csw::op,
+  &q8_linear_coopmat::op,
+  &q8_linear_finish::op,
+  &q8_linear_gemv::op,
+  &q8_linear_plain::op,
+  &q8_linear_tile::op,
   &q8ta_binary::op,
   &q8ta_clone::op,
   &q8ta_dequantize::op,
+  &q8ta_linear::op,
   &q8ta_pixel_shuffle::op,
   &q8ta_quantize::op,
   &q8ta_unary::op,

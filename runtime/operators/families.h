@@ -14,6 +14,7 @@ std::span<const OperatorEntry> affine_entries();
 std::span<const OperatorEntry> elementwise_entries();
 std::span<const OperatorEntry> embedding_entries();
 std::span<const OperatorEntry> fused_entries();
+std::span<const OperatorEntry> linear_entries();
 std::span<const OperatorEntry> packed_entries();
 std::span<const OperatorEntry> weight_linear_entries();
 

@@ -19,6 +19,7 @@ constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
     elementwise_entries,
     embedding_entries,
     fused_entries,
+    linear_entries,
     packed_entries,
     weight_linear_entries,
 };

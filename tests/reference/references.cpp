@@ -7,6 +7,7 @@
 #include "tests/reference/affine_requests.h"
 #include "tests/reference/elementwise.h"
 #include "tests/reference/fused_requests.h"
+#include "tests/reference/linear_requests.h"
 #include "tests/reference/packed_requests.h"
 #include "tests/reference/weight_requests.h"
 
@@ -34,6 +35,7 @@ constexpr Row kRows[] = {
     {"q8ta_clone", q8ta_clone},
     {"q8ta_dequantize", q8ta_dequantize},
     {"q8ta_hardswish", q8ta_hardswish},
+    {"q8ta_linear", q8ta_linear},
     {"q8ta_mul", q8ta_mul},
     {"q8ta_pixel_shuffle", q8ta_pixel_shuffle},
     {"q8ta_quantize", q8ta_quantize},

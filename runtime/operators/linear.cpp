@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/linear.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "q8ta_linear.h"
+#include "runtime/operators/weight_checks.h"
+
+namespace qgen {
+namespace {
+
+Error refused(std::string message, std::string hint = {}) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+Done check_zero_point(std::string_view operand, int32_t zero_point) {
+  if (zero_point >= -128 && zero_point <= 127) return std::monostate{};
+  return refused(fmt::format("{} is {}, and i8 holds -128 to 127", operand, zero_point));
+}
+
+Done check_scale(std::string_view operand, float scale) {
+  if (std::isnormal(scale) && scale > 0) return std::monostate{};
+  return refused(fmt::format("{} is {}, and must be a positive, finite and normal number", operand, scale));
+}
+
+// One a row of the weight.
+Done check_column_vector(std::string_view operand, const TensorDesc& given, int64_t n) {
+  if (Done plain = check_plain(operand, given, DType::f32); !plain) return plain;
+  if (given.shape == Shape{n}) return std::monostate{};
+  return refused(fmt::format("{} of shape {} does not fit {} rows of the weight", operand, to_text(given.shape), n),
+                 fmt::format("one has shape [{}]", n));
+}
+
+Done check_product(const Shape& input, const Shape& weight) {
+  if (input.empty() || weight.size() != 2 || input.back() != weight[1]) {
+    return refused(fmt::format("input {} times weight {} is no linear layer", to_text(input), to_text(weight)),
+                   "input is [..., K], and weight [N, K]");
+  }
+  if (weight[1] <= kMaxLinearDepth) return std::monostate{};
+  return refused(fmt::format("K is {}, and sums are exact up to {}", weight[1], kMaxLinearDepth),
+                 "split K, and add the results");
+}
+
+Shape output_shape(const Shape& input, int64_t n) {
+  Shape shape = input;
+  shape.back() = n;
+  return shape;
+}
+
+Done check_options(const Q8taLinearOptions& options) {
+  if (Done scale = check_scale("input_scale", options.input_scale); !scale) return scale;
+  if (Done scale = check_scale("output_scale", options.output_scale); !scale) return scale;
+  if (Done point = check_zero_point("input_zero_point", options.input_zero_point); !point) return point;
+  return check_zero_point("output_zero_point", options.output_zero_point);
+}
+
+// As everywhere a subnormal counts as zero: of scales above 2^126.
+float inverse(float scale) {
+  const float inverse_scale = 1.0f / scale;
+  return std::isnormal(inverse_scale) ? inverse_scale : 0.0f;
+}
+
+}  // namespace
+
+Expected<Call> q8ta_linear_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                const std::optional<TensorDesc>& bias, const Q8taLinearOptions& options) {
+  if (input.dtype != DType::i8) return refused(fmt::format("input is {}, and must be i8", name(input.dtype)));
+  if (Done product = check_product(input.shape, weight.shape); !product) return product.error();
+  if (Done count = check_count("input", input.shape); !count) return count.error();
+  const int64_t n = weight.shape[0];
+  if (Done vector = check_column_vector("weight_scales", scales, n); !vector) return vector.error();
+  if (bias) {
+    if (Done vector = check_column_vector("bias", *bias, n); !vector) return vector.error();
+  }
+  if (Done sound = check_options(options); !sound) return sound.error();
+  const Place place = options.output.value_or(Place{input.storage, input.layout});
+  const TensorDesc output{DType::i8, output_shape(input.shape, n), place.storage, place.layout};
+  if (Done count = check_count("output", output.shape); !count) return count.error();
+
+  const size_t rank = input.shape.size();
+  const int64_t k = weight.shape[1];
+  generated::q8ta_linear::Problem fields;
+  fields.m = static_cast<uint32_t>(element_count(Shape(input.shape.begin(), input.shape.end() - 1)));
+  fields.n = static_cast<uint32_t>(n);
+  fields.k = static_cast<uint32_t>(k);
+  fields.matrix_rows = rank < 2 ? 1 : static_cast<uint32_t>(input.shape[rank - 2]);
+  fields.input_scale = options.input_scale;
+  fields.input_zero_point = options.input_zero_point;
+  fields.output_inverse_scale = inverse(options.output_scale);
+  fields.output_zero_point = options.output_zero_point;
+  fields.activation = static_cast<uint32_t>(options.activation);
+  fields.has_bias = bias ? 1 : 0;
+  return make_call(generated::q8ta_linear::op, fields,
+                   {input, weight, TensorDesc{DType::i32, {n}}, scales, bias, output});
+}
+
+Expected<DeviceTensor> q8ta_linear(Context& context, const DeviceTensor& input, Weight& weight,
+                                   const DeviceTensor& scales, const DeviceTensor* bias,
+                                   const Q8taLinearOptions& options) {
+  const auto call = q8ta_linear_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
+  if (!call) return call.error();
+  const auto sums = weight.sums(context.executor);
+  if (!sums) return sums.error();
+  auto made = run(context, *call, {&input, &weight, *sums, &scales, argument_of(bias), {}});
+  if (!made) return made.error();
+  return std::move(made->front());
+}
+
+}  // namespace qgen

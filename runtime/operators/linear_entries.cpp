@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/operators/families.h"
+#include "runtime/operators/linear.h"
+#include "runtime/operators/weight_entries.h"
+
+namespace qgen {
+namespace {
+
+using Kind = AttributeInfo::Kind;
+
+constexpr std::string_view kActivations[] = {"none", "relu", "relu6", "hardswish"};  // as Activation
+
+constexpr TensorInfo kBias{"bias", true, "f32 [N]; without: 0"};
+constexpr AttributeInfo kInputScale{"input_scale", Kind::real, "", "of the input's integers", {}};
+constexpr AttributeInfo kInputZeroPoint{"input_zero_point", Kind::integer, "0", "-128 to 127", {}};
+constexpr AttributeInfo kOutputScale{"output_scale", Kind::real, "", "of the output's integers", {}};
+constexpr AttributeInfo kOutputZeroPoint{"output_zero_point", Kind::integer, "0", "-128 to 127", {}};
+constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied before the output is quantized",
+                                    kActivations};
+
+Activation activation_of(const Request& request) {
+  const auto found = std::ranges::find(kActivations, attribute<std::string>(request, "activation"));
+  return static_cast<Activation>(found - std::begin(kActivations));
+}
+
+float real(const Request& request, std::string_view name) {
+  return static_cast<float>(attribute<double>(request, name));
+}
+// Past the range of 32 bits it stays past that of any zero point.
+int32_t integer(const Request& request, std::string_view name) {
+  return static_cast<int32_t>(std::clamp<int64_t>(attribute<int64_t>(request, name), INT32_MIN, INT32_MAX));
+}
+
+// What all linear layers read.
+struct Inputs {
+  const DeviceTensor* input;
+  Weight* weight;
+  const DeviceTensor* sums;
+  const DeviceTensor* scales;
+  const DeviceTensor* bias;
+};
+
+Expected<Inputs> upload_inputs(Context& context, const Request& request, PreparedCall& prepared) {
+  const auto input = upload_input(context, request, "input", prepared);
+  if (!input) return input.error();
+  const auto weight = upload_weight(context, request, prepared);
+  if (!weight) return weight.error();
+  const auto sums = weight->codes->sums(context.executor);
+  if (!sums) return sums.error();
+  const auto bias = upload_widened(context, request, "bias", DType::f32, prepared);
+  if (!bias) return bias.error();
+  return Inputs{*input, weight->codes, *sums, weight->scales, *bias};
+}
+
+// ---- q8ta_linear -------------------------------------------------------------------------------------------------------
+
+constexpr TensorInfo kQ8taInputs[] = {{"input", false, "i8 [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
+constexpr TensorInfo kQ8taOutputs[] = {{"output", false, "i8 [..., N]"}};
+constexpr AttributeInfo kQ8taAttributes[] = {kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint, kActivation};
+
+Expected<PreparedCall> prepare_q8ta_linear(Context& context, const Request& request) {
+  PreparedCall prepared;
+  const auto inputs = upload_inputs(context, request, prepared);
+  if (!inputs) return inputs.error();
+  auto call = q8ta_linear_call(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
+                               desc_of(inputs->bias),
+                               {.input_scale = real(request, "input_scale"),
+                                .input_zero_point = integer(request, "input_zero_point"),
+                                .output_scale = real(request, "output_scale"),
+                                .output_zero_point = integer(request, "output_zero_point"),
+                                .activation = activation_of(request),
+                                .output = place_of(request, "output")});
+  if (!call) return call.error();
+  prepared.call = *std::move(call);
+  prepared.arguments = {inputs->input, inputs->weight, inputs->sums, inputs->scales, argument_of(inputs->bias), {}};
+  return prepared;
+}
+
+constexpr OperatorEntry kEntries[] = {
+    {"q8ta_linear", "int8 linear layer, int8 output", kQ8taInputs, kQ8taOutputs, kQ8taAttributes, prepare_q8ta_linear},
+};
+
+}  // namespace
+
+std::span<const OperatorEntry> linear_entries() { return kEntries; }
+
+}  // namespace qgen

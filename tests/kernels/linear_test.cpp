@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Linear layers, each on every kernel, against docs/linear.md's reference.
+#include <algorithm>
+#include <limits>
+
+#include "runtime/operators/linear.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+// Kernels of all kinds and layouts, one specialization each; and without the layouts.
+constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+constexpr runner::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
+
+// Weights and inputs of every value, and scales such that a few outputs in a hundred saturate.
+Request q8ta_request(const Shape& input, int64_t n, bool has_bias = true, std::string activation = "none") {
+  Random random(static_cast<uint32_t>(element_count(input) + n));
+  const int64_t k = input.back();
+  Request request;
+  request.inputs["input"] = random.integers(DType::i8, input, -128, 127);
+  request.inputs["weight"] = random.integers(DType::i8, {n, k}, -128, 127);
+  request.inputs["weight_scales"] = random.reals(DType::f32, {n}, 0.001, 0.004);
+  if (has_bias) request.inputs["bias"] = random.reals(DType::f32, {n}, -4, 4);
+  request.attributes["input_scale"] = 0.02;
+  request.attributes["input_zero_point"] = int64_t{-7};
+  request.attributes["output_scale"] = 0.004 * std::sqrt(static_cast<double>(std::max<int64_t>(k, 1)));
+  request.attributes["output_zero_point"] = int64_t{5};
+  request.attributes["activation"] = std::move(activation);
+  return request;
+}
+
+class LinearTest : public testing::KernelTest {
+ protected:
+  void expect_right(const Request& request, const runner::VerifyOptions& options) {
+    SCOPED_TRACE("input " + to_text(request.inputs.at("input").shape) + ", weight " +
+                 to_text(request.inputs.at("weight").shape));
+    expect_reference("q8ta_linear", request, options);
+  }
+};
+
+// ---- shapes ------------------------------------------------------------------------------------------------------------
+
+struct ShapeCase {
+  Shape input;
+  int64_t n;
+};
+
+const ShapeCase kShapes[] = {
+    {{1, 16}, 4},      // the least that needs no padding anywhere
+    {{1, 1}, 1},
+    {{1, 4}, 1},       // N = 1, K = 4
+    {{2, 3}, 5},
+    {{3, 7}, 6},       // K % 4 != 0
+    {{4, 17}, 13},
+    {{5, 64}, 33},
+    {{63, 20}, 9},
+    {{64, 64}, 64},    // whole tiles
+    {{65, 68}, 67},
+    {{7, 130}, 130},   // more than a step of k
+    {{9}, 5},          // a vector
+    {{3, 2, 12}, 8},   // a batch: A20, q8ta_linear ignored all but the first matrix
+    {{2, 1, 2, 3, 18}, 10},  // 5-D
+};
+
+TEST_F(LinearTest, GivesTheReferenceInEveryShapeAndLayout) {
+  for (const ShapeCase& c : kShapes) expect_right(q8ta_request(c.input, c.n), kEveryVariant);
+}
+
+TEST_F(LinearTest, TakesEmptySides) {
+  for (const ShapeCase& c : {ShapeCase{{0, 8}, 4}, {{3, 0}, 5}, {{3, 8}, 0}, {{2, 0, 8}, 4}}) {
+    expect_right(q8ta_request(c.input, c.n), kInBuffers);
+  }
+}
+
+TEST_F(LinearTest, GivesTheReferenceWithEverySpecialization) {
+  expect_right(q8ta_request({3, 80}, 20), kEverythingInBuffers);
+  expect_right(q8ta_request({37, 80}, 36), kEverythingInBuffers);
+}
+
+// A long k is cut into slices.
+TEST_F(LinearTest, JoinsSlices) { expect_right(q8ta_request({6, 1300}, 7), kEveryVariant); }
+
+// ---- numbers -----------------------------------------------------------------------------------------------------------
+
+TEST_F(LinearTest, AppliesEveryActivation) {
+  for (const char* activation : {"none", "relu", "relu6", "hardswish"}) {
+    expect_right(q8ta_request({5, 36}, 21, true, activation), kInBuffers);
+  }
+}
+
+TEST_F(LinearTest, TakesZeroPointsAtBothEnds) {
+  for (const int64_t input : {-128, 127}) {
+    for (const int64_t output : {-128, 127}) {
+      Request request = q8ta_request({5, 36}, 6);
+      request.attributes["input_zero_point"] = input;
+      request.attributes["output_zero_point"] = output;
+      expect_right(request, kInBuffers);
+    }
+  }
+}
+
+TEST_F(LinearTest, Saturates) {
+  Request request = q8ta_request({5, 36}, 6);
+  request.attributes["output_scale"] = 1e-37;
+  expect_right(request, kInBuffers);
+}
+
+TEST_F(LinearTest, TakesAnyWeightScale) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  Request request = q8ta_request({5, 36}, 8);
+  request.inputs["weight_scales"] = tensor_of(DType::f32, {8}, {0, -0.01, 1e-38, 1e-44, 1e38, kInfinity, kNan, 0.01});
+  request.inputs["bias"] = tensor_of(DType::f32, {8}, {1, 2, 3e-38, 1e-44, -kInfinity, kInfinity, 0, kNan});
+  for (const char* activation : {"none", "relu", "hardswish"}) {
+    request.attributes["activation"] = activation;
+    expect_right(request, kInBuffers);
+  }
+}
+
+// Sums beyond an int: see docs/linear.md.
+TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
+  struct Extreme {
+    double x, w;
+    int64_t zero_point;
+  };
+  for (const Extreme& e : {Extreme{-128, -128, 0}, {-128, -128, 127}, {127, -128, -128}, {-128, -128, -128}, {127, 127, -128}}) {
+    Request request;
+    request.inputs["input"] = tensor_of(DType::i8, {2, kMaxLinearDepth}, {e.x});
+    request.inputs["weight"] = tensor_of(DType::i8, {3, kMaxLinearDepth}, {e.w});
+    // One element aside, the sum is no power of two.
+    set_element(request.inputs["weight"], kMaxLinearDepth + 3, 1);
+    request.inputs["weight_scales"] = tensor_of(DType::f32, {3}, {1.0 / 65536, 1.0 / 65536, 1});
+    request.attributes["input_scale"] = 1.0 / 1024;
+    request.attributes["input_zero_point"] = e.zero_point;
+    request.attributes["output_scale"] = 1.0;
+    expect_right(request, kInBuffers);
+  }
+}
+
+}  // namespace
+}  // namespace qgen

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Host floats are IEEE 754 and round to nearest even: each operation below is one RN of docs/linear.md.
+#include "tests/reference/linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/reference/affine.h"
+
+namespace qgen::reference {
+namespace {
+
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+float activated(float y, LinearActivation activation) {
+  if (std::isnan(y)) return y;
+  switch (activation) {
+    case LinearActivation::none: return y;
+    case LinearActivation::relu: return std::max(y, 0.0f);
+    case LinearActivation::relu6: return std::clamp(y, 0.0f, 6.0f);
+    case LinearActivation::hardswish: return flushed(flushed(y * std::clamp(y + 3.0f, 0.0f, 6.0f)) / 6.0f);
+  }
+  return y;
+}
+
+int64_t sum_of(std::span<const int8_t> x, std::span<const int8_t> w, int32_t zero_point) {
+  int64_t sum = 0;
+  for (size_t k = 0; k < x.size(); ++k) sum += (int64_t{x[k]} - zero_point) * w[k];
+  return sum;
+}
+
+}  // namespace
+
+HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                  const LinearParams& params) {
+  const auto n = static_cast<size_t>(w.shape[0]);
+  const auto k = static_cast<size_t>(w.shape[1]);
+  Shape shape = x.shape;
+  shape.back() = w.shape[0];
+  HostTensor y = zeros(DType::f32, shape);
+  const size_t m = n == 0 ? 0 : y.as<float>().size() / n;
+  for (size_t row = 0; row < m; ++row) {
+    for (size_t column = 0; column < n; ++column) {
+      const int64_t sum =
+          sum_of(x.as<int8_t>().subspan(row * k, k), w.as<int8_t>().subspan(column * k, k), params.input_zero_point);
+      const float scale = flushed(flushed(params.input_scale) * flushed(scales.as<float>()[column]));
+      const float product = flushed(static_cast<float>(sum) * scale);
+      const float real = flushed(product + (bias ? flushed(bias->as<float>()[column]) : 0.0f));
+      y.as<float>()[row * n + column] = activated(real, params.activation);
+    }
+  }
+  return y;
+}
+
+HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                       const LinearParams& params, float output_scale, int32_t output_zero_point) {
+  const HostTensor real = linear(x, w, scales, bias, params);
+  HostTensor y = zeros(DType::i8, real.shape);
+  std::ranges::transform(real.as<float>(), y.as<int8_t>().begin(), [&](float value) {
+    return static_cast<int8_t>(quantize(value, output_scale, output_zero_point, {-128, 127}));
+  });
+  return y;
+}
+
+}  // namespace qgen::reference

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Linear layers as docs/linear.md defines them, in plain loops over 64-bit sums: what every kernel is judged by.
+#pragma once
+
+#include <span>
+
+#include "runtime/tensor/tensor.h"
+
+namespace qgen::reference {
+
+enum class LinearActivation { none, relu, relu6, hardswish };
+
+struct LinearParams {
+  float input_scale = 1;
+  int32_t input_zero_point = 0;
+  LinearActivation activation = LinearActivation::none;
+};
+
+// y[m, n] of x [..., K] and w [N, K], both i8; `bias` may be null. The result is f32 [..., N].
+HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                  const LinearParams& params);
+
+// The same, quantized to i8.
+HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                       const LinearParams& params, float output_scale, int32_t output_zero_point);
+
+}  // namespace qgen::reference

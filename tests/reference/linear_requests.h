@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// linear.h, on requests.
+#pragma once
+
+#include "tests/reference/references.h"
+
+namespace qgen::reference {
+
+Tensors q8ta_linear(const Request& request);
+
+}  // namespace qgen::reference
