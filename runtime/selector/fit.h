@@ -34,6 +34,9 @@ struct Filter {
   bool all_rows = false;                            // each specialization that fits; else the cheapest of a variant
 };
 
+// Whether `kernel` is one that the filter asks for.
+bool admits(const Filter& filter, const KernelInfo& kernel);
+
 struct Candidate {
   const KernelInfo* kernel = nullptr;
   size_t row = 0;

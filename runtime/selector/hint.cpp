@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What would help where no kernel fits: each kernel is tried with the operands in the forms that it takes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "runtime/library/layout_table.h"
+#include "runtime/selector/refusal.h"
+
+namespace qgen::selector {
+namespace {
+
+// The layout that a form takes: the desc's own if it can be kept.
+OperandDesc desc_of(const OperandForm& form, const OperandDesc& given) {
+  OperandDesc desc{form.dtype, form.storage, given.layout};
+  if (info(given.layout).storage == form.storage && takes(form, desc)) return desc;
+  for (const LayoutInfo& row : kLayouts) {
+    desc.layout = row.layout;
+    if (row.storage == form.storage && takes(form, desc)) return desc;
+  }
+  return desc;
+}
+
+// The request's operands in the forms that `kernel` takes; `changed` gets the indices of those that differ.
+std::vector<OperandDesc> as_taken(const Request& request, const KernelInfo& kernel, std::vector<size_t>& changed) {
+  std::vector<OperandDesc> operands(request.operands.begin(), request.operands.end());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const OperandForm form = request.op->form(kernel.parameters, i);
+    if (!operands[i].is_present || takes(form, operands[i])) continue;
+    operands[i] = desc_of(form, operands[i]);
+    changed.push_back(i);
+  }
+  return operands;
+}
+
+std::string hint_of_untaken_operand(const Request& request, const Filter& filter) {
+  const OperatorInfo& op = *request.op;
+  for (size_t i = 0; i < request.operands.size(); ++i) {
+    if (!request.operands[i].is_present) continue;
+    std::vector<std::string> forms;
+    bool is_taken = false;
+    for (const KernelInfo& kernel : op.kernels) {
+      if (!admits(filter, kernel)) continue;
+      const OperandForm form = op.form(kernel.parameters, i);
+      is_taken |= takes(form, request.operands[i]);
+      const std::string text = form_text(form);
+      if (std::ranges::find(forms, text) == forms.end()) forms.push_back(text);
+    }
+    if (!is_taken && !forms.empty()) {
+      return fmt::format("no kernel takes {} as {}; there are {}", op.operands[i].name, to_text(request.operands[i]),
+                         fmt::join(forms, ", "));
+    }
+  }
+  return "";
+}
+
+// What to convert so that a kernel fits.
+struct Conversion {
+  const KernelInfo* kernel;
+  std::vector<OperandDesc> operands;
+  std::vector<size_t> changed;
+  double cost_us = 0;
+};
+
+std::optional<Conversion> conversion_to(const Request& request, const Filter& filter, const KernelInfo& kernel) {
+  Conversion conversion{&kernel, {}, {}};
+  conversion.operands = as_taken(request, kernel, conversion.changed);
+  if (conversion.changed.empty()) return std::nullopt;
+  Request converted = request;
+  converted.operands = conversion.operands;
+  Filter only = filter;
+  only.kernel = &kernel;
+  only.reasons = false;
+  const Fitting fitting = fit(converted, only);
+  if (fitting.candidates.empty()) return std::nullopt;
+  conversion.cost_us = fitting.candidates.front().cost_us;
+  return conversion;
+}
+
+bool is_better(const Conversion& a, const Conversion& b) {
+  return std::make_tuple(a.changed.size(), a.cost_us, a.kernel->id) <
+         std::make_tuple(b.changed.size(), b.cost_us, b.kernel->id);
+}
+
+}  // namespace
+
+std::string hint_of_forms(const Request& request, const Filter& filter) {
+  std::optional<Conversion> best;
+  for (const KernelInfo& kernel : request.op->kernels) {
+    if (!admits(filter, kernel)) continue;
+    auto next = conversion_to(request, filter, kernel);
+    if (next && (!best || is_better(*next, *best))) best = std::move(next);
+  }
+  if (!best) return hint_of_untaken_operand(request, filter);
+  std::vector<std::string> changes;
+  for (size_t i : best->changed) {
+    changes.push_back(fmt::format("{} as {}", request.op->operands[i].name, to_text(best->operands[i])));
+  }
+  return fmt::format("{} fits with {}", best->kernel->id, fmt::join(changes, ", "));
+}
+
+}  // namespace qgen::selector

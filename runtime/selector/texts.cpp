@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How kernels, operands and conditions are called in what people read.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+
+#include "runtime/selector/fit.h"
+
+namespace qgen::selector {
+namespace {
+
+// "tile.m": the field m of a record, whose fields follow each other in ids: "m64n32".
+struct ConstantName {
+  explicit ConstantName(std::string_view name) : own(name) {
+    const size_t dot = name.find('.');
+    if (dot == name.npos) return;
+    record = name.substr(0, dot);
+    own = name.substr(dot + 1);
+  }
+  std::string_view record;  // empty: a constant of its own
+  std::string_view own;
+};
+
+}  // namespace
+
+std::string specialization_id(const OperatorInfo& op, size_t row) {
+  std::string text;
+  const uint32_t* values = op.specialization(row);
+  for (size_t i = 0; i < op.specialization_names.size(); ++i) {
+    const ConstantName name(op.specialization_names[i]);
+    const bool goes_on = i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
+    fmt::format_to(std::back_inserter(text), "{}{}{}", i == 0 || goes_on ? "" : ".", name.own, values[i]);
+  }
+  return text;
+}
+
+std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row) {
+  if (op.specialization_names.empty()) return std::string(kernel.id);
+  return fmt::format("{}/{}", kernel.id, specialization_id(op, row));
+}
+
+std::string to_text(const OperandDesc& desc) {
+  if (desc.layout == Layout::strided) return fmt::format("{} {}", name(desc.dtype), name(desc.storage));
+  return fmt::format("{} {} {}", name(desc.dtype), name(desc.storage), name(desc.layout));
+}
+
+namespace {
+
+std::string value_text(const OperatorInfo& op, size_t name_index, const SelectionScope& scope) {
+  const int64_t value = op.value(name_index, scope).value;
+  const auto words = op.names[name_index].words;
+  const bool is_word = value >= 0 && static_cast<size_t>(value) < words.size();
+  return is_word ? std::string(words[static_cast<size_t>(value)]) : std::to_string(value);
+}
+
+// The two sides of `a % b == 0` where both are single words; nullopt of any other condition.
+struct Multiple {
+  std::string_view of, by;
+};
+std::optional<Multiple> as_multiple(std::string_view text) {
+  constexpr std::string_view kPercent = " % ", kIsZero = " == 0";
+  const size_t percent = text.find(kPercent);
+  if (percent == std::string_view::npos || !text.ends_with(kIsZero)) return std::nullopt;
+  const Multiple multiple{text.substr(0, percent), text.substr(percent + kPercent.size())};
+  const std::string_view by = multiple.by.substr(0, multiple.by.size() - kIsZero.size());
+  constexpr std::string_view kNotInAWord = " ()+-*/%=<>,";
+  if (multiple.of.find_first_of(kNotInAWord) != std::string_view::npos ||
+      by.find_first_of(kNotInAWord) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Multiple{multiple.of, by};
+}
+
+}  // namespace
+
+std::string failed_condition(std::string_view keyword, const ConditionInfo& condition, const OperatorInfo& op,
+                             const SelectionScope& scope) {
+  // "width" -> "width 1023"; what is no name of the condition is a number.
+  const auto with_value = [&](std::string_view word) {
+    for (uint16_t i : condition.names) {
+      if (op.names[i].name == word) return fmt::format("{} {}", word, value_text(op, i, scope));
+    }
+    return std::string(word);
+  };
+  if (const auto multiple = as_multiple(condition.text)) {
+    return fmt::format("{} is not a multiple of {}", with_value(multiple->of), with_value(multiple->by));
+  }
+  std::vector<std::string> values;
+  for (uint16_t i : condition.names) values.push_back(fmt::format("{} = {}", op.names[i].name, value_text(op, i, scope)));
+  return fmt::format("{} `{}` does not hold{}{}", keyword, condition.text, values.empty() ? "" : ": ",
+                     fmt::join(values, ", "));
+}
+
+}  // namespace qgen::selector
