@@ -4,9 +4,6 @@
 #   QGEN_<driver>_WRAPPER       a program that runs the test, or nothing
 #   QGEN_<driver>_VALIDATION    what turns the validation layer on; undefined where there is none
 #   QGEN_<driver>_BOUNDS        instead, for the tests in QGEN_BOUNDS_CHECKED_TESTS: with bounds checks on the device
-#
-# QGEN_MESA_CACHE is where Mesa keeps compiled kernels, which takes llvmpipe far longer than running them: one folder for
-# all drivers, builds and clones of this user.
 file(GLOB QGEN_SYSTEM_ICD "/usr/share/vulkan/icd.d/lvp_icd*.json")
 file(GLOB QGEN_SYSTEM_LAYER "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
 set(QGEN_WITH_LAVAPIPE "${QGEN_DEPS}/current/bin/with-lavapipe")
@@ -37,9 +34,3 @@ if(NOT QGEN_DRIVERS_FOUND)
 endif()
 set(QGEN_TEST_DRIVERS "${QGEN_DRIVERS_FOUND}" CACHE STRING
   "drivers that device tests run on: llvmpipe22 (the system's), llvmpipe26 (of scripts/setup), loader (the first offered)")
-
-set(cache_folder "$ENV{XDG_CACHE_HOME}")
-if(NOT cache_folder)
-  set(cache_folder "$ENV{HOME}/.cache")
-endif()
-set(QGEN_MESA_CACHE "${cache_folder}/qgen-mesa" CACHE PATH "where Mesa keeps the kernels that tests had it compile")
