@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -14,7 +15,8 @@ namespace qgen::runner {
 namespace {
 
 Error refused(std::string_view text, std::string_view what) {
-  return {Error::Kind::invalid_argument, fmt::format("'{}' {}", text, what), "for example 4096x4096:f32, 1:f32=0.05"};
+  return {Error::Kind::invalid_argument, fmt::format("'{}' {}", text, what),
+          "for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"};
 }
 
 // "4096x4096"; "" is a scalar.
@@ -57,6 +59,16 @@ void fill(HostTensor& tensor, double value) {
     std::memcpy(tensor.data.data() + at, tensor.data.data(), size);
 }
 
+// Reals from low up to high, integers from low to high.
+void fill_between(HostTensor& tensor, double low, double high) {
+  Noise noise;
+  const double range = is_real(tensor.dtype) ? high - low : high - low + 1;
+  for (int64_t i = 0; i < element_count(tensor.shape); ++i) {
+    const double value = low + noise.next() * 0x1p-32 * range;
+    set_element(tensor, i, is_real(tensor.dtype) ? value : std::floor(value));
+  }
+}
+
 void fill_with_noise(HostTensor& tensor) {
   Noise noise;
   if (!is_real(tensor.dtype)) {
@@ -70,6 +82,23 @@ void fill_with_noise(HostTensor& tensor) {
   }
   const auto narrow = tensor.dtype == DType::f16 ? f32_to_f16 : f32_to_bf16;
   for (uint16_t& value : tensor.as<uint16_t>()) value = narrow(real());
+}
+
+// "0.05", or "-8..7".
+Done fill_as(HostTensor& tensor, std::string_view text) {
+  constexpr AttributeInfo kValue{"value", AttributeInfo::Kind::real, "", "", {}};
+  const size_t dots = text.find("..");
+  const auto low = parse_attribute(kValue, text.substr(0, dots));
+  if (!low) return low.error();
+  if (dots == std::string_view::npos) {
+    fill(tensor, std::get<double>(*low));
+    return std::monostate{};
+  }
+  const auto high = parse_attribute(kValue, text.substr(dots + 2));
+  if (!high) return high.error();
+  if (std::get<double>(*high) < std::get<double>(*low)) return refused(text, "ends before it begins");
+  fill_between(tensor, std::get<double>(*low), std::get<double>(*high));
+  return std::monostate{};
 }
 
 }  // namespace
@@ -89,9 +118,7 @@ Expected<HostTensor> made_up_input(std::string_view text) {
     fill_with_noise(tensor);
     return tensor;
   }
-  const auto value = parse_attribute({"value", AttributeInfo::Kind::real, "", "", {}}, text.substr(equals + 1));
-  if (!value) return value.error();
-  fill(tensor, std::get<double>(*value));
+  if (Done filled = fill_as(tensor, text.substr(equals + 1)); !filled) return filled.error();
   return tensor;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Inputs made up for timing: "4096x4096:f32" is uniform in -1 to 1, "4096x4096:i8" all integers alike, "1:f32=0.05" one
-// value.
+// value, "64x64:i8=-8..7" all that lie between, alike.
 #pragma once
 
 #include <string_view>

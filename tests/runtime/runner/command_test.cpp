@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "registry.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/random_input.h"
@@ -68,12 +70,15 @@ const MadeUpCase kMadeUp[] = {
     {":i8", "i8 []"},
     {"0x7:f16", "f16 [0, 7]"},
     {"2:int32=9", "i32 [2]"},
-    {"4x3", "'4x3' has no ':' between a shape and a dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
-    {"4y3:f32", "'4y3' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
-    {"4x:f32", "'4x' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
-    {"-4:f32", "'-4' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
-    {"4:f31", "'f31' is no dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05"},
+    {"4x3", "'4x3' has no ':' between a shape and a dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
+    {"4y3:f32", "'4y3' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
+    {"4x:f32", "'4x' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
+    {"-4:f32", "'-4' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
+    {"4:f31", "'f31' is no dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
     {"4:f32=much", "value is 'much', and must be a number"},
+    {"4:f32=0..much", "value is 'much', and must be a number"},
+    {"4:i8=7..-8", "'7..-8' ends before it begins\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
+    {"3:i8=-8..7", "i8 [3]"},
 };
 
 TEST(MadeUpInput, FromText) {
@@ -93,6 +98,17 @@ TEST(MadeUpInput, IsNoiseOrOneValue) {
   }
   EXPECT_LT(std::abs(sum), 100);
   EXPECT_EQ(element(*made_up_input("1000:i16=-7"), 999), -7);
+}
+
+TEST(MadeUpInput, LiesBetween) {
+  const HostTensor integers = *made_up_input("1000:i8=-2..1");
+  std::map<double, int> counts;
+  for (int64_t i = 0; i < 1000; ++i) ++counts[element(integers, i)];
+  EXPECT_EQ(counts.size(), 4u);
+  for (const auto& [value, count] : counts) EXPECT_NEAR(count, 250, 60) << value;
+  EXPECT_TRUE(counts.contains(-2) && counts.contains(1));
+  const HostTensor reals = *made_up_input("1000:f32=2..3");
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(element(reals, i) >= 2 && element(reals, i) <= 3);
 }
 
 TEST(Help, OfAnOperator) {
