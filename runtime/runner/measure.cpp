@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 
+#include "runtime/tensor/weight_form.h"
+
 namespace qgen::runner {
 namespace {
 
@@ -27,6 +29,13 @@ Expected<Spread> spread_over(const MeasureOptions& options, const std::function<
 
 double at_share(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+// A weight of four bits has two elements a byte, in whichever form.
+uint64_t bytes_of(const TensorDesc& operand) {
+  const WeightForm* form = find_weight_form(operand.layout);
+  const auto bits = form ? form->bits : 8 * static_cast<uint64_t>(bytes(operand.dtype));
+  return static_cast<uint64_t>(element_count(operand.shape)) * bits / 8;
 }
 
 }  // namespace
@@ -63,7 +72,7 @@ uint64_t bytes_moved(const PreparedCall& prepared) {
   for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
     const auto& operand = prepared.call.operands[i];
     if (!operand) continue;
-    const auto size = static_cast<uint64_t>(element_count(operand->shape) * bytes(operand->dtype));
+    const uint64_t size = bytes_of(*operand);
     total += op.operands[i].access == Access::read_write ? 2 * size : size;
   }
   return total;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What measurements are set against, without a device.
+#include "runtime/runner/measure.h"
+
+#include <gtest/gtest.h>
+
+#include "linear_q4gsw.h"
+#include "q8ta_unary.h"
+
+namespace qgen::runner {
+namespace {
+
+PreparedCall call_of(const OperatorInfo& op, std::vector<std::optional<TensorDesc>> operands) {
+  PreparedCall prepared;
+  prepared.call.problem.op = &op;
+  prepared.call.operands = std::move(operands);
+  return prepared;
+}
+
+TEST(BytesMoved, AreThoseOfAllOperands) {
+  const TensorDesc bytes{DType::i8, {3, 5}};
+  EXPECT_EQ(bytes_moved(call_of(generated::q8ta_unary::op, {bytes, bytes})), 2u * 15);
+}
+
+// Of a weight of four bits there are two elements in a byte; an operand that is left out takes none.
+TEST(BytesMoved, CountWeightsByTheirBits) {
+  const TensorDesc input{DType::f32, {2, 64}}, weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
+  const TensorDesc scales{DType::f32, {8, 1}}, output{DType::f32, {2, 8}};
+  EXPECT_EQ(bytes_moved(call_of(generated::linear_q4gsw::op, {input, weight, scales, std::nullopt, output})),
+            4u * (128 + 8 + 16) + 256);
+}
+
+}  // namespace
+}  // namespace qgen::runner
