@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "bench/operator_rows.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace qgen::bench {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// The sizes that ExecuTorch's own benchmarks of int8 operators have, and one that fills a large device.
+constexpr std::string_view kImages[] = {"1x64x128x128", "1x32x64x64", "1x128x56x56", "1x128x128x128", "8x256x128x128"};
+
+struct Size {
+  int m, k, n;
+};
+std::string text(const Size& size) { return fmt::format("{}x{}x{}", size.m, size.k, size.n); }
+double operations(const Size& size) { return 2.0 * size.m * size.k * size.n; }
+
+// ---- affine ------------------------------------------------------------------------------------------------------------
+
+struct Blocks {
+  std::string_view name, scale, block_size;
+};
+constexpr Blocks kBlocks[] = {{"tensor", "1x1", "8192,8192"},
+                              {"rows", "8192x1", "1,8192"},
+                              {"columns", "1x8192", "8192,1"},
+                              {"groups_of_128", "8192x64", "1,128"}};
+
+void add_affine(std::vector<Row>& rows) {
+  for (const Blocks& blocks : kBlocks) {
+    const std::string scale = fmt::format("scale={}:f32=0.05", blocks.scale);
+    for (const std::string_view real : {"f32", "f16"}) {
+      const Way quantize{{.shapes = {fmt::format("input=8192x8192:{}", real), scale}}};
+      rows.push_back({"quantize_affine", fmt::format("8192x8192.{}.{}", real, blocks.name), quantize,
+                      Way{quantize.request, ".vec1"}});
+    }
+    const Way dequantize{{.shapes = {"input=8192x8192:i8", scale}}};
+    rows.push_back(
+        {"dequantize_affine", fmt::format("8192x8192.{}", blocks.name), dequantize, Way{dequantize.request, ".vec1"}});
+    const Way choose{
+        {.shapes = {"input=8192x8192:f32"}, .attributes = {fmt::format("block_size={}", blocks.block_size)}}};
+    rows.push_back({"choose_qparams_affine", fmt::format("8192x8192.{}", blocks.name), choose,
+                    Way{choose.request, "choose_qparams_affine.f32.buffer.shared.vec1"}});
+  }
+  for (const auto& [m, k] : {std::pair{256, 1024}, {512, 2048}, {1, 2048}, {1, 8096}}) {
+    const Way choose{
+        {.shapes = {fmt::format("input={}x{}:f32", m, k)}, .attributes = {fmt::format("block_size=1,{}", k)}}};
+    rows.push_back({"choose_qparams_affine", fmt::format("{}x{}.rows", m, k), choose,
+                    Way{choose.request, "choose_qparams_affine.f32.buffer.shared.vec1"}});
+  }
+}
+
+// ---- int8 tensors in packed layouts --------------------------------------------------------------------------------------
+
+const Texts kInput = {"input_scale=0.04", "input_zero_point=-3"};
+const Texts kOther = {"other_scale=0.02", "other_zero_point=7"};
+const Texts kOutput = {"output_scale=0.05", "output_zero_point=5"};
+
+Texts joined(Texts first, const Texts& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// In these layouts; beside it all tensors in plain buffers, on the kernel of that name.
+Row in_layouts(std::string op, std::string_view size, Texts shapes, Texts attributes, const Texts& layouts,
+               std::string plain_kernel = {}) {
+  const runner::RequestText request{.shapes = std::move(shapes), .attributes = std::move(attributes)};
+  Row row{std::move(op), std::string(size), {request}, Way{request, std::move(plain_kernel)}};
+  for (const std::string& layout : layouts) row.size += "." + layout.substr(layout.find('=') + 1);
+  row.chosen.request.layouts = layouts;
+  return row;
+}
+
+void add_moves(std::vector<Row>& rows, std::string_view image) {
+  const Texts reals = {fmt::format("input={}:f32", image)}, bytes = {fmt::format("input={}:i8", image)};
+  for (const std::string_view layout : {"packed_4w", "packed_4c", "packed_4w4c", "packed_4c1w"}) {
+    const std::string in = fmt::format("input={}", layout), out = fmt::format("output={}", layout);
+    rows.push_back(in_layouts("q8ta_quantize", image, reals, kOutput, {out}));
+    rows.push_back(in_layouts("q8ta_dequantize", image, bytes, kInput, {in}));
+    rows.push_back(in_layouts("q8ta_clone", image, bytes, {}, {in}));
+  }
+  rows.push_back(in_layouts("q8ta_clone", image, bytes, {}, {"input=packed_4w4c", "output=packed_4c1w"}));
+}
+
+void add_elementwise(std::vector<Row>& rows, std::string_view image) {
+  const Texts one = {fmt::format("input={}:i8", image)}, two = joined(one, {fmt::format("other={}:i8", image)});
+  for (const std::string op : {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"}) {
+    rows.push_back(
+        in_layouts(op, image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
+  }
+  rows.push_back(in_layouts("q8ta_relu", image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w"},
+                            ".flat0"));
+  for (const std::string op : {"q8ta_add", "q8ta_sub", "q8ta_mul"}) {
+    rows.push_back(in_layouts(op, image, two, joined(joined(kInput, kOther), kOutput),
+                              {"input=packed_4w4c", "other=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
+  }
+  rows.push_back(in_layouts("q8ta_add", image, two, joined(joined(kInput, kOther), kOutput),
+                            {"input=packed_4w4c", "other=packed_4c1w", "output=packed_4c1w"}, ".flat0"));
+}
+
+void add_packed(std::vector<Row>& rows) {
+  for (const std::string_view image : kImages) {
+    add_moves(rows, image);
+    add_elementwise(rows, image);
+  }
+  for (const std::string_view image : {"1x96x16x9", "1x96x128x72"}) {
+    rows.push_back(in_layouts("q8ta_pixel_shuffle", image, {fmt::format("input={}:i8", image)}, joined(kInput, kOutput),
+                              {"input=packed_4w4c", "output=packed_4w4c"}));
+  }
+}
+
+// ---- operands that are real or quantized ---------------------------------------------------------------------------------
+
+void add_fused(std::vector<Row>& rows) {
+  const std::string scales = "input_scale=1x1:f32=0.04";
+  for (const std::string op : {"fused_relu", "fused_hardswish"}) {
+    rows.push_back({op, "8192x8192.f32.i8", {{.shapes = {"input=8192x8192:f32", "output_scale=1x1:f32=0.05"}}}, {}});
+    rows.push_back({op, "8192x8192.i8.f32", {{.shapes = {"input=8192x8192:i8", scales}}}, {}});
+  }
+  for (const std::string op : {"fused_add", "fused_mul"}) {
+    rows.push_back(
+        {op, "8192x8192.i8.f32.f32", {{.shapes = {"input=8192x8192:i8", scales, "other=8192x8192:f32"}}}, {}});
+    rows.push_back({op,
+                    "8192x8192.i8.i8.i8",
+                    {{.shapes = {"input=8192x8192:i8", scales, "other=8192x8192:i8", "other_scale=1x1:f32=0.02",
+                                 "output_scale=1x1:f32=0.05"}}},
+                    {}});
+  }
+  rows.push_back(
+      {"requantize", "8192x8192.i8.i8", {{.shapes = {"input=8192x8192:i8", scales, "output_scale=1x1:f32=0.05"}}}, {}});
+}
+
+// ---- linear layers --------------------------------------------------------------------------------------------------------
+
+// m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
+constexpr Size kSizes[] = {{1, 2048, 512},      {1, 2048, 2048},    {1, 2048, 8192},    {1, 8192, 2048},
+                           {1, 1024, 3072},     {1, 512, 9059},     {1, 4096, 14336},   {1, 14336, 4096},
+                           {4, 4096, 4096},     {128, 2048, 2048},  {256, 2048, 2048},  {512, 2048, 2048},
+                           {1024, 2048, 2048},  {1024, 4096, 1024}, {1024, 4096, 4096}, {1024, 4096, 14336},
+                           {1024, 14336, 4096}, {512, 4096, 14336}, {512, 14336, 4096}, {4096, 4096, 4096}};
+
+Row linear(std::string op, const Size& size, std::string_view real, std::string_view values,
+           const std::string& scales) {
+  const Way chosen{{.shapes = {fmt::format("input={}x{}:{}", size.m, size.k, real),
+                               fmt::format("weight={}x{}:i8={}", size.n, size.k, values),
+                               fmt::format("weight_scales={}:f32=0.01", scales)}}};
+  return {std::move(op), fmt::format("{}.{}", text(size), real), chosen, Way{chosen.request, ".plain("},
+          operations(size)};
+}
+
+// On activations that lie plainly, and as the kernels of few and of many rows like them.
+void add_q8ta_linear(std::vector<Row>& rows, const Size& size) {
+  const Texts shapes = {fmt::format("input={}x{}:i8", size.m, size.k), fmt::format("weight={}x{}:i8", size.n, size.k),
+                        fmt::format("weight_scales={}:f32=0.01", size.n)};
+  for (const std::string_view layout : {"strided", size.m < 4 ? "packed_4w" : "packed_4h4w"}) {
+    Row row = in_layouts("q8ta_linear", text(size), shapes, joined(kInput, kOutput),
+                         {fmt::format("input={}", layout), fmt::format("output={}", layout)}, ".plain(");
+    row.operations = operations(size);
+    rows.push_back(std::move(row));
+  }
+}
+
+void add_linear(std::vector<Row>& rows) {
+  constexpr int kGroup = 128;
+  for (const Size& size : kSizes) {
+    add_q8ta_linear(rows, size);
+    const std::string one_a_row = fmt::format("{}", size.n),
+                      one_a_group = fmt::format("{}x{}", size.n, size.k / kGroup);
+    for (const std::string_view real : {"f32", "f16"}) {
+      rows.push_back(linear("linear_q8csw", size, real, "-128..127", one_a_row));
+      rows.push_back(linear("linear_dq8ca_q8csw", size, real, "-128..127", one_a_row));
+      rows.push_back(linear("linear_q4gsw", size, real, "-8..7", one_a_group));
+      rows.push_back(linear("linear_dq8ca_q4gsw", size, real, "-8..7", one_a_group));
+    }
+  }
+}
+
+// ---- embedding ------------------------------------------------------------------------------------------------------------
+
+void add_embedding(std::vector<Row>& rows) {
+  constexpr double kRows = 2047, kColumns = 2048, kScales = 64;
+  for (const auto& [real, bytes] : {std::pair{"float32", 4}, {"float16", 2}}) {
+    const Way chosen{
+        {.shapes = {"indices=1x2047:i32=0..128255", "weight=128256x2048:i8=-8..7", "weight_scales=128256x64:f32=0.01"},
+         .attributes = {fmt::format("output_dtype={}", real)}}};
+    rows.push_back({.op = "embedding_q4gsw",
+                    .size = fmt::format("128256x2048.2047_rows.{}", real),
+                    .chosen = chosen,
+                    .plain = Way{chosen.request, ".vec1"},
+                    .bytes = kRows * (4 + kColumns * (0.5 + bytes) + kScales * 4)});
+  }
+}
+
+}  // namespace
+
+std::vector<Row> operator_rows() {
+  std::vector<Row> rows;
+  for (const auto add : {add_affine, add_packed, add_fused, add_linear, add_embedding}) add(rows);
+  return rows;
+}
+
+}  // namespace qgen::bench

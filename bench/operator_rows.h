@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What operators_main.cpp times: each shipped operator at the sizes that networks have, and beside it the plain way to compute
+// the same, as qgen-run would be asked for it. A new operator is a function here that makes its rows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/runner/command.h"
+
+namespace qgen::bench {
+
+struct Way {
+  runner::RequestText request;
+  std::string kernel = {};  // a part of its id, or of a recipe's; empty: whatever is chosen
+};
+
+struct Row {
+  std::string op;
+  std::string size;
+  Way chosen;
+  std::optional<Way> plain;  // an output or a tile at a time, in plain buffers; nullopt: its kernel is the plain one
+  double operations = 0;     // multiplications and additions; 0: it only moves bytes
+  double bytes = 0;          // that must be moved; 0: all of all operands
+};
+
+std::vector<Row> operator_rows();
+
+}  // namespace qgen::bench
