@@ -3,6 +3,9 @@
 // The modules of all operators stand in the blob one after another, in the order of these lines.
 #pragma once
 
+#include "bmm_plain.h"
+#include "bmm_real.h"
+#include "bmm_tiled.h"
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
@@ -13,6 +16,7 @@
 #include "dynamic_tiled.h"
 #include "embedding_q4gsw.h"
 #include "fused_binary.h"
+#include "fused_bmm.h"
 #include "fused_unary.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
@@ -38,7 +42,10 @@
 
 namespace qgen::generated {
 
-namespace choose_qparams_affine { constexpr uint32_t kFirstModule = 0; }
+namespace bmm_plain { constexpr uint32_t kFirstModule = 0; }
+namespace bmm_real { constexpr uint32_t kFirstModule = bmm_plain::kFirstModule + bmm_plain::kVariants; }
+namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule + bmm_real::kVariants; }
+namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
@@ -48,7 +55,8 @@ namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kF
 namespace dynamic_tiled { constexpr uint32_t kFirstModule = dynamic_quantize::kFirstModule + dynamic_quantize::kVariants; }
 namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFirstModule + dynamic_tiled::kVariants; }
 namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
-namespace fused_unary { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
+namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
+namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
 namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
 
+#include "runtime/operators/bmm.h"
 #include "runtime/operators/families.h"
-#include "runtime/operators/fused.h"
 #include "runtime/operators/prepare.h"
 
 namespace qgen {
@@ -25,6 +25,22 @@ constexpr TensorInfo kIntegerInputs[] = {kIntegers, kInputScale, kInputZeroPoint
 constexpr TensorInfo kUnaryInputs[] = {kUnaryInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kBinaryInputs[] = {kInput,      kInputScale,     kInputZeroPoint, kOther,
                                         kOtherScale, kOtherZeroPoint, kOutputScale,    kOutputZeroPoint};
+constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8 with a scale"},
+                                        kInputScale,
+                                        kInputZeroPoint,
+                                        {"other", false, "[..., K, N]: as the input; batches of 1 are repeated"},
+                                        kOtherScale,
+                                        kOtherZeroPoint,
+                                        kOutputScale,
+                                        kOutputZeroPoint};
+constexpr TensorInfo kByteMatrixInputs[] = {{"input", false, "i8 [..., M, K]"},
+                                            {"input_scale", false, "f32: one, or of the input's rank, one along K"},
+                                            kInputZeroPoint,
+                                            {"other", false, "i8 [..., K, N]; batches of 1 are repeated"},
+                                            {"other_scale", false, "f32: one, or of other's rank, one along K"},
+                                            kOtherZeroPoint,
+                                            kOutputScale,
+                                            kOutputZeroPoint};
 constexpr TensorInfo kOutputs[] = {{"output", false, "of output_dtype"}};
 
 constexpr AttributeInfo kOutputDtype{"output_dtype", Kind::word,
@@ -103,6 +119,14 @@ Expected<Call> mul_call(const Request&, const FusedOperandDesc& input, const Fus
                         const FusedOutputDesc& output) {
   return fused_mul_call(input, other, output);
 }
+Expected<Call> product_call(const Request&, const FusedOperandDesc& input, const FusedOperandDesc& other,
+                            const FusedOutputDesc& output) {
+  return fused_bmm_call(input, other, output);
+}
+Expected<Call> byte_product_call(const Request&, const FusedOperandDesc& input, const FusedOperandDesc& other,
+                                 const FusedOutputDesc& output) {
+  return bmm_call(input, other, output);
+}
 
 template <UnaryCall call_of>
 constexpr OperatorEntry unary(std::string_view name, std::string_view summary,
@@ -121,6 +145,10 @@ constexpr OperatorEntry kEntries[] = {
     unary<fused_hardswish_call>("fused_hardswish", "x * clamp(x + 3, 0, 6) / 6, of operands that may be quantized"),
     binary<add_call>("fused_add", "input + alpha * other, of operands that may be quantized", kAddAttributes),
     binary<mul_call>("fused_mul", "input * other, of operands that may be quantized", kAttributes),
+    {"fused_bmm", "products of matrices that may be quantized, batch by batch", kMatrixInputs, kOutputs, kAttributes,
+     prepare_binary<product_call>, "fused_bmm"},
+    {"bmm", "products of int8 matrices, batch by batch, in integers", kByteMatrixInputs, kOutputs, kAttributes,
+     prepare_binary<byte_product_call>, "fused_bmm"},
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ void make_quad(uint quad) {
 }
 
 void main() {
-  const uint quads = (problem.numel + 3u) / 4u;
+  const uint quads = problem.numel / 4u + uint(problem.numel % 4u != 0u);
   const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
   if (first >= quads) return;
   const uint end = min(first + ${workgroup} * ${items}, quads);

@@ -6,6 +6,7 @@
 
 #include "runtime/operators/attributes.h"
 #include "runtime/tensor/quant_params.h"
+#include "tests/reference/bmm.h"
 #include "tests/reference/fused.h"
 
 namespace qgen::reference {
@@ -52,5 +53,9 @@ Tensors fused_add(const Request& request) {
   return binary(FusedOperation::add, request, static_cast<float>(attribute<double>(request, "alpha")));
 }
 Tensors fused_mul(const Request& request) { return binary(FusedOperation::multiply, request, 1.0f); }
+
+Tensors fused_bmm(const Request& request) {
+  return {{"output", fused_bmm(operand_of(request, "input"), operand_of(request, "other"), output_of(request))}};
+}
 
 }  // namespace qgen::reference

@@ -13,5 +13,6 @@ Tensors fused_relu(const Request& request);
 Tensors fused_hardswish(const Request& request);
 Tensors fused_add(const Request& request);
 Tensors fused_mul(const Request& request);
+Tensors fused_bmm(const Request& request);  // bmm too
 
 }  // namespace qgen::reference

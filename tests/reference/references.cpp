@@ -20,10 +20,12 @@ struct Row {
   BoundsOf bounds = nullptr;
 };
 constexpr Row kRows[] = {
+    {"bmm", fused_bmm},
     {"choose_qparams_affine", choose_qparams_affine},
     {"dequantize_affine", dequantize_affine},
     {"embedding_q4gsw", embedding},
     {"fused_add", fused_add},
+    {"fused_bmm", fused_bmm},
     {"fused_hardswish", fused_hardswish},
     {"fused_mul", fused_mul},
     {"fused_relu", fused_relu},

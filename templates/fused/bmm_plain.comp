@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// With a and b the integers of input and other, z and w their zero points and s and t their scales,
+//
+//   output[b, m, n] = s[b, m] * t[b, n] * sum over k of (a[b, m, k] - z[b, m]) * (b[b, k, n] - w[b, n])
+//
+// The obvious kernel: an invocation makes one output. It takes every shape, and bmm_tiled is measured by it.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(input_scale)}
+${declare(input_zero_point)}
+${declare(other)}
+${declare(other_scale)}
+${declare(other_zero_point)}
+${declare(output)}
+${declare(output_scale)}
+${declare(output_zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+$include "lib/wide.glsl"
+$include "lib/bmm_matrices.glsl"
+$include "lib/bmm_store.glsl"
+$include "lib/bmm_finish.glsl"
+
+void main() {
+  const uint element = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uint of_batch = problem.m * problem.n;
+  if (element / of_batch >= problem.batches) return;
+  const uint batch = element / of_batch;
+  const uint m = element % of_batch / problem.n;
+  const uint n = element % problem.n;
+  const Matrices at = matrices_of(batch);
+  const uint row = at.input_first + m * problem.k;
+  uvec2 products = uvec2(0u);
+  uvec2 inputs = uvec2(0u);
+  uvec2 others = uvec2(0u);
+  for (uint first = 0u; first < problem.k; first += 16u) {
+    int of_run = 0;
+    ivec2 sums = ivec2(0);
+    [[unroll]] for (uint i = 0u; i < 16u; ++i) {
+      if (first + i >= problem.k) continue;
+      const int a = int(input_data[row + first + i]);
+      const int b = int(other_data[at.other_first + (first + i) * problem.n + n]);
+      of_run += a * b;
+      sums += ivec2(a, b);
+    }
+    products = wide_add(products, widened(of_run));
+    inputs = wide_add(inputs, widened(sums.x));
+    others = wide_add(others, widened(sums.y));
+  }
+  finish(at, batch, m, n, products, inputs, others);
+}

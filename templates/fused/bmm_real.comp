@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in reals: each operand may be integers with a scale and a
+// zero point a block of its own. The sum is made in increasing k, each product and each sum rounded once, so that its bits are
+// the reference's.
+//
+// 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as reals.
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+${local_size(256)}
+${declare(input)}
+${declare(input_scale)}
+${declare(input_zero_point)}
+${declare(other)}
+${declare(other_scale)}
+${declare(other_zero_point)}
+${declare(output)}
+${declare(output_scale)}
+${declare(output_zero_point)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+$include "lib/bmm_matrices.glsl"
+$include "lib/bmm_store.glsl"
+
+const uint kTile = 16u;
+const uint kStride = kTile + 1u;  // no two rows' elements of one column in one bank
+
+shared float staged_input[kTile * kStride];  // [row][k]
+shared float staged_other[kTile * kStride];  // [k][column]
+
+float input_at(uint element, uint parameter) {
+$if input_dtype == f16
+  return f16_to_f32(packFloat2x16(f16vec2(input_data[element])) & 0xffffu);
+$elif input_dtype == f32
+  return flush_subnormal(input_data[element]);
+$else
+  const int zero_point =
+      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  return dequantize(int(input_data[element]), flush_subnormal(input_scale_data[parameter]), zero_point);
+$end
+}
+
+float other_at(uint element, uint parameter) {
+$if other_dtype == f16
+  return f16_to_f32(packFloat2x16(f16vec2(other_data[element])) & 0xffffu);
+$elif other_dtype == f32
+  return flush_subnormal(other_data[element]);
+$else
+  const int zero_point =
+      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
+  return dequantize(int(other_data[element]), flush_subnormal(other_scale_data[parameter]), zero_point);
+$end
+}
+
+float input_element(Matrices at, uint m, uint k) {
+  if (m >= problem.m || k >= problem.k) return 0.0;
+  const uint parameter = input_parameter_of(at, m) + k / problem.input_k_block * problem.input_k_step;
+  return input_at(at.input_first + m * problem.k + k, parameter);
+}
+
+float other_element(Matrices at, uint k, uint n) {
+  if (k >= problem.k || n >= problem.n) return 0.0;
+  const uint parameter = other_parameter_of(at, n) + k / problem.other_k_block * problem.other_k_step;
+  return other_at(at.other_first + k * problem.n + n, parameter);
+}
+
+float added(float sum, float x, float y) {
+  precise const float product = x * y;
+  precise const float next = sum + flush_subnormal(product);
+  return flush_subnormal(next);
+}
+
+void main() {
+  const uvec2 tiles = (uvec2(problem.m, problem.n) + kTile - 1u) / kTile;
+  const uint batch = workgroup_index() / (tiles.x * tiles.y);
+  if (batch >= problem.batches) return;
+  const uvec2 tile = uvec2(workgroup_index() / tiles.y % tiles.x, workgroup_index() % tiles.y);
+  const uvec2 place = uvec2(gl_LocalInvocationIndex / kTile, gl_LocalInvocationIndex % kTile);
+  const uint m = tile.x * kTile + place.x;
+  const uint n = tile.y * kTile + place.y;
+  const Matrices at = matrices_of(batch);
+
+  float sum = 0.0;
+  for (uint first = 0u; first < problem.k; first += kTile) {
+    barrier();
+    staged_input[place.x * kStride + place.y] = input_element(at, m, first + place.y);
+    staged_other[place.x * kStride + place.y] = other_element(at, first + place.x, n);
+    barrier();
+    [[unroll]] for (uint i = 0u; i < kTile; ++i) {  // past k nothing may be added: -0 + 0 is +0
+      if (first + i < problem.k) sum = added(sum, staged_input[place.x * kStride + i], staged_other[i * kStride + place.y]);
+    }
+  }
+  if (m < problem.m && n < problem.n) {
+    store_output((batch * problem.m + m) * problem.n + n, sum, output_parameter_of(at, m, n));
+  }
+}

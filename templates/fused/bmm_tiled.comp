@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The sum of fused/bmm_plain.comp, by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of each theirs.
+// 32 bytes along k at a time, they stage both operands in shared memory as words of four neighbours along k; what comes next is
+// fetched into registers meanwhile. The rows of `other` run along n: four words of four rows are turned as they are staged.
+//
+// The sums of rows and columns, which the zero points are multiplied by, come from what each invocation stages: it is always
+// of the same row, or of the same columns.
+//
+// Sums of products are int32: up to k = 131,072 they are above -2^31 and at most 2^31, so that -2^31 can only mean 2^31. They go
+// through shared memory once more, so that neighbours store neighbours, and the code that finishes one stands there once.
+$require side % 4 == 0
+#version 450
+#extension GL_EXT_control_flow_attributes : require
+${extensions()}
+$if dot == packed
+#extension GL_EXT_integer_dot_product : require
+$end
+${local_size(256)}
+${declare(input)}
+${declare(input_scale)}
+${declare(input_zero_point)}
+${declare(other)}
+${declare(other_scale)}
+${declare(other_zero_point)}
+${declare(output)}
+${declare(output_scale)}
+${declare(output_zero_point)}
+${declare_problem()}
+// The same memory as `input` and `other`, seen as words.
+layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { uint input_words[]; };
+layout(set = 0, binding = 3, std430) readonly restrict buffer OtherWords { uint other_words[]; };
+$include "lib/grid.glsl"
+$include "lib/words.glsl"
+$include "lib/affine.glsl"
+$include "lib/wide.glsl"
+$include "lib/bmm_matrices.glsl"
+$include "lib/bmm_store.glsl"
+$include "lib/bmm_finish.glsl"
+$include "lib/dot4.glsl"
+$include "lib/square_tile.glsl"
+$include "lib/tile_order.glsl"
+
+const uint kStep = 32u;
+const uint kStepWords = kStep / 4u;
+const uint kOnes = 0x01010101u;
+const uint kInputs = kTile * kStepWords / kInvocations;  // words that an invocation fetches of a stage of `input`
+const uint kColumnQuads = kTile / 4u;
+
+shared uvec4 staged_input[kStepWords * kStride / 4u];  // [word][row]
+shared uvec4 staged_other[kStepWords * kStride / 4u];  // [word][column]
+shared int staged_sums[kTile * kTile];  // [row][column]
+shared int row_sums[kTile];
+shared int column_sums[kTile];
+
+uint next_inputs[kInputs];
+uvec4 next_others;  // a row each
+int sums_of_inputs[kInputs];
+ivec4 sums_of_others;
+
+// Past the ends are zeros, which add nothing.
+uint input_word(uint row, uint k) {
+  if (k >= problem.k) return 0u;
+  if (problem.k % 4u == 0u) return input_words[(row + k) / 4u];
+  ivec4 bytes = ivec4(0);
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    if (k + i < problem.k) bytes[i] = int(input_data[row + k + i]);
+  }
+  return pack_i8(bytes);
+}
+
+uint other_word(uint first, uint k, uint n) {
+  if (k >= problem.k || n >= problem.n) return 0u;
+  const uint at = first + k * problem.n + n;
+  if (problem.n % 4u == 0u) return other_words[at / 4u];
+  ivec4 bytes = ivec4(0);
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    if (n + i < problem.n) bytes[i] = int(other_data[at + i]);
+  }
+  return pack_i8(bytes);
+}
+
+// Which four columns and which word along k this invocation stages of `other`; past the last word it stages nothing.
+uint own_column() { return 4u * (gl_LocalInvocationIndex % kColumnQuads); }
+uint own_word() { return gl_LocalInvocationIndex / kColumnQuads; }
+
+void fetch(Matrices at, uint first_m, uint first_n, uint k) {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint m = min(first_m + place / kStepWords, problem.m - 1u);  // rows past the end are not stored
+    next_inputs[i] = input_word(at.input_first + m * problem.k, k + 4u * (place % kStepWords));
+  }
+  if (own_word() >= kStepWords) return;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    next_others[i] = other_word(at.other_first, k + 4u * own_word() + i, first_n + own_column());
+  }
+}
+
+// Byte j of word i becomes byte i of word j.
+uvec4 turned(uvec4 words) {
+  const uint kEven = 0x00ff00ffu;
+  const uvec2 even = (words.xz & kEven) | (words.yw & kEven) << 8;
+  const uvec2 odd = (words.xz >> 8 & kEven) | (words.yw & ~kEven);
+  return uvec4((even.x & 0xffffu) | even.y << 16, (odd.x & 0xffffu) | odd.y << 16,
+               even.x >> 16 | (even.y & 0xffff0000u), odd.x >> 16 | (odd.y & 0xffff0000u));
+}
+
+void stage_fetched() {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint row = place / kStepWords;
+    staged_input[(place % kStepWords * kStride + row) / 4u][row % 4u] = next_inputs[i];
+    sums_of_inputs[i] += dot4(next_inputs[i], kOnes);
+  }
+  if (own_word() >= kStepWords) return;
+  const uvec4 columns = turned(next_others);
+  staged_other[(own_word() * kStride + own_column()) / 4u] = columns;
+  [[unroll]] for (uint j = 0u; j < 4u; ++j) sums_of_others[j] += dot4(columns[j], kOnes);
+}
+
+ivec4 sums[${side}][kTileQuads];  // [row][quad of columns]
+
+void multiply_staged() {
+  for (uint word = 0u; word < kStepWords; ++word) {
+    uvec4 a[kTileQuads];
+    uvec4 b[kTileQuads];
+    [[unroll]] for (uint i = 0u; i < kTileQuads; ++i) {
+      a[i] = staged_input[word * (kStride / 4u) + i * kSide + place_m()];
+      b[i] = staged_other[word * (kStride / 4u) + i * kSide + place_n()];
+    }
+    [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+      [[unroll]] for (uint j = 0u; j < ${side}; ++j) {
+        sums[i][j / 4u][j % 4u] += dot4(a[i / 4u][i % 4u], b[j / 4u][j % 4u]);
+      }
+    }
+  }
+}
+
+void clear_sums() {
+  for (uint i = gl_LocalInvocationIndex; i < kTile; i += kInvocations) {
+    row_sums[i] = 0;
+    column_sums[i] = 0;
+  }
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) sums_of_inputs[i] = 0;
+  sums_of_others = ivec4(0);
+  [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+    [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] = ivec4(0);
+  }
+}
+
+void share_sums() {
+  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
+    atomicAdd(row_sums[(gl_LocalInvocationIndex + i * kInvocations) / kStepWords], sums_of_inputs[i]);
+  }
+  if (own_word() < kStepWords) {
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) atomicAdd(column_sums[own_column() + j], sums_of_others[j]);
+  }
+  [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${side}; ++j) {
+      staged_sums[row_at(0u, i) * kTile + column_at(0u, j)] = sums[i][j / 4u][j % 4u];
+    }
+  }
+  barrier();
+}
+
+uvec2 widened_sum(int sum) { return uvec2(uint(sum), uint(sum) > 0x80000000u ? 0xffffffffu : 0u); }
+
+void main() {
+  const uvec2 tiles = (uvec2(problem.m, problem.n) + kTile - 1u) / kTile;
+  const uint batch = workgroup_index() / (tiles.x * tiles.y);
+  if (batch >= problem.batches) return;
+  const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles);
+  const uint first_m = tile.x * kTile;
+  const uint first_n = tile.y * kTile;
+  const Matrices at = matrices_of(batch);
+
+  clear_sums();
+  fetch(at, first_m, first_n, 0u);
+  for (uint k = 0u; k < problem.k; k += kStep) {
+    barrier();
+    stage_fetched();
+    barrier();
+    if (k + kStep < problem.k) fetch(at, first_m, first_n, k + kStep);
+    multiply_staged();
+  }
+  share_sums();
+  for (uint i = gl_LocalInvocationIndex; i < kTile * kTile; i += kInvocations) {
+    const uint row = i / kTile;
+    const uint column = i % kTile;
+    if (first_m + row >= problem.m || first_n + column >= problem.n) continue;
+    finish(at, batch, first_m + row, first_n + column, widened_sum(staged_sums[i]), widened(row_sums[row]),
+           widened(column_sums[column]));
+  }
+}

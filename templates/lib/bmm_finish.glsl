@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What becomes of the sums of bytes that an output needs: docs/fused.md says what, and why 64 bits are enough.
+int input_zero_point_of(uint parameter) {
+  return problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+}
+int other_zero_point_of(uint parameter) {
+  return problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
+}
+
+// Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.
+uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, uvec2 w) {
+  const uvec2 of_z = wide_multiply(z, wide_subtract(wide_multiply(uvec2(problem.k, 0u), w), others));
+  return wide_add(products, wide_subtract(of_z, wide_multiply(w, inputs)));
+}
+
+void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others) {
+  const uint input_parameter = input_parameter_of(at, m);
+  const uint other_parameter = other_parameter_of(at, n);
+  const uvec2 z = widened(input_zero_point_of(input_parameter));
+  const uvec2 w = widened(other_zero_point_of(other_parameter));
+  const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
+  precise const float scale = flush_subnormal(input_scale_data[input_parameter]) * flush_subnormal(other_scale_data[other_parameter]);
+  precise const float y = sum * flush_subnormal(scale);
+  store_output((batch * problem.m + m) * problem.n + n, flush_subnormal(y), output_parameter_of(at, m, n));
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Where the matrices of one batch are, and their first parameters. Along m, n and k parameters follow at steps of their own.
+struct Matrices {
+  uint input_first;  // element
+  uint other_first;
+  uint input_parameter;
+  uint other_parameter;
+  uint output_parameter;
+};
+
+Matrices matrices_of(uint batch) {
+  Matrices at = Matrices(0u, 0u, 0u, 0u, 0u);
+  for (uint d = 0u; d < problem.batch_rank; ++d) {
+    const uint c = batch % problem.batch_sizes[d];
+    batch /= problem.batch_sizes[d];
+    at.input_first += c * problem.input_strides[d];
+    at.other_first += c * problem.other_strides[d];
+    at.input_parameter += c / problem.input_blocks[d] * problem.input_parameter_strides[d];
+    at.other_parameter += c / problem.other_blocks[d] * problem.other_parameter_strides[d];
+    at.output_parameter += c / problem.output_blocks[d] * problem.output_parameter_strides[d];
+  }
+  return at;
+}
+
+uint input_parameter_of(Matrices at, uint m) { return at.input_parameter + m / problem.input_m_block * problem.input_m_step; }
+uint other_parameter_of(Matrices at, uint n) { return at.other_parameter + n / problem.other_n_block * problem.other_n_step; }
+uint output_parameter_of(Matrices at, uint m, uint n) {
+  return at.output_parameter + m / problem.output_m_block * problem.output_m_step +
+         n / problem.output_n_block * problem.output_n_step;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One real as an element of the output: as it is, or as an integer of the block with this parameter.
+$if is_float(output_dtype)
+$include "lib/store_real.glsl"
+
+void store_output(uint element, float y, uint parameter) { store_real(element, y); }
+$else
+void store_output(uint element, float y, uint parameter) {
+  const int zero_point =
+      problem.output_zero_points == 0u ? 0 : output_zero_point_data[min(parameter, problem.output_zero_points - 1u)];
+  const float inverse_scale = quantizer(output_scale_data[parameter]);
+  output_data[element] = ${glsl_type(output_dtype)}(quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max));
+}
+$end

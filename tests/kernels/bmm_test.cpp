@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// bmm and fused_bmm on every kernel, to the bit.
+#include "runtime/operators/bmm.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+constexpr runner::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+
+bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+// A matrix, or a batch of them, and of integers their parameters; all different.
+struct Operand {
+  Shape shape, params;
+  DType dtype = DType::i8;
+};
+
+void add_operand(Request& request, const std::string& name, const Operand& operand, Random& random) {
+  if (is_real(operand.dtype)) {
+    request.inputs[name] = random.reals(operand.dtype, operand.shape, -2, 2);
+    return;
+  }
+  request.inputs[name] = random.integers(operand.dtype, operand.shape, -128, 127);
+  request.inputs[name + "_scale"] = random.reals(DType::f32, operand.params, 0.01, 0.03);
+  request.inputs[name + "_zero_point"] = random.integers(DType::i32, operand.params, -128, 127);
+}
+
+// Without a dtype of its own the output is i8.
+Request request_of(const Operand& input, const Operand& other, const Operand& output) {
+  Random random(41);
+  Request request;
+  add_operand(request, "input", input, random);
+  add_operand(request, "other", other, random);
+  const char* word = output.dtype == DType::f32 ? "float32" : output.dtype == DType::f16 ? "float16" : "int8";
+  request.attributes["output_dtype"] = std::string(word);
+  if (is_real(output.dtype)) return request;
+  request.inputs["output_scale"] = random.reals(DType::f32, output.params, 0.1, 0.3);
+  request.inputs["output_zero_point"] = random.integers(DType::i32, output.params, -20, 20);
+  return request;
+}
+
+class BmmTest : public testing::KernelTest {
+ protected:
+  void expect_product(std::string_view op, const Operand& input, const Operand& other, const Operand& output,
+                      const runner::VerifyOptions& options = kEveryVariant) {
+    SCOPED_TRACE(fmt::format("{}: {} {} by {} times {} {} by {} -> {} by {}", op, name(input.dtype), to_text(input.shape),
+                             to_text(input.params), name(other.dtype), to_text(other.shape), to_text(other.params),
+                             name(output.dtype), to_text(output.params)));
+    expect_reference(op, request_of(input, other, output), options);
+  }
+};
+
+TEST_F(BmmTest, EverySpecialization) {
+  expect_product("bmm", {{2, 5, 36}, {}}, {{2, 36, 8}, {}}, {}, kEverything);
+  expect_product("fused_bmm", {{2, 5, 36}, {2, 5, 4}}, {{2, 36, 8}, {}}, {}, kEverything);
+}
+
+TEST_F(BmmTest, EveryMixture) {
+  const DType kDTypes[] = {DType::f32, DType::f16, DType::i8};
+  for (const DType a : kDTypes) {
+    for (const DType b : kDTypes) {
+      for (const DType c : kDTypes) {
+        const DType dtypes[] = {a, b, c};
+        const auto has = [&](DType dtype) { return std::ranges::find(dtypes, dtype) != std::end(dtypes); };
+        if (has(DType::f32) && has(DType::f16)) continue;
+        expect_product("fused_bmm", {{3, 17}, {3, 1}, a}, {{17, 6}, {}, b}, {{}, {}, c});
+      }
+    }
+  }
+  // Reals of bytes, which need parameters that change along K.
+  for (const DType c : kDTypes) expect_product("fused_bmm", {{3, 18}, {3, 2}}, {{18, 6}, {}}, {{}, {}, c});
+}
+
+// Around what tiles and words hold; odd sides, sides of one and of none; K past a stage.
+TEST_F(BmmTest, Shapes) {
+  struct Row {
+    int64_t m, n, k;
+  };
+  const Row kRows[] = {{1, 1, 1},   {1, 64, 32},  {2, 3, 4},     {4, 4, 31},  {5, 4, 33},  {3, 5, 36}, {63, 65, 8},
+                       {64, 64, 64}, {65, 63, 7}, {130, 129, 5}, {1, 200, 40}, {200, 1, 40}, {7, 12, 260}, {0, 4, 8},
+                       {4, 0, 8},   {4, 8, 0}};
+  for (const auto& [m, n, k] : kRows) {
+    expect_product("bmm", {{m, k}, {}}, {{k, n}, {}}, {});
+    expect_product("fused_bmm", {{m, k}, {}}, {{k, n}, {}, DType::f32}, {});
+  }
+}
+
+// Batches of any rank, repeated on either side, and in blocks.
+TEST_F(BmmTest, Batches) {
+  struct Row {
+    Operand input, other, output;
+  };
+  const Row kRows[] = {
+      {{{3, 4, 5}, {}}, {{3, 5, 8}, {}}, {}},
+      {{{3, 4, 5}, {3, 1, 1}}, {{5, 8}, {}}, {}},
+      {{{4, 5}, {}}, {{2, 3, 5, 8}, {2, 3, 1, 1}}, {{}, {1, 3, 1, 1}}},
+      {{{2, 1, 4, 8}, {}}, {{1, 3, 8, 8}, {1, 3, 1, 8}}, {{}, {2, 3, 4, 8}}},
+      {{{2, 1, 2, 1, 1, 1, 3, 4}, {}}, {{2, 3, 1, 2, 4, 5}, {}}, {}},
+      {{{4, 6, 5}, {2, 3, 1}}, {{4, 5, 6}, {2, 1, 3}}, {{}, {4, 2, 2}}},
+      {{{0, 4, 5}, {}}, {{1, 5, 8}, {}}, {}},
+  };
+  for (const Row& row : kRows) {
+    expect_product("bmm", row.input, row.other, row.output);
+    Row real = row;
+    real.other.dtype = DType::f32;
+    expect_product("fused_bmm", real.input, real.other, real.output);
+  }
+}
+
+// Per tensor, row, column and block on each operand; along K they change what is summed.
+TEST_F(BmmTest, EveryGranularity) {
+  const Shape kInput[] = {{}, {1, 1}, {6, 1}, {2, 1}, {1, 2}, {6, 8}, {3, 4}};
+  const Shape kOther[] = {{}, {1, 10}, {1, 5}, {2, 1}, {8, 10}};
+  for (const Shape& input : kInput) {
+    for (const Shape& other : kOther) expect_product("fused_bmm", {{6, 8}, input}, {{8, 10}, other}, {{}, {3, 5}});
+  }
+}
+
+// Sums of 131,072 products of the least byte are 2^31; one zero point at the other end doubles each factor.
+TEST_F(BmmTest, SumsPastThirtyTwoBits) {
+  const int64_t k = 131072;
+  for (const double zero_point : {0.0, 127.0, -128.0}) {
+    Request request;
+    request.inputs["input"] = tensor_of(DType::i8, {2, k}, {-128});
+    request.inputs["input_scale"] = tensor_of(DType::f32, {}, {0.001});
+    request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+    request.inputs["other"] = tensor_of(DType::i8, {k, 4}, {-128, 127, -128, 1});
+    request.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {0.5, 1.0, 2.0, 3.0});
+    request.inputs["other_zero_point"] = tensor_of(DType::i32, {1, 4}, {0.0, -128.0, zero_point, 5.0});
+    expect_reference("bmm", request, kEveryVariant);
+  }
+}
+
+// Sums that lie halfway between two floats, beside and beyond them; and zero points that no byte has.
+TEST_F(BmmTest, SumsRoundToEvenOnce) {
+  Request request;
+  request.inputs["input"] = tensor_of(DType::i8, {4, 1}, {1, 3, -1, -127});
+  request.inputs["input_scale"] = tensor_of(DType::f32, {}, {1.0});
+  request.inputs["other"] = tensor_of(DType::i8, {1, 8}, {0, 1, 2, 3, 4, 5, 126, 127});
+  request.inputs["other_scale"] = tensor_of(DType::f32, {}, {1.0});
+  for (const double zero_point : {-16777216.0, -33554430.0, -2147483648.0, 2147483647.0}) {
+    request.inputs["other_zero_point"] = tensor_of(DType::i32, {}, {zero_point});
+    request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {0.0});
+    expect_reference("bmm", request, kEveryVariant);
+    request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {-8388607.0});
+    expect_reference("bmm", request, kEveryVariant);
+  }
+}
+
+TEST_F(BmmTest, ExtremeNumbers) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {4, 4}, {1e-40, 1e-30, -1e-30, -0.0, 3e38, 3e38, -3e38, 1.0,  //
+                                                           inf, 1.0, 2.0, -1.0, nan, 0.0, 1e-20, -1e-20});
+  request.inputs["other"] = tensor_of(DType::f32, {4, 3}, {1.0, 1e-10, -1e38, 2.0, 1e-9, 0.0, 1e-8, 1e-38, 0.5, -1.0, -2.0, 1e-20});
+  expect_reference("fused_bmm", request, kEverything);
+  request.inputs["output_scale"] = tensor_of(DType::f32, {}, {1e-30});
+  expect_reference("fused_bmm", request, kEverything);
+
+  Request bytes = request_of({{4, 8}, {4, 1}}, {{8, 4}, {1, 4}}, {{}, {}, DType::f32});
+  bytes.inputs["input_scale"] = tensor_of(DType::f32, {4, 1}, {1e-40, 1e-30, 3e38, nan});
+  bytes.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {1.0, 1e-9, 1e30, inf});
+  expect_reference("bmm", bytes, kEveryVariant);
+}
+
+// Cases whose results can be worked out by hand.
+TEST_F(BmmTest, GoldenCase) {
+  Request request;
+  request.inputs["input"] = tensor_of(DType::i8, {1, 2, 2}, {1, 2, 3, 4});
+  request.inputs["input_scale"] = tensor_of(DType::f32, {}, {0.5});
+  request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {1});
+  request.inputs["other"] = tensor_of(DType::i8, {1, 2, 2}, {5, 6, 7, 8});
+  request.inputs["other_scale"] = tensor_of(DType::f32, {}, {2});
+  request.inputs["output_scale"] = tensor_of(DType::f32, {}, {1});
+  request.inputs["output_zero_point"] = tensor_of(DType::i32, {}, {-1});
+  const auto expected = reference::find("bmm")(*complete(*find_operator("bmm"), request));
+  EXPECT_EQ(expected.at("output").data, tensor_of(DType::i8, {1, 2, 2}, {6, 7, 30, 35}).data);
+  expect_reference("bmm", request, kEverything);
+}
+
+TEST_F(BmmTest, Refusals) {
+  const TensorDesc a{DType::i8, {2, 3, 4}}, b{DType::i8, {2, 4, 5}}, x{DType::f32, {2, 4, 5}}, scale{DType::f32, {}};
+  const FusedOperandDesc input{a, scale, {}}, other{b, scale, {}};
+  const FusedOutputDesc bytes{DType::i8, scale, {}, {}}, reals{DType::f32, {}, {}, {}};
+  const auto product = [](const FusedOperandDesc& one, const FusedOperandDesc& two, const FusedOutputDesc& output) {
+    const auto call = bmm_call(one, two, output);
+    return call ? "accepted" : to_text(call.error());
+  };
+  const auto fused = [](const FusedOperandDesc& one, const FusedOperandDesc& two, const FusedOutputDesc& output) {
+    const auto call = fused_bmm_call(one, two, output);
+    return call ? "accepted" : to_text(call.error());
+  };
+  EXPECT_EQ(product(input, other, bytes), "accepted");
+  EXPECT_EQ(product(input, {x, {}, {}}, bytes), "other is f32, and can be i8");
+  EXPECT_EQ(product({a, TensorDesc{DType::f32, {2, 3, 2}}, {}}, other, bytes),
+            "input_scale has shape [2, 3, 2], and bmm takes one scale along K of [2, 3, 4]\n  hint: fused_bmm takes any");
+  EXPECT_EQ(product(input, {b, TensorDesc{DType::f32, {1, 4, 1}}, {}}, bytes),
+            "other_scale has shape [1, 4, 1], and bmm takes one scale along K of [2, 4, 5]\n  hint: fused_bmm takes any");
+  EXPECT_EQ(product(input, input, bytes),
+            "input [2, 3, 4] times other [2, 3, 4] is no product of matrices\n  hint: input is [..., M, K], and other [..., K, N]");
+  EXPECT_EQ(product(input, {{DType::i8, {4}}, scale, {}}, bytes),
+            "input [2, 3, 4] times other [4] is no product of matrices\n  hint: input is [..., M, K], and other [..., K, N]");
+  EXPECT_EQ(product(input, {{DType::i8, {3, 4, 5}}, scale, {}}, bytes),
+            "shapes [2] and [3] do not go together: 2 meets 3\n  hint: sides are equal, or one of them is 1");
+  EXPECT_EQ(fused(input, {x, {}, {}}, reals), "accepted");
+  EXPECT_EQ(fused({{DType::u8, {2, 3, 4}}, scale, {}}, other, bytes), "input is u8, and can be f32, f16, i8");
+  EXPECT_EQ(fused(input, {x, {}, {}}, {DType::f16, {}, {}, {}}),
+            "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
+  EXPECT_EQ(fused(input, {b, {}, {}}, reals), "other is i8, and has no scale\n  hint: give other_scale");
+}
+
+}  // namespace
+}  // namespace qgen
