@@ -38,6 +38,12 @@ const Shape kShapes[] = {
     {5, 1, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
 };
 
+// Of kShapes what quantizing can tell apart, once cloning has been through all of them.
+const Shape kFewShapes[] = {
+    {}, {1}, {90}, {3, 32}, {1, 3, 64}, {1, 13, 31, 31}, {2, 5, 3, 7}, {2, 33, 5, 31}, {1, 1, 1, 257}, {1, 257, 1, 1},
+    {1, 1, 257, 1}, {2, 1, 3, 2, 6, 5},
+};
+
 class PackedTest : public testing::KernelTest {
  protected:
   void expect_clone(DType dtype, const Shape& shape, const runner::VerifyOptions& options) {
@@ -98,7 +104,7 @@ Request dequantize_request(HostTensor input, double scale, int64_t zero_point) {
 }
 
 TEST_F(PackedTest, QuantizeAndDequantizeBetweenAllLayouts) {
-  for (const Shape& shape : kShapes) {
+  for (const Shape& shape : kFewShapes) {
     SCOPED_TRACE(to_text(shape));
     expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7), kEveryVariant);
     expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, -7), kEveryVariant);
@@ -106,7 +112,7 @@ TEST_F(PackedTest, QuantizeAndDequantizeBetweenAllLayouts) {
 }
 
 TEST_F(PackedTest, QuantizeAndDequantizeOfEverySmallShape) {
-  constexpr int64_t kSides[] = {1, 3, 4, 5};
+  constexpr int64_t kSides[] = {1, 4, 5};
   for (const int64_t c : kSides) {
     for (const int64_t h : kSides) {
       for (const int64_t w : kSides) {
