@@ -134,6 +134,27 @@ void add_fused(std::vector<Row>& rows) {
       {"requantize", "8192x8192.i8.i8", {{.shapes = {"input=8192x8192:i8", scales, "output_scale=1x1:f32=0.05"}}}, {}});
 }
 
+// Attention of 32 heads: scores, what they weigh, and both for one token.
+constexpr Size kProducts[] = {{512, 128, 512}, {512, 512, 128}, {1, 128, 2048}, {1, 2048, 128}};
+constexpr int kHeads = 32;
+
+void add_products(std::vector<Row>& rows) {
+  for (const Size& size : kProducts) {
+    const auto shape = [](std::string_view operand, int m, int n, std::string_view dtype) {
+      return fmt::format("{}={}x{}x{}:{}", operand, kHeads, m, n, dtype);
+    };
+    const Texts other = {shape("other", size.k, size.n, "i8"), "other_scale=1x1x1:f32=0.02"};
+    const Texts bytes = joined({shape("input", size.m, size.k, "i8"), "input_scale=1x1x1:f32=0.04"}, other);
+    const Texts reals = joined({shape("input", size.m, size.k, "f32")}, other);
+    const Way to_bytes{{.shapes = joined(bytes, {"output_scale=1x1x1:f32=0.5"})}}, to_reals{{.shapes = bytes}};
+    const std::string name = fmt::format("{}x{}", kHeads, text(size));
+    const double work = kHeads * operations(size);
+    rows.push_back({"bmm", name + ".i8.i8.i8", to_bytes, Way{to_bytes.request, ".plain("}, work});
+    rows.push_back({"bmm", name + ".i8.i8.f32", to_reals, Way{to_reals.request, ".plain("}, work});
+    rows.push_back({"fused_bmm", name + ".f32.i8.f32", {{.shapes = reals}}, {}, work});
+  }
+}
+
 // ---- linear layers --------------------------------------------------------------------------------------------------------
 
 // m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
@@ -199,7 +220,7 @@ void add_embedding(std::vector<Row>& rows) {
 
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
-  for (const auto add : {add_affine, add_packed, add_fused, add_linear, add_embedding}) add(rows);
+  for (const auto add : {add_affine, add_packed, add_fused, add_products, add_linear, add_embedding}) add(rows);
   return rows;
 }
 
