@@ -167,36 +167,42 @@ constexpr InterfaceInfo binds_edd04b95 = {
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_2295e85c[] = {
+constexpr BindingInfo bindings_15affcb8[] = {
   table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_36f21c43 = {
-    .bindings = bindings_2295e85c,
+constexpr InterfaceInfo binds_79177276 = {
+    .bindings = bindings_15affcb8,
     .problem_buffer = problem_buffer_2bfdbdc1,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_64d16c21[] = {
+constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
   table::buffer(4, Operand::other_scale, Access::read),
   table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_a41b9102 = {
-    .bindings = bindings_64d16c21,
+constexpr InterfaceInfo binds_6e5c5b63 = {
+    .bindings = bindings_8440f42a,
+    .problem_buffer = problem_buffer_2bfdbdc1,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_97af02ee[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_e1e4dc62 = {
+    .bindings = bindings_97af02ee,
     .problem_buffer = problem_buffer_2bfdbdc1,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -217,32 +223,6 @@ constexpr InterfaceInfo binds_03b46167 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_8440f42a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_6e5c5b63 = {
-    .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_2bfdbdc1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr BindingInfo bindings_15affcb8[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_79177276 = {
-    .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_2bfdbdc1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
 constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -259,91 +239,111 @@ constexpr InterfaceInfo binds_10280f6c = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_97af02ee[] = {
+constexpr BindingInfo bindings_64d16c21[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_a41b9102 = {
+    .bindings = bindings_64d16c21,
+    .problem_buffer = problem_buffer_2bfdbdc1,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_e1e4dc62 = {
-    .bindings = bindings_97af02ee,
+constexpr InterfaceInfo binds_36f21c43 = {
+    .bindings = bindings_2295e85c,
     .problem_buffer = problem_buffer_2bfdbdc1,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_0f2514e0,
-  uses_4918b887,
-  uses_9c34290a,
-  uses_a779b439,
-  uses_b4091d00,
-  uses_b98c2ddd,
-  uses_dfa285a5,
-  uses_faa64de3,
+  uses_350c48e7,
+  uses_390844fb,
+  uses_9644a64a,
+  uses_aa5c2d2f,
+  uses_cf24d608,
+  uses_d4bdbbe5,
+  uses_d6cda5ee,
+  uses_fe566df9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_edd04b95, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_0f2514e0
-  {&binds_36f21c43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4918b887
-  {&binds_a41b9102, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_9c34290a
-  {&binds_03b46167, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_a779b439
-  {&binds_6e5c5b63, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_b4091d00
-  {&binds_79177276, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_b98c2ddd
-  {&binds_10280f6c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dfa285a5
-  {&binds_e1e4dc62, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_faa64de3
+  {&binds_edd04b95, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_350c48e7
+  {&binds_79177276, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_390844fb
+  {&binds_6e5c5b63, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_9644a64a
+  {&binds_e1e4dc62, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_aa5c2d2f
+  {&binds_03b46167, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_cf24d608
+  {&binds_10280f6c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d4bdbbe5
+  {&binds_a41b9102, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d6cda5ee
+  {&binds_36f21c43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_fe566df9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"fused_binary.f16.f16.f16", {f16, f16, f16}, uses_b98c2ddd},
-    {"fused_binary.f16.f16.i8", {f16, f16, i8}, uses_0f2514e0},
-    {"fused_binary.f16.f16.u8", {f16, f16, u8}, uses_0f2514e0},
-    {"fused_binary.f16.i8.f16", {f16, i8, f16}, uses_b4091d00},
-    {"fused_binary.f16.i8.i8", {f16, i8, i8}, uses_9c34290a},
-    {"fused_binary.f16.i8.u8", {f16, i8, u8}, uses_9c34290a},
-    {"fused_binary.f16.u8.f16", {f16, u8, f16}, uses_b4091d00},
-    {"fused_binary.f16.u8.i8", {f16, u8, i8}, uses_9c34290a},
-    {"fused_binary.f16.u8.u8", {f16, u8, u8}, uses_9c34290a},
-    {"fused_binary.f32.f32.f32", {f32, f32, f32}, uses_b98c2ddd},
-    {"fused_binary.f32.f32.i8", {f32, f32, i8}, uses_0f2514e0},
-    {"fused_binary.f32.f32.u8", {f32, f32, u8}, uses_0f2514e0},
-    {"fused_binary.f32.i8.f32", {f32, i8, f32}, uses_b4091d00},
-    {"fused_binary.f32.i8.i8", {f32, i8, i8}, uses_9c34290a},
-    {"fused_binary.f32.i8.u8", {f32, i8, u8}, uses_9c34290a},
-    {"fused_binary.f32.u8.f32", {f32, u8, f32}, uses_b4091d00},
-    {"fused_binary.f32.u8.i8", {f32, u8, i8}, uses_9c34290a},
-    {"fused_binary.f32.u8.u8", {f32, u8, u8}, uses_9c34290a},
-    {"fused_binary.i8.f16.f16", {i8, f16, f16}, uses_faa64de3},
-    {"fused_binary.i8.f16.i8", {i8, f16, i8}, uses_a779b439},
-    {"fused_binary.i8.f16.u8", {i8, f16, u8}, uses_a779b439},
-    {"fused_binary.i8.f32.f32", {i8, f32, f32}, uses_faa64de3},
-    {"fused_binary.i8.f32.i8", {i8, f32, i8}, uses_a779b439},
-    {"fused_binary.i8.f32.u8", {i8, f32, u8}, uses_a779b439},
-    {"fused_binary.i8.i8.f16", {i8, i8, f16}, uses_dfa285a5},
-    {"fused_binary.i8.i8.f32", {i8, i8, f32}, uses_dfa285a5},
-    {"fused_binary.i8.i8.i8", {i8, i8, i8}, uses_4918b887},
-    {"fused_binary.i8.i8.u8", {i8, i8, u8}, uses_4918b887},
-    {"fused_binary.i8.u8.f16", {i8, u8, f16}, uses_dfa285a5},
-    {"fused_binary.i8.u8.f32", {i8, u8, f32}, uses_dfa285a5},
-    {"fused_binary.i8.u8.i8", {i8, u8, i8}, uses_4918b887},
-    {"fused_binary.i8.u8.u8", {i8, u8, u8}, uses_4918b887},
-    {"fused_binary.u8.f16.f16", {u8, f16, f16}, uses_faa64de3},
-    {"fused_binary.u8.f16.i8", {u8, f16, i8}, uses_a779b439},
-    {"fused_binary.u8.f16.u8", {u8, f16, u8}, uses_a779b439},
-    {"fused_binary.u8.f32.f32", {u8, f32, f32}, uses_faa64de3},
-    {"fused_binary.u8.f32.i8", {u8, f32, i8}, uses_a779b439},
-    {"fused_binary.u8.f32.u8", {u8, f32, u8}, uses_a779b439},
-    {"fused_binary.u8.i8.f16", {u8, i8, f16}, uses_dfa285a5},
-    {"fused_binary.u8.i8.f32", {u8, i8, f32}, uses_dfa285a5},
-    {"fused_binary.u8.i8.i8", {u8, i8, i8}, uses_4918b887},
-    {"fused_binary.u8.i8.u8", {u8, i8, u8}, uses_4918b887},
-    {"fused_binary.u8.u8.f16", {u8, u8, f16}, uses_dfa285a5},
-    {"fused_binary.u8.u8.f32", {u8, u8, f32}, uses_dfa285a5},
-    {"fused_binary.u8.u8.i8", {u8, u8, i8}, uses_4918b887},
-    {"fused_binary.u8.u8.u8", {u8, u8, u8}, uses_4918b887},
+    {"fused_binary.f16.f16.f16", {f16, f16, f16}, uses_390844fb},
+    {"fused_binary.f16.f16.i8", {f16, f16, i8}, uses_350c48e7},
+    {"fused_binary.f16.f16.u8", {f16, f16, u8}, uses_350c48e7},
+    {"fused_binary.f16.i8.f16", {f16, i8, f16}, uses_9644a64a},
+    {"fused_binary.f16.i8.i8", {f16, i8, i8}, uses_d6cda5ee},
+    {"fused_binary.f16.i8.u8", {f16, i8, u8}, uses_d6cda5ee},
+    {"fused_binary.f16.u8.f16", {f16, u8, f16}, uses_9644a64a},
+    {"fused_binary.f16.u8.i8", {f16, u8, i8}, uses_d6cda5ee},
+    {"fused_binary.f16.u8.u8", {f16, u8, u8}, uses_d6cda5ee},
+    {"fused_binary.f32.f32.f32", {f32, f32, f32}, uses_390844fb},
+    {"fused_binary.f32.f32.i8", {f32, f32, i8}, uses_350c48e7},
+    {"fused_binary.f32.f32.u8", {f32, f32, u8}, uses_350c48e7},
+    {"fused_binary.f32.i8.f32", {f32, i8, f32}, uses_9644a64a},
+    {"fused_binary.f32.i8.i8", {f32, i8, i8}, uses_d6cda5ee},
+    {"fused_binary.f32.i8.u8", {f32, i8, u8}, uses_d6cda5ee},
+    {"fused_binary.f32.u8.f32", {f32, u8, f32}, uses_9644a64a},
+    {"fused_binary.f32.u8.i8", {f32, u8, i8}, uses_d6cda5ee},
+    {"fused_binary.f32.u8.u8", {f32, u8, u8}, uses_d6cda5ee},
+    {"fused_binary.i8.f16.f16", {i8, f16, f16}, uses_aa5c2d2f},
+    {"fused_binary.i8.f16.i8", {i8, f16, i8}, uses_cf24d608},
+    {"fused_binary.i8.f16.u8", {i8, f16, u8}, uses_cf24d608},
+    {"fused_binary.i8.f32.f32", {i8, f32, f32}, uses_aa5c2d2f},
+    {"fused_binary.i8.f32.i8", {i8, f32, i8}, uses_cf24d608},
+    {"fused_binary.i8.f32.u8", {i8, f32, u8}, uses_cf24d608},
+    {"fused_binary.i8.i8.f16", {i8, i8, f16}, uses_d4bdbbe5},
+    {"fused_binary.i8.i8.f32", {i8, i8, f32}, uses_d4bdbbe5},
+    {"fused_binary.i8.i8.i8", {i8, i8, i8}, uses_fe566df9},
+    {"fused_binary.i8.i8.u8", {i8, i8, u8}, uses_fe566df9},
+    {"fused_binary.i8.u8.f16", {i8, u8, f16}, uses_d4bdbbe5},
+    {"fused_binary.i8.u8.f32", {i8, u8, f32}, uses_d4bdbbe5},
+    {"fused_binary.i8.u8.i8", {i8, u8, i8}, uses_fe566df9},
+    {"fused_binary.i8.u8.u8", {i8, u8, u8}, uses_fe566df9},
+    {"fused_binary.u8.f16.f16", {u8, f16, f16}, uses_aa5c2d2f},
+    {"fused_binary.u8.f16.i8", {u8, f16, i8}, uses_cf24d608},
+    {"fused_binary.u8.f16.u8", {u8, f16, u8}, uses_cf24d608},
+    {"fused_binary.u8.f32.f32", {u8, f32, f32}, uses_aa5c2d2f},
+    {"fused_binary.u8.f32.i8", {u8, f32, i8}, uses_cf24d608},
+    {"fused_binary.u8.f32.u8", {u8, f32, u8}, uses_cf24d608},
+    {"fused_binary.u8.i8.f16", {u8, i8, f16}, uses_d4bdbbe5},
+    {"fused_binary.u8.i8.f32", {u8, i8, f32}, uses_d4bdbbe5},
+    {"fused_binary.u8.i8.i8", {u8, i8, i8}, uses_fe566df9},
+    {"fused_binary.u8.i8.u8", {u8, i8, u8}, uses_fe566df9},
+    {"fused_binary.u8.u8.f16", {u8, u8, f16}, uses_d4bdbbe5},
+    {"fused_binary.u8.u8.f32", {u8, u8, f32}, uses_d4bdbbe5},
+    {"fused_binary.u8.u8.i8", {u8, u8, i8}, uses_fe566df9},
+    {"fused_binary.u8.u8.u8", {u8, u8, u8}, uses_fe566df9},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -128,21 +128,34 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_3c1d5fc9[] = {
+constexpr BindingInfo bindings_df5e5d48[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::output, Access::write),
+  table::buffer(4, Operand::output_scale, Access::read),
+  table::buffer(5, Operand::output_zero_point, Access::read),
   table::problem_buffer(6),
 };
 constexpr BlockField problem_buffer_157dafa0[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 192}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_f152ae38 = {
-    .bindings = bindings_3c1d5fc9,
+constexpr InterfaceInfo binds_78f810e7 = {
+    .bindings = bindings_df5e5d48,
     .problem_buffer = problem_buffer_157dafa0,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_3c1d5fc9[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(6),
+};
+constexpr InterfaceInfo binds_f152ae38 = {
+    .bindings = bindings_3c1d5fc9,
+    .problem_buffer = problem_buffer_157dafa0,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
 constexpr BindingInfo bindings_b2145151[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -154,19 +167,6 @@ constexpr BindingInfo bindings_b2145151[] = {
 };
 constexpr InterfaceInfo binds_bb48e58b = {
     .bindings = bindings_b2145151,
-    .problem_buffer = problem_buffer_157dafa0,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr BindingInfo bindings_df5e5d48[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::buffer(4, Operand::output_scale, Access::read),
-  table::buffer(5, Operand::output_zero_point, Access::read),
-  table::problem_buffer(6),
-};
-constexpr InterfaceInfo binds_78f810e7 = {
-    .bindings = bindings_df5e5d48,
     .problem_buffer = problem_buffer_157dafa0,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -185,56 +185,56 @@ constexpr InterfaceInfo binds_d47ce210 = {
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_29f009fd,
-  uses_7a105e6c,
-  uses_ba2f285d,
-  uses_dd1e4425,
+  uses_3af5618b,
+  uses_567e3bfa,
+  uses_6434e689,
+  uses_ba8223ff,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f152ae38, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_29f009fd
-  {&binds_bb48e58b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_7a105e6c
-  {&binds_78f810e7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ba2f285d
-  {&binds_d47ce210, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dd1e4425
+  {&binds_78f810e7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_3af5618b
+  {&binds_f152ae38, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_567e3bfa
+  {&binds_bb48e58b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6434e689
+  {&binds_d47ce210, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ba8223ff
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"fused_unary.f16.f16", {f16, f16}, uses_29f009fd},
-    {"fused_unary.f16.i16", {f16, i16}, uses_ba2f285d},
-    {"fused_unary.f16.i32", {f16, i32}, uses_ba2f285d},
-    {"fused_unary.f16.i8", {f16, i8}, uses_ba2f285d},
-    {"fused_unary.f16.u8", {f16, u8}, uses_ba2f285d},
-    {"fused_unary.f32.f32", {f32, f32}, uses_29f009fd},
-    {"fused_unary.f32.i16", {f32, i16}, uses_ba2f285d},
-    {"fused_unary.f32.i32", {f32, i32}, uses_ba2f285d},
-    {"fused_unary.f32.i8", {f32, i8}, uses_ba2f285d},
-    {"fused_unary.f32.u8", {f32, u8}, uses_ba2f285d},
-    {"fused_unary.i16.f16", {i16, f16}, uses_dd1e4425},
-    {"fused_unary.i16.f32", {i16, f32}, uses_dd1e4425},
-    {"fused_unary.i16.i16", {i16, i16}, uses_7a105e6c},
-    {"fused_unary.i16.i32", {i16, i32}, uses_7a105e6c},
-    {"fused_unary.i16.i8", {i16, i8}, uses_7a105e6c},
-    {"fused_unary.i16.u8", {i16, u8}, uses_7a105e6c},
-    {"fused_unary.i32.f16", {i32, f16}, uses_dd1e4425},
-    {"fused_unary.i32.f32", {i32, f32}, uses_dd1e4425},
-    {"fused_unary.i32.i16", {i32, i16}, uses_7a105e6c},
-    {"fused_unary.i32.i32", {i32, i32}, uses_7a105e6c},
-    {"fused_unary.i32.i8", {i32, i8}, uses_7a105e6c},
-    {"fused_unary.i32.u8", {i32, u8}, uses_7a105e6c},
-    {"fused_unary.i8.f16", {i8, f16}, uses_dd1e4425},
-    {"fused_unary.i8.f32", {i8, f32}, uses_dd1e4425},
-    {"fused_unary.i8.i16", {i8, i16}, uses_7a105e6c},
-    {"fused_unary.i8.i32", {i8, i32}, uses_7a105e6c},
-    {"fused_unary.i8.i8", {i8, i8}, uses_7a105e6c},
-    {"fused_unary.i8.u8", {i8, u8}, uses_7a105e6c},
-    {"fused_unary.u8.f16", {u8, f16}, uses_dd1e4425},
-    {"fused_unary.u8.f32", {u8, f32}, uses_dd1e4425},
-    {"fused_unary.u8.i16", {u8, i16}, uses_7a105e6c},
-    {"fused_unary.u8.i32", {u8, i32}, uses_7a105e6c},
-    {"fused_unary.u8.i8", {u8, i8}, uses_7a105e6c},
-    {"fused_unary.u8.u8", {u8, u8}, uses_7a105e6c},
+    {"fused_unary.f16.f16", {f16, f16}, uses_567e3bfa},
+    {"fused_unary.f16.i16", {f16, i16}, uses_3af5618b},
+    {"fused_unary.f16.i32", {f16, i32}, uses_3af5618b},
+    {"fused_unary.f16.i8", {f16, i8}, uses_3af5618b},
+    {"fused_unary.f16.u8", {f16, u8}, uses_3af5618b},
+    {"fused_unary.f32.f32", {f32, f32}, uses_567e3bfa},
+    {"fused_unary.f32.i16", {f32, i16}, uses_3af5618b},
+    {"fused_unary.f32.i32", {f32, i32}, uses_3af5618b},
+    {"fused_unary.f32.i8", {f32, i8}, uses_3af5618b},
+    {"fused_unary.f32.u8", {f32, u8}, uses_3af5618b},
+    {"fused_unary.i16.f16", {i16, f16}, uses_ba8223ff},
+    {"fused_unary.i16.f32", {i16, f32}, uses_ba8223ff},
+    {"fused_unary.i16.i16", {i16, i16}, uses_6434e689},
+    {"fused_unary.i16.i32", {i16, i32}, uses_6434e689},
+    {"fused_unary.i16.i8", {i16, i8}, uses_6434e689},
+    {"fused_unary.i16.u8", {i16, u8}, uses_6434e689},
+    {"fused_unary.i32.f16", {i32, f16}, uses_ba8223ff},
+    {"fused_unary.i32.f32", {i32, f32}, uses_ba8223ff},
+    {"fused_unary.i32.i16", {i32, i16}, uses_6434e689},
+    {"fused_unary.i32.i32", {i32, i32}, uses_6434e689},
+    {"fused_unary.i32.i8", {i32, i8}, uses_6434e689},
+    {"fused_unary.i32.u8", {i32, u8}, uses_6434e689},
+    {"fused_unary.i8.f16", {i8, f16}, uses_ba8223ff},
+    {"fused_unary.i8.f32", {i8, f32}, uses_ba8223ff},
+    {"fused_unary.i8.i16", {i8, i16}, uses_6434e689},
+    {"fused_unary.i8.i32", {i8, i32}, uses_6434e689},
+    {"fused_unary.i8.i8", {i8, i8}, uses_6434e689},
+    {"fused_unary.i8.u8", {i8, u8}, uses_6434e689},
+    {"fused_unary.u8.f16", {u8, f16}, uses_ba8223ff},
+    {"fused_unary.u8.f32", {u8, f32}, uses_ba8223ff},
+    {"fused_unary.u8.i16", {u8, i16}, uses_6434e689},
+    {"fused_unary.u8.i32", {u8, i32}, uses_6434e689},
+    {"fused_unary.u8.i8", {u8, i8}, uses_6434e689},
+    {"fused_unary.u8.u8", {u8, u8}, uses_6434e689},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

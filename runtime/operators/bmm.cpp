@@ -21,7 +21,7 @@ Error refused(std::string message, std::string hint = {}) {
 
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
-// ---- what may be given -------------------------------------------------------------------------------------------------
+// ---- what may be given ----------------------------------------------------------------------------------------------
 
 Expected<Shape> product_shape(const Shape& a, const Shape& b) {
   if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
@@ -49,7 +49,8 @@ struct CheckedOperands {
   IntegerRange range;
 };
 
-Expected<CheckedOperands> checked(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
+Expected<CheckedOperands> checked(const FusedOperandDesc& input, const FusedOperandDesc& other,
+                                  const FusedOutputDesc& output) {
   if (Done possible = check_dtypes(input, other, output); !possible) return possible.error();
   auto of_input = checked_operand("input", input);
   if (!of_input) return of_input.error();
@@ -64,7 +65,7 @@ Expected<CheckedOperands> checked(const FusedOperandDesc& input, const FusedOper
   return CheckedOperands{*std::move(of_input), *std::move(of_other), *std::move(of_output), *range};
 }
 
-// ---- problems ----------------------------------------------------------------------------------------------------------
+// ---- problems -------------------------------------------------------------------------------------------------------
 
 // Innermost first; the first two are those of matrices, where each operand's say what they are to itself.
 void fill_batch(Fields& fields, const FusedShape& shape) {
@@ -123,7 +124,8 @@ Fields fields_of(const CheckedOperands& given, bool are_integers) {
 
 }  // namespace
 
-Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
+Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
+                              const FusedOutputDesc& output) {
   const auto given = checked(input, other, output);
   if (!given) return given.error();
   const bool are_integers = !is_real(input.tensor.dtype) && !is_real(other.tensor.dtype);
@@ -140,16 +142,19 @@ Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& o
   const Fields fields = fields_of(*given, true);
   if (fields.input_k_step != 0 || fields.other_k_step != 0) {
     const bool is_input = fields.input_k_step != 0;
-    return refused(fmt::format("{}_scale has shape {}, and bmm takes one scale along K of {}", is_input ? "input" : "other",
-                               to_text(is_input ? input.scale->shape : other.scale->shape),
-                               to_text(is_input ? input.tensor.shape : other.tensor.shape)),
-                   "fused_bmm takes any");
+    return refused(
+        fmt::format("{}_scale has shape {}, and bmm takes one scale along K of {}", is_input ? "input" : "other",
+                    to_text(is_input ? input.scale->shape : other.scale->shape),
+                    to_text(is_input ? input.tensor.shape : other.tensor.shape)),
+        "fused_bmm takes any");
   }
   return fused_bmm_call(input, other, output);
 }
 
-Expected<DeviceTensor> bmm(Context& context, const FusedOperand& input, const FusedOperand& other, const FusedOutput& output) {
-  return run_for_one(context, bmm_call(desc_of(input), desc_of(other), desc_of(output)), arguments_of(input, other, output));
+Expected<DeviceTensor> bmm(Context& context, const FusedOperand& input, const FusedOperand& other,
+                           const FusedOutput& output) {
+  return run_for_one(context, bmm_call(desc_of(input), desc_of(other), desc_of(output)),
+                     arguments_of(input, other, output));
 }
 Expected<DeviceTensor> fused_bmm(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {

@@ -21,8 +21,8 @@ uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 // What the problems of both specs have.
 template <typename Fields>
-Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOperand& input, const CheckedOperand& output,
-                 IntegerRange range) {
+Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOperand& input,
+                 const CheckedOperand& output, IntegerRange range) {
   Fields fields;
   fields.numel = u32(element_count(output.blocks.shape));
   fields.operation = operation;
@@ -61,13 +61,13 @@ Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, co
   // As if it had another operand of its own shape.
   const FusedShape dimensions = merged(fused_shape({of_input->blocks, {shape, shape}, of_output->blocks}));
   const auto fields = fields_of<generated::fused_unary::Problem>(operation, dimensions, *of_input, *of_output, *range);
-  return make_call(generated::fused_unary::op, fields,
-                   {input.tensor, input.scale, input.zero_point, TensorDesc{output.dtype, shape}, output.scale,
-                    output.zero_point});
+  return make_call(
+      generated::fused_unary::op, fields,
+      {input.tensor, input.scale, input.zero_point, TensorDesc{output.dtype, shape}, output.scale, output.zero_point});
 }
 
-Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, const FusedOperandDesc& other, float alpha,
-                           const FusedOutputDesc& output) {
+Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, const FusedOperandDesc& other,
+                           float alpha, const FusedOutputDesc& output) {
   const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
   const std::string_view names[] = {"input", "other", "output"};
   for (size_t i = 0; i < kFusedOperands; ++i) {
@@ -121,13 +121,13 @@ FusedOutputDesc desc_of(const FusedOutput& output) {
 }
 
 std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOutput& output) {
-  return {input.tensor, argument_of(input.scale), argument_of(input.zero_point), {}, argument_of(output.scale),
-          argument_of(output.zero_point)};
+  return {input.tensor, argument_of(input.scale),  argument_of(input.zero_point),
+          {},           argument_of(output.scale), argument_of(output.zero_point)};
 }
 std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOperand& other, const FusedOutput& output) {
-  return {input.tensor, argument_of(input.scale), argument_of(input.zero_point),
-          other.tensor, argument_of(other.scale), argument_of(other.zero_point), {},
-          argument_of(output.scale), argument_of(output.zero_point)};
+  return {input.tensor, argument_of(input.scale),  argument_of(input.zero_point),
+          other.tensor, argument_of(other.scale),  argument_of(other.zero_point),
+          {},           argument_of(output.scale), argument_of(output.zero_point)};
 }
 
 Expected<Call> requantize_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
@@ -145,11 +145,12 @@ Expected<Call> fused_relu_call(const FusedOperandDesc& input, const FusedOutputD
 Expected<Call> fused_hardswish_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
   return unary_call(hardswish, input, output);
 }
-Expected<Call> fused_add_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output,
-                              float alpha) {
+Expected<Call> fused_add_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
+                              const FusedOutputDesc& output, float alpha) {
   return binary_call(add, input, other, alpha, output);
 }
-Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
+Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
+                              const FusedOutputDesc& output) {
   return binary_call(multiply, input, other, 1, output);
 }
 
@@ -164,7 +165,8 @@ Expected<DeviceTensor> fused_hardswish(Context& context, const FusedOperand& inp
 }
 Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output, float alpha) {
-  return run_binary(context, fused_add_call(desc_of(input), desc_of(other), desc_of(output), alpha), input, other, output);
+  return run_binary(context, fused_add_call(desc_of(input), desc_of(other), desc_of(output), alpha), input, other,
+                    output);
 }
 Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {

@@ -22,13 +22,15 @@ Done check_kind(std::string_view operand, DType dtype, bool has_scale, bool has_
                    "integers are quantized, and reals are not");
   }
   if (is_real(dtype) || has_scale) return std::monostate{};
-  return refused(fmt::format("{} is {}, and has no scale", operand, name(dtype)), fmt::format("give {}_scale", operand));
+  return refused(fmt::format("{} is {}, and has no scale", operand, name(dtype)),
+                 fmt::format("give {}_scale", operand));
 }
 
-Expected<CheckedOperand> checked(std::string_view operand, const TensorDesc& tensor, const std::optional<TensorDesc>& scale,
-                                 const std::optional<TensorDesc>& zero_point) {
+Expected<CheckedOperand> checked(std::string_view operand, const TensorDesc& tensor,
+                                 const std::optional<TensorDesc>& scale, const std::optional<TensorDesc>& zero_point) {
   const Shape& shape = tensor.shape;
-  if (Done kind = check_kind(operand, tensor.dtype, scale.has_value(), zero_point.has_value()); !kind) return kind.error();
+  if (Done kind = check_kind(operand, tensor.dtype, scale.has_value(), zero_point.has_value()); !kind)
+    return kind.error();
   if (Done count = check_count(operand, shape); !count) return count.error();
   if (!scale) return CheckedOperand{{shape, shape}, 0};
   if (Done plain = check_plain(fmt::format("{}_scale", operand), *scale, DType::f32); !plain) return plain.error();
@@ -36,11 +38,12 @@ Expected<CheckedOperand> checked(std::string_view operand, const TensorDesc& ten
   if (!block) return block.error();
   CheckedOperand result{{shape, *std::move(block)}, 0};
   if (!zero_point) return result;
-  if (Done plain = check_plain(fmt::format("{}_zero_point", operand), *zero_point, DType::i32); !plain) return plain.error();
+  if (Done plain = check_plain(fmt::format("{}_zero_point", operand), *zero_point, DType::i32); !plain)
+    return plain.error();
   result.zero_points = element_count(zero_point->shape);
   if (result.zero_points == 1 || zero_point->shape == scale->shape) return result;
-  return refused(fmt::format("{}_zero_point has shape {}, and {}_scale {}", operand, to_text(zero_point->shape), operand,
-                             to_text(scale->shape)),
+  return refused(fmt::format("{}_zero_point has shape {}, and {}_scale {}", operand, to_text(zero_point->shape),
+                             operand, to_text(scale->shape)),
                  "a zero point is one number, or one a scale");
 }
 

@@ -19,7 +19,8 @@ constexpr TensorInfo kInputZeroPoint{"input_zero_point", true, "i32: one, or one
 constexpr TensorInfo kOther{"other", false, "as the input; sides of 1 are repeated"};
 constexpr TensorInfo kOtherScale{"other_scale", true, "as input_scale"};
 constexpr TensorInfo kOtherZeroPoint{"other_zero_point", true, "as input_zero_point"};
-constexpr TensorInfo kOutputScale{"output_scale", true, "f32: one, or of the output's rank; without: the output is real"};
+constexpr TensorInfo kOutputScale{"output_scale", true,
+                                  "f32: one, or of the output's rank; without: the output is real"};
 constexpr TensorInfo kOutputZeroPoint{"output_zero_point", true, "as input_zero_point"};
 constexpr TensorInfo kIntegerInputs[] = {kIntegers, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kUnaryInputs[] = {kUnaryInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
@@ -43,9 +44,11 @@ constexpr TensorInfo kByteMatrixInputs[] = {{"input", false, "i8 [..., M, K]"},
                                             kOutputZeroPoint};
 constexpr TensorInfo kOutputs[] = {{"output", false, "of output_dtype"}};
 
-constexpr AttributeInfo kOutputDtype{"output_dtype", Kind::word,
+constexpr AttributeInfo kOutputDtype{"output_dtype",
+                                     Kind::word,
                                      "(int8 with output_scale; else the dtype of real inputs, or float32)",
-                                     "float32 or float16, or an integer type", {}};
+                                     "float32 or float16, or an integer type",
+                                     {}};
 constexpr AttributeInfo kQuantMin{"quant_min", Kind::integer, "(the dtype's)", "the output's least integer", {}};
 constexpr AttributeInfo kQuantMax{"quant_max", Kind::integer, "(the dtype's)", "the output's greatest integer", {}};
 constexpr AttributeInfo kAlpha{"alpha", Kind::real, "1", "what the other operand is multiplied by", {}};
@@ -97,7 +100,8 @@ Expected<PreparedCall> prepare_unary(Context& context, const Request& request) {
   return finished(std::move(prepared), call_of(desc_of(*input), desc_of(*output)), arguments_of(*input, *output));
 }
 
-using BinaryCall = Expected<Call>(const Request&, const FusedOperandDesc&, const FusedOperandDesc&, const FusedOutputDesc&);
+using BinaryCall = Expected<Call>(const Request&, const FusedOperandDesc&, const FusedOperandDesc&,
+                                  const FusedOutputDesc&);
 template <BinaryCall call_of>
 Expected<PreparedCall> prepare_binary(Context& context, const Request& request) {
   PreparedCall prepared;
@@ -134,7 +138,8 @@ constexpr OperatorEntry unary(std::string_view name, std::string_view summary,
   return {name, summary, inputs, kOutputs, kAttributes, prepare_unary<call_of>, "fused_unary"};
 }
 template <BinaryCall call_of>
-constexpr OperatorEntry binary(std::string_view name, std::string_view summary, std::span<const AttributeInfo> attributes) {
+constexpr OperatorEntry binary(std::string_view name, std::string_view summary,
+                               std::span<const AttributeInfo> attributes) {
   return {name, summary, kBinaryInputs, kOutputs, attributes, prepare_binary<call_of>, "fused_binary"};
 }
 

@@ -78,7 +78,8 @@ FusedShape merged(const FusedShape& shape) {
 bool is_simple(const FusedShape& merged) {
   constexpr FusedSide kDense{1, 1, 0};
   if (merged.empty()) return true;
-  return merged.size() == 1 && std::ranges::all_of(merged[0].operands, [&](const FusedSide& side) { return side == kDense; });
+  return merged.size() == 1 &&
+         std::ranges::all_of(merged[0].operands, [&](const FusedSide& side) { return side == kDense; });
 }
 
 }  // namespace qgen

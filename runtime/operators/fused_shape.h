@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two operands and their output as one set of dimensions, in as few as say the same: what a kernel divides by for each element.
+// Two operands and their output as one set of dimensions, in as few as say the same: what a kernel divides by for each
+// element.
 //
 //   input [8, 4, 6] per channel 1, other [4, 1] real, output [8, 4, 6] per tensor, innermost first:
 //     side 6    input stride 1, no parameter      other stride 0    output no parameter

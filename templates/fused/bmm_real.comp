@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in reals: each operand may be integers with a scale and a
-// zero point a block of its own. The sum is made in increasing k, each product and each sum rounded once, so that its bits are
-// the reference's.
+// output[b, m, n] = sum over k of input[b, m, k] * other[b, k, n], in reals: each operand may be integers with a scale
+// and a zero point a block of its own. The sum is made in increasing k, each product and each sum rounded once, so that
+// its bits are the reference's.
 //
-// 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as reals.
+// 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as
+// reals.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
@@ -91,7 +92,8 @@ void main() {
     staged_other[place.x * kStride + place.y] = other_element(at, first + place.x, n);
     barrier();
     [[unroll]] for (uint i = 0u; i < kTile; ++i) {  // past k nothing may be added: -0 + 0 is +0
-      if (first + i < problem.k) sum = added(sum, staged_input[place.x * kStride + i], staged_other[i * kStride + place.y]);
+      if (first + i >= problem.k) continue;
+      sum = added(sum, staged_input[place.x * kStride + i], staged_other[i * kStride + place.y]);
     }
   }
   if (m < problem.m && n < problem.n) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of fused/bmm_plain.comp, by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of each theirs.
-// 32 bytes along k at a time, they stage both operands in shared memory as words of four neighbours along k; what comes next is
-// fetched into registers meanwhile. The rows of `other` run along n: four words of four rows are turned as they are staged.
+// The sum of fused/bmm_plain.comp, by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of each
+// theirs. 32 bytes along k at a time, they stage both operands in shared memory as words of four neighbours along k;
+// what comes next is fetched into registers meanwhile. The rows of `other` run along n: four words of four rows are
+// turned as they are staged.
 //
-// The sums of rows and columns, which the zero points are multiplied by, come from what each invocation stages: it is always
-// of the same row, or of the same columns.
+// The sums of rows and columns, which the zero points are multiplied by, come from what each invocation stages: it is
+// always of the same row, or of the same columns.
 //
-// Sums of products are int32: up to k = 131,072 they are above -2^31 and at most 2^31, so that -2^31 can only mean 2^31. They go
-// through shared memory once more, so that neighbours store neighbours, and the code that finishes one stands there once.
+// Sums of products are int32: up to k = 131,072 they are above -2^31 and at most 2^31, so that -2^31 can only mean
+// 2^31. They go through shared memory once more, so that neighbours store neighbours, and the code that finishes one
+// stands there once.
 $require side % 4 == 0
 #version 450
 #extension GL_EXT_control_flow_attributes : require
@@ -28,9 +30,8 @@ ${declare(output)}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
-// The same memory as `input` and `other`, seen as words.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { uint input_words[]; };
-layout(set = 0, binding = 3, std430) readonly restrict buffer OtherWords { uint other_words[]; };
+${declare_words(input)}
+${declare_words(other)}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = operation(input, other), element by element, where each operand is real, or integers with a scale and a zero point
-// a block of its own. docs/fused.md is the definition.
+// output = operation(input, other), element by element, where each operand is real, or integers with a scale and a zero
+// point a block of its own. docs/fused.md is the definition.
 //
-// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and written in
-// quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each, those are looked up
-// once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element and parameter.
+// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and
+// written in quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each,
+// those are looked up once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element
+// and parameter.
 #version 450
 ${local_size(workgroup)}
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputQuads { ${glsl_type(u32, bytes(input_dtype))} input_quads[]; };
+${declare_words(input, bytes(input_dtype))}
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-layout(set = 0, binding = 3, std430) readonly restrict buffer OtherQuads { ${glsl_type(u32, bytes(other_dtype))} other_quads[]; };
+${declare_words(other, bytes(other_dtype))}
 ${declare(other_scale)}
 ${declare(other_zero_point)}
-layout(set = 0, binding = 6, std430) writeonly restrict buffer OutputQuads { ${glsl_type(u32, bytes(output_dtype))} output_quads[]; };
+${declare_words(output, bytes(output_dtype))}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
@@ -94,11 +95,11 @@ void make_quad(uint quad) {
     const Place place = place_of(min(4u * quad + lane, problem.numel - 1u));
     if (lane == 0u || place.input_element / 4u != before.input_element / 4u ||
         place.input_parameter != before.input_parameter) {
-      inputs = reals(unpack_${input_dtype}(input_quads[place.input_element / 4u]), input_source(place.input_parameter));
+      inputs = reals(unpack_${input_dtype}(input_words[place.input_element / 4u]), input_source(place.input_parameter));
     }
     if (lane == 0u || place.other_element / 4u != before.other_element / 4u ||
         place.other_parameter != before.other_parameter) {
-      others = reals(unpack_${other_dtype}(other_quads[place.other_element / 4u]), other_source(place.other_parameter));
+      others = reals(unpack_${other_dtype}(other_words[place.other_element / 4u]), other_source(place.other_parameter));
     }
     made[lane] = operate(inputs[place.input_element % 4u], others[place.other_element % 4u]);
     parameters[lane] = place.output_parameter;
@@ -120,8 +121,8 @@ void main() {
   const Source other = other_source(0u);
   const Block block = output_block(0u);
   for (uint quad = first; quad < end; quad += ${workgroup}) {
-    const vec4 x = reals(unpack_${input_dtype}(input_quads[quad]), source);
-    const vec4 y = reals(unpack_${other_dtype}(other_quads[quad]), other);
+    const vec4 x = reals(unpack_${input_dtype}(input_words[quad]), source);
+    const vec4 y = reals(unpack_${other_dtype}(other_words[quad]), other);
     store_quad(quad, operate(x, y), block);
   }
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = operation(input), element by element, where either operand is real, or integers with a scale and a zero point a block
-// of its own. docs/fused.md is the definition.
+// output = operation(input), element by element, where either operand is real, or integers with a scale and a zero
+// point a block of its own. docs/fused.md is the definition.
 //
-// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and written in
-// quads, whole words of any dtype. Where neither operand has more than one parameter, they are looked up once; otherwise an
-// element's coordinate, in up to eight dimensions, gives its parameters.
+// An invocation makes four neighbouring outputs at a time, `items` times, a workgroup apart. Elements are read and
+// written in quads, whole words of any dtype. Where neither operand has more than one parameter, they are looked up
+// once; otherwise an element's coordinate, in up to eight dimensions, gives its parameters.
 #version 450
 ${local_size(workgroup)}
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputQuads { ${glsl_type(u32, bytes(input_dtype))} input_quads[]; };
+${declare_words(input, bytes(input_dtype))}
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputQuads { ${glsl_type(u32, bytes(output_dtype))} output_quads[]; };
+${declare_words(output, bytes(output_dtype))}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
@@ -54,7 +54,7 @@ void make_quad(uint quad) {
   for (uint lane = 0u; lane < 4u; ++lane) {
     const uvec2 of_lane = parameters_of(min(4u * quad + lane, problem.numel - 1u));
     if (lane == 0u || of_lane.x != input_parameter) {
-      inputs = operate(reals(unpack_${input_dtype}(input_quads[quad]), input_source(of_lane.x)));
+      inputs = operate(reals(unpack_${input_dtype}(input_words[quad]), input_source(of_lane.x)));
     }
     made[lane] = inputs[lane];
     input_parameter = of_lane.x;
@@ -75,6 +75,6 @@ void main() {
   const Source source = input_source(0u);
   const Block block = output_block(0u);
   for (uint quad = first; quad < end; quad += ${workgroup}) {
-    store_quad(quad, operate(reals(unpack_${input_dtype}(input_quads[quad]), source)), block);
+    store_quad(quad, operate(reals(unpack_${input_dtype}(input_words[quad]), source)), block);
   }
 }

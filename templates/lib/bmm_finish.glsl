@@ -21,7 +21,8 @@ void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 input
   const uvec2 z = widened(input_zero_point_of(input_parameter));
   const uvec2 w = widened(other_zero_point_of(other_parameter));
   const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
-  precise const float scale = flush_subnormal(input_scale_data[input_parameter]) * flush_subnormal(other_scale_data[other_parameter]);
+  const float input_scale = flush_subnormal(input_scale_data[input_parameter]);
+  precise const float scale = input_scale * flush_subnormal(other_scale_data[other_parameter]);
   precise const float y = sum * flush_subnormal(scale);
   store_output((batch * problem.m + m) * problem.n + n, flush_subnormal(y), output_parameter_of(at, m, n));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the matrices of one batch are, and their first parameters. Along m, n and k parameters follow at steps of their own.
+// Where the matrices of one batch are, and their first parameters. Along m, n and k parameters follow at steps of their
+// own.
 struct Matrices {
   uint input_first;  // element
   uint other_first;
@@ -24,8 +25,12 @@ Matrices matrices_of(uint batch) {
   return at;
 }
 
-uint input_parameter_of(Matrices at, uint m) { return at.input_parameter + m / problem.input_m_block * problem.input_m_step; }
-uint other_parameter_of(Matrices at, uint n) { return at.other_parameter + n / problem.other_n_block * problem.other_n_step; }
+uint input_parameter_of(Matrices at, uint m) {
+  return at.input_parameter + m / problem.input_m_block * problem.input_m_step;
+}
+uint other_parameter_of(Matrices at, uint n) {
+  return at.other_parameter + n / problem.other_n_block * problem.other_n_step;
+}
 uint output_parameter_of(Matrices at, uint m, uint n) {
   return at.output_parameter + m / problem.output_m_block * problem.output_m_step +
          n / problem.output_n_block * problem.output_n_step;

@@ -11,6 +11,7 @@ void store_output(uint element, float y, uint parameter) {
   const int zero_point =
       problem.output_zero_points == 0u ? 0 : output_zero_point_data[min(parameter, problem.output_zero_points - 1u)];
   const float inverse_scale = quantizer(output_scale_data[parameter]);
-  output_data[element] = ${glsl_type(output_dtype)}(quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max));
+  const int q = quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+  output_data[element] = ${glsl_type(output_dtype)}(q);
 }
 $end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operations on reals by number, as problem.operation says: docs/fused.md is the definition. Each step is rounded once, and
-// a subnormal result counts as zero.
+// Operations on reals by number, as problem.operation says: docs/fused.md is the definition. Each step is rounded once,
+// and a subnormal result counts as zero.
 float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }
 
 float hardswish(float x) {

@@ -18,7 +18,7 @@ $else
 ivec4 elements(vec4 y, Block block) { return quantize(y, block); }
 $end
 
-void store_quad(uint quad, vec4 y, Block block) { output_quads[quad] = pack_${output_dtype}(elements(y, block)); }
+void store_quad(uint quad, vec4 y, Block block) { output_words[quad] = pack_${output_dtype}(elements(y, block)); }
 
 // A quad whose lanes may belong to several blocks.
 void store_quad(uint quad, vec4 y, uvec4 parameters) {
@@ -31,6 +31,6 @@ $else
     if (lane == 0u || parameters[lane] != parameters[lane - 1u]) of_block = elements(y, output_block(parameters[lane]));
     made[lane] = of_block[lane];
   }
-  output_quads[quad] = pack_${output_dtype}(made);
+  output_words[quad] = pack_${output_dtype}(made);
 $end
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Integers of 64 bits as their low and high words, in two's complement: not every device has a type for them. Sums and products
-// keep the low 64 bits.
+// Integers of 64 bits as their low and high words, in two's complement: not every device has a type for them. Sums and
+// products keep the low 64 bits.
 uvec2 widened(int x) { return uvec2(uint(x), x < 0 ? 0xffffffffu : 0u); }
 
 uvec2 wide_add(uvec2 a, uvec2 b) {
@@ -20,8 +20,8 @@ uvec2 wide_multiply(uvec2 a, uvec2 b) {
   return uvec2(low, high + a.x * b.y + a.y * b.x);
 }
 
-// As f32, rounded half to even. Of a magnitude past 32 bits the upper 32 are kept, and a last bit that says whether others
-// were lost: it is below the rounding bit, so it only breaks ties.
+// As f32, rounded half to even. Of a magnitude past 32 bits the upper 32 are kept, and a last bit that says whether
+// others were lost: it is below the rounding bit, so it only breaks ties.
 float wide_to_float(uvec2 x) {
   const bool is_negative = (x.y & 0x80000000u) != 0u;
   const uvec2 magnitude = is_negative ? wide_subtract(uvec2(0u), x) : x;

@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // requantize, fused_relu, fused_hardswish, fused_add and fused_mul on every kernel, to the bit.
+#include "runtime/operators/fused.h"
+
 #include <limits>
 
-#include "runtime/operators/fused.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
@@ -42,7 +43,9 @@ void add_operand(Request& request, const std::string& name, const Operand& opera
 }
 
 void add_output(Request& request, const Operand& output, Random& random) {
-  const auto word = output.dtype == DType::f32 ? "float32" : output.dtype == DType::f16 ? "float16" : name(output.dtype);
+  const auto word = output.dtype == DType::f32   ? "float32"
+                    : output.dtype == DType::f16 ? "float16"
+                                                 : name(output.dtype);
   request.attributes["output_dtype"] = std::string(word);
   if (is_real(output.dtype)) return;
   const IntegerRange range = *range_of(output.dtype);
@@ -79,7 +82,8 @@ class FusedTest : public testing::KernelTest {
     expect_reference("fused_hardswish", request, options);
   }
 
-  void expect_binary(const Operand& input, const Operand& other, const Operand& output, const runner::VerifyOptions& options) {
+  void expect_binary(const Operand& input, const Operand& other, const Operand& output,
+                     const runner::VerifyOptions& options) {
     SCOPED_TRACE(fmt::format("{} {} by {} with {} {} by {} -> {} by {}", name(input.dtype), to_text(input.shape),
                              to_text(input.params), name(other.dtype), to_text(other.shape), to_text(other.params),
                              name(output.dtype), to_text(output.params)));
@@ -133,7 +137,8 @@ TEST_F(FusedTest, EveryGranularity) {
       expect_binary(plain, blocked, plain, kEveryVariant);
     }
   }
-  const Shape kOdd[] = {{}, {1}, {2}, {3}, {5}, {4097}, {1, 1, 1, 1, 1, 1, 1, 3}, {2, 1, 2, 1, 3, 1, 2, 1}, {0}, {3, 0}, {0, 2, 1}};
+  const Shape kOdd[] = {{},  {1},    {2},      {3}, {5}, {4097}, {1, 1, 1, 1, 1, 1, 1, 3}, {2, 1, 2, 1, 3, 1, 2, 1},
+                        {0}, {3, 0}, {0, 2, 1}};
   for (const Shape& shape : kOdd) {
     expect_unary({DType::i8, shape, {}}, {DType::i8, shape, {}}, kEveryVariant);
     expect_binary({DType::i8, shape, {}}, {DType::f32, shape, {}}, {DType::i8, shape, {}}, kEveryVariant);
@@ -163,20 +168,20 @@ TEST_F(FusedTest, Broadcasting) {
 }
 
 TEST_F(FusedTest, ExtremeNumbers) {
-  const std::initializer_list<double> kReals = {0.0,  -0.0, 1e-40, -1e-40, 1.2e-38, 3.4e38, -3.4e38, kInf,
-                                                -kInf, kNan, -3.0,  -2.9999999, 3.0, 6e-39, 0.5,    -1.5};
+  const std::initializer_list<double> kReals = {0.0,   -0.0, 1e-40, -1e-40,     1.2e-38, 3.4e38, -3.4e38, kInf,
+                                                -kInf, kNan, -3.0,  -2.9999999, 3.0,     6e-39,  0.5,     -1.5};
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {16}, kReals);
-  expect_reference("fused_relu", request, kEverything);
-  expect_reference("fused_hardswish", request, kEverything);
+  expect_reference("fused_relu", request, kEveryVariant);
+  expect_reference("fused_hardswish", request, kEveryVariant);
   request.inputs["other"] = tensor_of(DType::f32, {16, 1}, kReals);
-  expect_reference("fused_add", request, kEverything);
-  expect_reference("fused_mul", request, kEverything);
+  expect_reference("fused_add", request, kEveryVariant);
+  expect_reference("fused_mul", request, kEveryVariant);
   request.inputs["output_scale"] = tensor_of(DType::f32, {}, {0.25});
   request.attributes["quant_min"] = int64_t{-100};
   request.attributes["quant_max"] = int64_t{99};
-  expect_reference("fused_add", request, kEverything);
-  expect_reference("fused_mul", request, kEverything);
+  expect_reference("fused_add", request, kEveryVariant);
+  expect_reference("fused_mul", request, kEveryVariant);
 
   // Zero points at the ends of i32, and scales that saturate everything.
   Request integers;
@@ -186,12 +191,12 @@ TEST_F(FusedTest, ExtremeNumbers) {
   integers.inputs["output_scale"] = tensor_of(DType::f32, {}, {1e-38});
   integers.inputs["output_zero_point"] = tensor_of(DType::i32, {}, {2147483647.0});
   integers.attributes["output_dtype"] = std::string("int32");
-  expect_reference("requantize", integers, kEverything);
+  expect_reference("requantize", integers, kEveryVariant);
   integers.inputs["output_scale"] = tensor_of(DType::f32, {}, {1.0});
   integers.inputs["output_zero_point"] = tensor_of(DType::i32, {}, {-2147483648.0});
   integers.attributes["quant_min"] = int64_t{-2147483648};
   integers.attributes["quant_max"] = int64_t{100};
-  expect_reference("requantize", integers, kEverything);
+  expect_reference("requantize", integers, kEveryVariant);
 }
 
 // Ties go to the even integer: OPERATORS' rule for every rounding.
@@ -200,7 +205,7 @@ TEST_F(FusedTest, TiesGoToEven) {
   request.inputs["input"] = tensor_of(DType::i8, {8}, {-5, -3, -1, 1, 3, 5, 7, 9});
   request.inputs["input_scale"] = tensor_of(DType::f32, {}, {0.5});
   request.inputs["output_scale"] = tensor_of(DType::f32, {}, {1.0});
-  expect_reference("requantize", request, kEverything);
+  expect_reference("requantize", request, kEveryVariant);
   const auto expected = reference::find("requantize")(*complete(*find_operator("requantize"), request));
   EXPECT_EQ(expected.at("output").data, tensor_of(DType::i8, {8}, {-2, -2, 0, 0, 2, 2, 4, 4}).data);
 }
@@ -212,31 +217,49 @@ TEST_F(FusedTest, GoldenCases) {
     Request request;
     HostTensor expected;
   };
-  const auto real = [](const Shape& shape, std::initializer_list<double> values) { return tensor_of(DType::f32, shape, values); };
-  const auto bytes_of = [](const Shape& shape, std::initializer_list<double> values) { return tensor_of(DType::i8, shape, values); };
+  const auto real = [](const Shape& shape, std::initializer_list<double> values) {
+    return tensor_of(DType::f32, shape, values);
+  };
+  const auto bytes_of = [](const Shape& shape, std::initializer_list<double> values) {
+    return tensor_of(DType::i8, shape, values);
+  };
   const Row kRows[] = {
       {"fused_add",
-       {.inputs = {{"input", bytes_of({4}, {2, 4, 6, 8})}, {"input_scale", real({}, {0.5})}, {"other", real({4}, {1, 1, 1, 1})},
-                   {"output_scale", real({}, {0.5})}}, .attributes = {}, .places = {}},
+       {.inputs = {{"input", bytes_of({4}, {2, 4, 6, 8})},
+                   {"input_scale", real({}, {0.5})},
+                   {"other", real({4}, {1, 1, 1, 1})},
+                   {"output_scale", real({}, {0.5})}},
+        .attributes = {},
+        .places = {}},
        bytes_of({4}, {4, 6, 8, 10})},
       {"fused_mul",
-       {.inputs = {{"input", bytes_of({2, 2}, {2, 4, 6, 8})}, {"input_scale", real({2, 1}, {0.5, 1.0})},
-                   {"other", real({2, 2}, {2, 2, 2, 2})}, {"output_scale", real({}, {0.5})}}, .attributes = {}, .places = {}},
+       {.inputs = {{"input", bytes_of({2, 2}, {2, 4, 6, 8})},
+                   {"input_scale", real({2, 1}, {0.5, 1.0})},
+                   {"other", real({2, 2}, {2, 2, 2, 2})},
+                   {"output_scale", real({}, {0.5})}},
+        .attributes = {},
+        .places = {}},
        bytes_of({2, 2}, {4, 8, 24, 32})},
       {"fused_mul",
-       {.inputs = {{"input", real({2, 2}, {2, 3, 7, 9})}, {"other", real({}, {1})},
-                   {"output_scale", real({2, 1}, {0.5, 1.0})}}, .attributes = {}, .places = {}},
+       {.inputs = {{"input", real({2, 2}, {2, 3, 7, 9})},
+                   {"other", real({}, {1})},
+                   {"output_scale", real({2, 1}, {0.5, 1.0})}},
+        .attributes = {},
+        .places = {}},
        bytes_of({2, 2}, {4, 6, 7, 9})},
       {"fused_hardswish",
-       {.inputs = {{"input", bytes_of({6}, {-6, -3, 0, 3, 6, 10})}, {"input_scale", real({}, {1})},
-                   {"output_scale", real({}, {1})}}, .attributes = {}, .places = {}},
+       {.inputs = {{"input", bytes_of({6}, {-6, -3, 0, 3, 6, 10})},
+                   {"input_scale", real({}, {1})},
+                   {"output_scale", real({}, {1})}},
+        .attributes = {},
+        .places = {}},
        bytes_of({6}, {0, 0, 0, 3, 6, 10})},
   };
   for (const Row& row : kRows) {
     const auto completed = complete(*find_operator(row.op), row.request);
     ASSERT_TRUE(completed) << to_text(completed.error());
     EXPECT_EQ(reference::find(row.op)(*completed).at("output").data, row.expected.data) << row.op;
-    expect_reference(row.op, row.request, kEverything);
+    expect_reference(row.op, row.request, kEveryVariant);
   }
 }
 
@@ -259,27 +282,34 @@ TEST_F(FusedTest, Refusals) {
   EXPECT_EQ(relu(integers, bytes_out), "accepted");
   EXPECT_EQ(relu({{DType::u32, {4}}, scale, {}}, reals_out), "input is u32, and can be f32, f16, i8, u8, i16, i32");
   EXPECT_EQ(relu({q, {}, {}}, reals_out), "input is i8, and has no scale\n  hint: give input_scale");
-  EXPECT_EQ(relu({x, scale, {}}, reals_out), "input is f32, and has a scale\n  hint: integers are quantized, and reals are not");
+  EXPECT_EQ(relu({x, scale, {}}, reals_out),
+            "input is f32, and has a scale\n  hint: integers are quantized, and reals are not");
   EXPECT_EQ(relu(reals, {DType::i8, {}, {}, {}}), "output is i8, and has no scale\n  hint: give output_scale");
   EXPECT_EQ(relu({q, TensorDesc{DType::f32, {4}}, {}}, reals_out),
-            "parameters of shape [4] do not fit data of shape [4, 6]: their ranks are 1 and 2\n  hint: give it the data's rank: "
+            "parameters of shape [4] do not fit data of shape [4, 6]: their ranks are 1 and 2\n  hint: give it the "
+            "data's rank: "
             "[4, 1] for dimension 0");
-  EXPECT_EQ(relu({q, TensorDesc{DType::f32, {4, 4}}, {}}, reals_out),
-            "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which "
-            "does not divide it");
-  EXPECT_EQ(relu({q, TensorDesc{DType::f32, {4, 1}}, TensorDesc{DType::i32, {1, 6}}}, reals_out),
-            "input_zero_point has shape [1, 6], and input_scale [4, 1]\n  hint: a zero point is one number, or one a scale");
-  EXPECT_EQ(relu({q, TensorDesc{DType::f16, {}}, {}}, reals_out), "input_scale is f16 in a buffer, and must be f32 in a plain buffer");
+  EXPECT_EQ(
+      relu({q, TensorDesc{DType::f32, {4, 4}}, {}}, reals_out),
+      "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which "
+      "does not divide it");
+  EXPECT_EQ(
+      relu({q, TensorDesc{DType::f32, {4, 1}}, TensorDesc{DType::i32, {1, 6}}}, reals_out),
+      "input_zero_point has shape [1, 6], and input_scale [4, 1]\n  hint: a zero point is one number, or one a scale");
+  EXPECT_EQ(relu({q, TensorDesc{DType::f16, {}}, {}}, reals_out),
+            "input_scale is f16 in a buffer, and must be f32 in a plain buffer");
   EXPECT_EQ(relu(integers, {DType::i8, scale, {}, IntegerRange{5, 4}}), "quant_min 5 is above quant_max 4");
   EXPECT_EQ(relu(integers, {DType::i8, scale, {}, IntegerRange{-129, 4}}),
             "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
-  EXPECT_EQ(relu(reals, {DType::f16, {}, {}, {}}), "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
+  EXPECT_EQ(relu(reals, {DType::f16, {}, {}, {}}),
+            "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
   EXPECT_EQ(add(integers, {{DType::i16, {4, 6}}, scale, {}}, reals_out), "other is i16, and can be f32, f16, i8, u8");
   EXPECT_EQ(add(integers, reals, {DType::i32, scale, {}, {}}), "output is i32, and can be f32, f16, i8, u8");
   EXPECT_EQ(add(reals, {{DType::f32, {4, 5}}, {}, {}}, reals_out),
             "shapes [4, 6] and [4, 5] do not go together: 6 meets 5\n  hint: sides are equal, or one of them is 1");
   EXPECT_EQ(requantized(reals, bytes_out),
-            "requantize takes f32 to i8, and both must be integers\n  hint: quantize_affine and dequantize_affine are for reals");
+            "requantize takes f32 to i8, and both must be integers\n  hint: quantize_affine and dequantize_affine are "
+            "for reals");
 }
 
 }  // namespace

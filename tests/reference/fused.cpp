@@ -64,7 +64,8 @@ HostTensor made_real(const FusedOperand& operand) {
   }
   HostTensor reals = zeros(DType::f32, tensor.shape);
   for (int64_t i = 0; i < element_count(tensor.shape); ++i) {
-    reals.as<float>()[i] = tensor.dtype == DType::f16 ? f16_to_f32(tensor.as<uint16_t>()[i]) : flushed(tensor.as<float>()[i]);
+    reals.as<float>()[i] =
+        tensor.dtype == DType::f16 ? f16_to_f32(tensor.as<uint16_t>()[i]) : flushed(tensor.as<float>()[i]);
   }
   return reals;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operations on operands that are each real or quantized, as docs/fused.md defines them: every operand made real, the operation
-// in f32, one element at a time, and the result quantized if the output is.
+// Operations on operands that are each real or quantized, as docs/fused.md defines them: every operand made real, the
+// operation in f32, one element at a time, and the result quantized if the output is.
 #pragma once
 
 #include "tests/reference/affine.h"

@@ -27,7 +27,8 @@ DType output_dtype_of(const Request& request) {
 }
 
 FusedOutput output_of(const Request& request) {
-  FusedOutput output{output_dtype_of(request), find_input(request, "output_scale"), find_input(request, "output_zero_point")};
+  FusedOutput output{output_dtype_of(request), find_input(request, "output_scale"),
+                     find_input(request, "output_zero_point")};
   if (const auto all = range_of(output.dtype)) {
     output.bounds = {static_cast<int32_t>(find_attribute<int64_t>(request, "quant_min").value_or(all->min)),
                      static_cast<int32_t>(find_attribute<int64_t>(request, "quant_max").value_or(all->max))};

@@ -56,8 +56,9 @@ TEST_P(FusedShapeTest, Merges) {
   const auto shape = common_shape(row.input, row.other);
   ASSERT_TRUE(shape);
   const auto operand = [](const Shape& of, const Shape& params) { return BlockedOperand{of, *block_of(of, params)}; };
-  const FusedShape made = merged(fused_shape(
-      {operand(row.input, row.input_params), operand(row.other, row.other_params), operand(*shape, row.output_params)}));
+  const FusedShape made =
+      merged(fused_shape({operand(row.input, row.input_params), operand(row.other, row.other_params),
+                          operand(*shape, row.output_params)}));
   EXPECT_EQ(to_text(made), row.merged);
   EXPECT_EQ(is_simple(made), row.is_simple);
 }
