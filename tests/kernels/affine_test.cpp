@@ -398,6 +398,48 @@ TEST_F(AffineTest, LongBlocks) {
   }
 }
 
+// ---- defects of other implementations -------------------------------------------------------------------------------
+
+// A bound that was left out was taken for given when the other was; mappings and eps were read and forgotten.
+TEST_F(AffineTest, EachBoundMappingAndEpsCounts) {
+  Request request = choose_request({{6, 40}, {1, 40}}, "asymmetric", 15);
+  for (const std::string_view mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
+    SCOPED_TRACE(mapping);
+    request.attributes = {{"block_size", std::vector<int64_t>{1, 40}}, {"mapping_type", std::string(mapping)}};
+    const auto chosen = [&](const Request& asked) {
+      expect_reference("choose_qparams_affine", asked, kEveryVariant);
+      const auto completed = complete(*find_operator("choose_qparams_affine"), asked);
+      const Tensors made = reference::find("choose_qparams_affine")(*completed);
+      return element(made.at("scale"), 0);
+    };
+    const double plain = chosen(request);
+    Request other = request;
+    other.attributes["eps"] = 0.5;
+    EXPECT_EQ(chosen(other), 0.5);
+    other = request;
+    other.attributes["quant_min"] = int64_t{-16};
+    const double with_min = chosen(other);
+    other.attributes["quant_max"] = int64_t{127};
+    EXPECT_EQ(with_min, chosen(other));
+    EXPECT_NE(with_min, plain);
+    other.attributes.erase("quant_min");
+    other.attributes["quant_max"] = int64_t{15};
+    const double with_max = chosen(other);
+    other.attributes["quant_min"] = int64_t{-128};
+    EXPECT_EQ(with_max, chosen(other));
+    EXPECT_NE(with_max, plain);
+  }
+}
+
+// A row's parameters were for K a multiple of four, in two dimensions, and not for what came after a resize.
+TEST_F(AffineTest, RowsOfAnyLengthAndRankOneAfterTheOther) {
+  for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 13}, Shape{1, 1}, Shape{4, 64}, Shape{5, 7}}) {
+    Shape block(shape.size(), 1);
+    block.back() = shape.back();
+    expect_reference("choose_qparams_affine", choose_request({shape, block}, "asymmetric", 16), kEveryVariant);
+  }
+}
+
 // ---- views ----------------------------------------------------------------------------------------------------------
 
 struct ViewCase {

@@ -3,10 +3,11 @@
 //
 // linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw and linear_dq8ca_q4gsw, each on every kernel, within the bounds of
 // docs/linear_weights.md; and the defects of other implementations that they must not have.
+#include "runtime/operators/weight_linear.h"
+
 #include <cmath>
 #include <limits>
 
-#include "runtime/operators/weight_linear.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
@@ -32,8 +33,8 @@ struct Layer {
 };
 
 std::string to_text(const Layer& layer) {
-  return fmt::format("{} rows, N {}, K {}, groups of {}{}{}", qgen::to_text(layer.rows), layer.n, layer.k, layer.group_size,
-                     layer.has_bias ? "" : ", no bias", layer.has_relu ? ", relu" : "");
+  return fmt::format("{} rows, N {}, K {}, groups of {}{}{}", qgen::to_text(layer.rows), layer.n, layer.k,
+                     layer.group_size, layer.has_bias ? "" : ", no bias", layer.has_relu ? ", relu" : "");
 }
 
 Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
@@ -43,8 +44,8 @@ Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
   const bool has_groups = has_four_bits(op) && layer.group_size != 0;
   Request request;
   request.inputs["input"] = random.reals(DType::f32, input, -2, 3);
-  request.inputs["weight"] =
-      has_four_bits(op) ? random.integers(DType::i8, {layer.n, layer.k}, -8, 7) : random.integers(DType::i8, {layer.n, layer.k}, -128, 127);
+  request.inputs["weight"] = has_four_bits(op) ? random.integers(DType::i8, {layer.n, layer.k}, -8, 7)
+                                               : random.integers(DType::i8, {layer.n, layer.k}, -128, 127);
   request.inputs["weight_scales"] =
       random.reals(DType::f32, has_groups ? Shape{layer.n, layer.k / layer.group_size} : Shape{layer.n}, 0.005, 0.015);
   if (layer.has_bias) request.inputs["bias"] = random.reals(DType::f32, {layer.n}, -1, 1);
@@ -72,14 +73,30 @@ TEST_F(WeightLinearTest, EverySpecialization) {
 TEST_F(WeightLinearTest, Shapes) {
   const Layer kLayers[] = {
       // Rows around what tiles and teams hold.
-      {{1}, 64, 64, 32}, {{2}, 64, 64, 32}, {{4}, 32, 64, 16}, {{5}, 20, 128, 64},
-      {{63}, 12, 64, 32}, {{64}, 64, 32, 32}, {{65}, 65, 64, 32},
+      {{1}, 64, 64, 32},
+      {{2}, 64, 64, 32},
+      {{4}, 32, 64, 16},
+      {{5}, 20, 128, 64},
+      {{63}, 12, 64, 32},
+      {{64}, 64, 32, 32},
+      {{65}, 65, 64, 32},
       // One column; K of a word, and of no whole word.
-      {{3}, 1, 64, 32}, {{2}, 9, 4}, {{2}, 9, 13}, {{3}, 10, 1}, {{5}, 3, 34, 17},
+      {{3}, 1, 64, 32},
+      {{2}, 9, 4},
+      {{2}, 9, 13},
+      {{3}, 10, 1},
+      {{5}, 3, 34, 17},
       // K past what a workgroup stages at once.
-      {{2}, 3, 4128, 32}, {{1}, 2, 16448, 64},
+      {{2}, 3, 4128, 32},
+      {{1}, 2, 16448, 64},
       // Vectors, batches, sides of one and of none.
-      {{}, 7, 32, 16}, {{2, 1, 3, 2}, 5, 32, 8}, {{1, 1}, 1, 1}, {{0}, 4, 8}, {{3}, 0, 8}, {{2, 0}, 4, 8}, {{3}, 4, 0},
+      {{}, 7, 32, 16},
+      {{2, 1, 3, 2}, 5, 32, 8},
+      {{1, 1}, 1, 1},
+      {{0}, 4, 8},
+      {{3}, 0, 8},
+      {{2, 0}, 4, 8},
+      {{3}, 4, 0},
       // Neither bias nor neat sizes.
       {{33}, 31, 160, 32, false, true},
   };
@@ -150,14 +167,16 @@ TEST_F(WeightLinearTest, ExtremeActivations) {
   for (const std::string_view op : kOperators) {
     Request request = request_of(op, {{7}, 18, 64, 32}, 10);
     request.inputs["input"] = input;
-    request.inputs["weight"] = Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 is nothing to ask for
+    request.inputs["weight"] =
+        Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 is nothing to ask for
     expect_reference(op, request, kOfFloats);
   }
 }
 
-// ---- defects of other implementations ------------------------------------------------------------------------------------
+// ---- defects of other implementations -------------------------------------------------------------------------------
 
-// Sums of activations over a group were added twice where a worker went round its loop: groups past 128, or from 64 to 128.
+// Sums of activations over a group were added twice where a worker went round its loop: groups past 128, or from 64 to
+// 128.
 TEST_F(WeightLinearTest, LongGroupsAreSummedOnce) {
   for (const int64_t group_size : {80, 96, 160, 256, 480}) {
     const Layer layer{{6}, 16, 2 * group_size, group_size};
@@ -178,8 +197,8 @@ TEST_F(WeightLinearTest, RowsThatEndInsideAWord) {
   for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kOfFloats);
 }
 
-// One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same integers,
-// so what is left is the order of a few additions.
+// One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same
+// integers, so what is left is the order of a few additions.
 TEST_F(WeightLinearTest, OneRowIsQuantizedAsManyAre) {
   const Request many = request_of("linear_dq8ca_q4gsw", {{6}, 24, 256, 64}, 14);
   Request one = many;
@@ -194,7 +213,52 @@ TEST_F(WeightLinearTest, OneRowIsQuantizedAsManyAre) {
   expect_reference("linear_dq8ca_q4gsw", one, kOfFloats);
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------
+// Weights of four bits were used without the offset of 8 that they are stored with, and bytes without their sign; there
+// were no kernels for halves.
+TEST_F(WeightLinearTest, WeightsHaveTheirSignOnHalvesToo) {
+  for (const std::string_view op : kOperators) {
+    Request request = request_of(op, {{3}, 10, 64, 32}, 15);
+    const double least = has_four_bits(op) ? -8 : -128;
+    request.inputs["weight"] = Random(15).integers(DType::i8, {10, 64}, static_cast<int64_t>(least), -1);
+    expect_reference(op, request, kEveryVariant);
+  }
+}
+
+// A zero point of the weight was fetched and never looked at. Here there is none to give.
+TEST_F(WeightLinearTest, WeightsHaveNoZeroPoint) {
+  for (const std::string_view op : kOperators) {
+    Request request = request_of(op, {{3}, 10, 64, 32}, 16);
+    request.inputs["weight_zero_point"] = zeros(DType::i32, {10});
+    const auto completed = complete(*find_operator(op), request);
+    ASSERT_FALSE(completed);
+    EXPECT_EQ(completed.error().message, fmt::format("'{}' has no input 'weight_zero_point'", op));
+  }
+}
+
+// What was chosen for the first shape stayed when shapes changed. Here each call chooses, and shares the weight.
+TEST_F(WeightLinearTest, RowsMayChangeFromCallToCall) {
+  Context on_device = context();
+  Executor& executor = on_device.executor;
+  Request request = request_of("linear_dq8ca_q4gsw", {{1}, 24, 64, 32}, 17);
+  auto weight = Weight::create(request.inputs.at("weight"), {});
+  ASSERT_TRUE(weight) << to_text(weight.error());
+  const DeviceTensor scales = *executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+  const DeviceTensor bias = *executor.upload(request.inputs.at("bias"), Storage::buffer);
+  for (const int64_t rows : {1, 70, 3, 1}) {
+    request.inputs["input"] = Random(static_cast<uint32_t>(rows)).reals(DType::f32, {rows, 64}, -2, 3);
+    const DeviceTensor x = *executor.upload(request.inputs.at("input"), Storage::buffer);
+    const auto made = linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {});
+    ASSERT_TRUE(made) << to_text(made.error());
+    const auto expected = runner::expectation_by_reference("linear_dq8ca_q4gsw",
+                                                           *complete(*find_operator("linear_dq8ca_q4gsw"), request));
+    EXPECT_EQ(
+        runner::compare(*executor.download(*made), expected->outputs.at("output"), expected->tolerances.at("output"))
+            .fault,
+        "");
+  }
+}
+
+// ---- refusals -------------------------------------------------------------------------------------------------------
 
 // Every fault is told with what was given and what is possible.
 TEST_F(WeightLinearTest, Refusals) {
@@ -230,9 +294,11 @@ TEST_F(WeightLinearTest, Refusals) {
        "weight_scales has shape [8, 3], and the weight [8, 64]\n  hint: scales are [8], or [8, G] where G divides 64"},
       {q8({DType::f32, {8, 2}}), "weight_scales has shape [8, 2], and the weight [8, 64]\n  hint: scales are [8]"},
       {q4(x, weight, {DType::f16, {8}}, {}), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
-      {q4(x, weight, scales, TensorDesc{DType::f32, {7}}), "bias has shape [7], and the weight 8 rows\n  hint: a bias is [8]"},
+      {q4(x, weight, scales, TensorDesc{DType::f32, {7}}),
+       "bias has shape [7], and the weight 8 rows\n  hint: a bias is [8]"},
       {q4(x, eight, scales, {}),
-       "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form fit max_form_bytes"},
+       "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form "
+       "fit max_form_bytes"},
       {q4(x, weight, scales, {}, Activation::hardswish),
        "the activation of a linear layer with real outputs can be none, relu\n  hint: apply others to its output"},
       {dq({5, 4}), "quant_min 5 is above quant_max 4"},
@@ -246,9 +312,10 @@ TEST_F(WeightLinearTest, Refusals) {
   const OperatorEntry& entry = *find_operator("linear_q4gsw");
   const auto prepared = entry.prepare(on_device, *complete(entry, request));
   ASSERT_FALSE(prepared);
-  EXPECT_EQ(to_text(prepared.error()),
-            "group_size is 16, and weight_scales [8, 2] cut the weight [8, 64] into 2 groups a row\n  hint: group_size times "
-            "the scales of a row is K");
+  EXPECT_EQ(
+      to_text(prepared.error()),
+      "group_size is 16, and weight_scales [8, 2] cut the weight [8, 64] into 2 groups a row\n  hint: group_size times "
+      "the scales of a row is K");
 }
 
 // The typed functions: the same kernels, without a request.
@@ -258,7 +325,9 @@ TEST_F(WeightLinearTest, TypedFunctions) {
   const Request request = request_of("linear_q4gsw", {{3}, 8, 64, 32}, 16);
   auto weight = Weight::create(request.inputs.at("weight"), {});
   ASSERT_TRUE(weight) << to_text(weight.error());
-  const auto upload = [&](std::string_view input) { return *executor.upload(request.inputs.find(input)->second, Storage::buffer); };
+  const auto upload = [&](std::string_view input) {
+    return *executor.upload(request.inputs.find(input)->second, Storage::buffer);
+  };
   const DeviceTensor x = upload("input"), scales = upload("weight_scales"), bias = upload("bias");
   const auto expect = [&](std::string_view op, const Expected<DeviceTensor>& made) {
     ASSERT_TRUE(made) << to_text(made.error());
