@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Rows of a weight of four bits, gathered by index: the token embedding of a language model. docs/linear_weights.md says what
-// is computed, to the bit.
+// Rows of a weight of four bits, gathered by index: the token embedding of a language model. docs/linear_weights.md
+// says what is computed, to the bit.
 //
 //   Weight weight = *Weight::create(codes, {});                          // [V, D] of i8 from -8 to 7
 //   auto x = embedding_q4gsw(context, tokens, weight, scales, {});       // [..., D], scales [V, D / group_size]

@@ -8,7 +8,8 @@
 namespace qgen {
 namespace {
 
-constexpr TensorInfo kInputs[] = {{"indices", false, "i32, any shape: rows of the weight"}, kWeightOfFourBits, kScalesOfGroups};
+constexpr TensorInfo kInputs[] = {
+    {"indices", false, "i32, any shape: rows of the weight"}, kWeightOfFourBits, kScalesOfGroups};
 constexpr TensorInfo kOutputs[] = {{"output", false, "[..., K], of output_dtype"}};
 constexpr AttributeInfo kAttributes[] = {
     kGroupSize, {"output_dtype", AttributeInfo::Kind::word, "float32", "float32 or float16", {}}};

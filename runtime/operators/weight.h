@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A weight matrix and the packed forms that kernels read (runtime/tensor/weight_form.h). A form is made when a kernel that
-// reads it is first chosen, and kept. Two layers that share a matrix, an embedding and its head, share one Weight.
+// A weight matrix and the packed forms that kernels read (runtime/tensor/weight_form.h). A form is made when a kernel
+// that reads it is first chosen, and kept. Two layers that share a matrix, an embedding and its head, share one Weight.
 //
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
-// Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there are
-// and which may still be made, so that past the bound a kernel is chosen that reads what is there.
+// Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there
+// are and which may still be made, so that past the bound a kernel is chosen that reads what is there.
 #pragma once
 
 #include <limits>
@@ -41,8 +41,8 @@ class Weight {
   uint32_t layouts() const;
   uint64_t form_bytes() const { return form_bytes_; }
 
-  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums. Errors:
-  // no form of this matrix, past the bound, out of memory.
+  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums.
+  // Errors: no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, [N, K / run rounded up].
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }

@@ -19,7 +19,8 @@ Done check_plain(std::string_view operand, const TensorDesc& given, DType dtype)
   const bool is_plain = given.storage == Storage::buffer && given.layout == Layout::strided;
   if (given.dtype == dtype && is_plain) return std::monostate{};
   return refused(fmt::format("{} is {} in a {}{}, and must be {} in a plain buffer", operand, name(given.dtype),
-                             name(given.storage), is_plain ? "" : fmt::format(" as {}", name(given.layout)), name(dtype)));
+                             name(given.storage), is_plain ? "" : fmt::format(" as {}", name(given.layout)),
+                             name(dtype)));
 }
 
 Done check_count(std::string_view operand, const Shape& shape) {
@@ -33,7 +34,8 @@ Done check_count(std::string_view operand, const Shape& shape) {
 
 Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales) {
   if (Done real = check_plain("weight_scales", scales, DType::f32); !real) return real.error();
-  if (weight.shape.size() != 2) return refused(fmt::format("the weight has shape {}, and is [N, K]", to_text(weight.shape)));
+  if (weight.shape.size() != 2)
+    return refused(fmt::format("the weight has shape {}, and is [N, K]", to_text(weight.shape)));
   const int64_t n = weight.shape[0], k = weight.shape[1];
   const Shape& shape = scales.shape;
   if (shape == Shape{n} || shape == Shape{n, 1}) return 1;
@@ -45,7 +47,8 @@ Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weigh
 }
 
 Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight) {
-  const bool has_form = weight.layout == kind.form || (weight.other_layouts >> static_cast<unsigned>(kind.form) & 1) != 0;
+  const bool has_form =
+      weight.layout == kind.form || (weight.other_layouts >> static_cast<unsigned>(kind.form) & 1) != 0;
   if (has_form) {
     TensorDesc desc = weight;
     desc.layout = kind.form;

@@ -12,11 +12,14 @@ inline constexpr TensorInfo kWeightOfEightBits{"weight", false, "i8 [N, K], symm
 inline constexpr TensorInfo kWeightOfFourBits{"weight", false, "i8 [N, K] of -8 to 7, symmetric", true};
 inline constexpr TensorInfo kScalesOfRows{"weight_scales", false, "f32 [N], one a row"};
 inline constexpr TensorInfo kScalesOfGroups{"weight_scales", false, "f32 [N, K / group_size], or [N], one a row"};
-inline constexpr AttributeInfo kGroupSize{"group_size", AttributeInfo::Kind::integer, "(from the scales' shape)",
-                                          "neighbours along K that share a scale", {}};
+inline constexpr AttributeInfo kGroupSize{"group_size",
+                                          AttributeInfo::Kind::integer,
+                                          "(from the scales' shape)",
+                                          "neighbours along K that share a scale",
+                                          {}};
 
-// The weight and its scales, on the device; they belong to `prepared`. Errors: a group size that says something else than the
-// scales' shape, and those of Weight.
+// The weight and its scales, on the device; they belong to `prepared`. Errors: a group size that says something else
+// than the scales' shape, and those of Weight.
 struct UploadedWeight {
   Weight* codes;
   const DeviceTensor* scales;

@@ -22,7 +22,7 @@ Error refused(std::string message, std::string hint = {}) {
   return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
 }
 
-// ---- what may be given -------------------------------------------------------------------------------------------------
+// ---- what may be given ----------------------------------------------------------------------------------------------
 
 Done check_input(const TensorDesc& input, const TensorDesc& weight) {
   if (input.dtype != DType::f32 && input.dtype != DType::f16) {
@@ -30,8 +30,9 @@ Done check_input(const TensorDesc& input, const TensorDesc& weight) {
   }
   if (Done plain = check_plain("input", input, input.dtype); !plain) return plain;
   if (input.shape.empty() || weight.shape.size() != 2 || input.shape.back() != weight.shape[1]) {
-    return refused(fmt::format("input {} times weight {} is no linear layer", to_text(input.shape), to_text(weight.shape)),
-                   "input is [..., K], and weight [N, K]");
+    return refused(
+        fmt::format("input {} times weight {} is no linear layer", to_text(input.shape), to_text(weight.shape)),
+        "input is [..., K], and weight [N, K]");
   }
   return check_count("input", input.shape);
 }
@@ -49,7 +50,7 @@ Done check_activation(Activation activation) {
   return refused("the activation of a linear layer with real outputs can be none, relu", "apply others to its output");
 }
 
-// ---- problems ----------------------------------------------------------------------------------------------------------
+// ---- problems -------------------------------------------------------------------------------------------------------
 
 // Arguments that are in order.
 struct Checked {
@@ -57,8 +58,8 @@ struct Checked {
   int64_t groups = 1;
 };
 
-Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
-                          const std::optional<TensorDesc>& bias, Activation activation) {
+Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
+                          const TensorDesc& scales, const std::optional<TensorDesc>& bias, Activation activation) {
   if (Done real = check_input(input, weight); !real) return real.error();
   const auto groups = checked_groups(kind, weight, scales);
   if (!groups) return groups.error();
@@ -75,7 +76,8 @@ Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 template <typename Fields>
-Fields fields_of(const WeightKind& kind, const Checked& checked, const std::optional<TensorDesc>& bias, Activation activation) {
+Fields fields_of(const WeightKind& kind, const Checked& checked, const std::optional<TensorDesc>& bias,
+                 Activation activation) {
   Fields fields;
   fields.n = u32(checked.weight.shape[0]);
   fields.k = u32(checked.weight.shape[1]);
@@ -89,9 +91,9 @@ Fields fields_of(const WeightKind& kind, const Checked& checked, const std::opti
 }
 
 template <typename Fields>
-Expected<Call> weight_only_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
-                                const TensorDesc& scales, const std::optional<TensorDesc>& bias,
-                                const WeightLinearOptions& options) {
+Expected<Call> weight_only_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input,
+                                const TensorDesc& weight, const TensorDesc& scales,
+                                const std::optional<TensorDesc>& bias, const WeightLinearOptions& options) {
   const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
   if (!arguments) return arguments.error();
   const auto fields = fields_of<Fields>(kind, *arguments, bias, options.activation);
@@ -101,12 +103,13 @@ Expected<Call> weight_only_call(const OperatorInfo& op, const WeightKind& kind, 
 Done check_range(IntegerRange range) {
   if (range.min > range.max) return refused(fmt::format("quant_min {} is above quant_max {}", range.min, range.max));
   if (range.min >= -128 && range.max <= 127) return std::monostate{};
-  return refused(fmt::format("quant_min {} and quant_max {} exceed the range of i8, -128 to 127", range.min, range.max));
+  return refused(
+      fmt::format("quant_min {} and quant_max {} exceed the range of i8, -128 to 127", range.min, range.max));
 }
 
 template <typename Fields>
-Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
-                            const TensorDesc& scales, const std::optional<TensorDesc>& bias,
+Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input,
+                            const TensorDesc& weight, const TensorDesc& scales, const std::optional<TensorDesc>& bias,
                             const DynamicLinearOptions& options) {
   const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
   if (!arguments) return arguments.error();
@@ -121,10 +124,10 @@ Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, cons
   return make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
 }
 
-// ---- runs --------------------------------------------------------------------------------------------------------------
+// ---- runs -----------------------------------------------------------------------------------------------------------
 
-Expected<DeviceTensor> run_dynamic(Context& context, const Expected<Call>& call, const DeviceTensor& input, Weight& weight,
-                                   const DeviceTensor& scales, const DeviceTensor* bias) {
+Expected<DeviceTensor> run_dynamic(Context& context, const Expected<Call>& call, const DeviceTensor& input,
+                                   Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {
   if (!call) return call.error();
   const auto sums = weight.sums(context.executor, run_of(desc_of(weight), desc_of(scales)));
   if (!sums) return sums.error();
@@ -160,14 +163,16 @@ Expected<Call> linear_dq8ca_q4gsw_call(const TensorDesc& input, const TensorDesc
   return dynamic_call<Problem>(generated::linear_dq8ca_q4gsw::op, kFourBits, input, weight, scales, bias, options);
 }
 
-Expected<DeviceTensor> linear_q8csw(Context& context, const DeviceTensor& input, Weight& weight, const DeviceTensor& scales,
-                                    const DeviceTensor* bias, const WeightLinearOptions& options) {
+Expected<DeviceTensor> linear_q8csw(Context& context, const DeviceTensor& input, Weight& weight,
+                                    const DeviceTensor& scales, const DeviceTensor* bias,
+                                    const WeightLinearOptions& options) {
   return run_for_one(context,
                      linear_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options),
                      {&input, &weight, &scales, argument_of(bias), {}});
 }
-Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input, Weight& weight, const DeviceTensor& scales,
-                                    const DeviceTensor* bias, const WeightLinearOptions& options) {
+Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input, Weight& weight,
+                                    const DeviceTensor& scales, const DeviceTensor* bias,
+                                    const WeightLinearOptions& options) {
   return run_for_one(context,
                      linear_q4gsw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options),
                      {&input, &weight, &scales, argument_of(bias), {}});

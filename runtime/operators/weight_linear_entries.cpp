@@ -13,7 +13,8 @@ namespace {
 using Kind = AttributeInfo::Kind;
 
 constexpr std::string_view kActivations[] = {"none", "relu"};  // as Activation
-constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};  // as MappingType
+constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric",
+                                              "symmetric_no_clipping_err"};  // as MappingType
 
 constexpr TensorInfo kOutputs[] = {{"output", false, "[..., N], of the input's dtype"}};
 constexpr TensorInfo kInput{"input", false, "f32 or f16, [..., K]"};
@@ -22,8 +23,8 @@ constexpr TensorInfo kInputs8[] = {kInput, kWeightOfEightBits, kScalesOfRows, kB
 constexpr TensorInfo kInputs4[] = {kInput, kWeightOfFourBits, kScalesOfGroups, kBias};
 
 constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last", kActivations};
-constexpr AttributeInfo kMapping{"activation_mapping", Kind::word, "asymmetric", "how the range of a row of the input is mapped",
-                                 kMappingTypes};
+constexpr AttributeInfo kMapping{"activation_mapping", Kind::word, "asymmetric",
+                                 "how the range of a row of the input is mapped", kMappingTypes};
 constexpr AttributeInfo kQuantMin{"quant_min", Kind::integer, "-128", "the least integer of the input", {}};
 constexpr AttributeInfo kQuantMax{"quant_max", Kind::integer, "127", "the greatest integer of the input", {}};
 
@@ -56,8 +57,8 @@ Expected<PreparedCall> prepare_weight_only(Context& context, const Request& requ
   PreparedCall prepared;
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  auto call = call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales), desc_of(inputs->bias),
-                      {.activation = value_of<Activation>(request, "activation", kActivations)});
+  auto call = call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
+                      desc_of(inputs->bias), {.activation = value_of<Activation>(request, "activation", kActivations)});
   if (!call) return call.error();
   prepared.call = *std::move(call);
   prepared.arguments = {inputs->input, inputs->weight, inputs->scales, argument_of(inputs->bias), {}};
@@ -71,13 +72,13 @@ Expected<PreparedCall> prepare_dynamic(Context& context, const Request& request)
   PreparedCall prepared;
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  auto call = call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales), desc_of(inputs->bias),
-                      {.mapping_type = value_of<MappingType>(request, "activation_mapping", kMappingTypes),
-                       .range = {attribute<int64_t>(request, "quant_min"), attribute<int64_t>(request, "quant_max")},
-                       .activation = value_of<Activation>(request, "activation", kActivations)});
+  auto call =
+      call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales), desc_of(inputs->bias),
+              {.mapping_type = value_of<MappingType>(request, "activation_mapping", kMappingTypes),
+               .range = {attribute<int64_t>(request, "quant_min"), attribute<int64_t>(request, "quant_max")},
+               .activation = value_of<Activation>(request, "activation", kActivations)});
   if (!call) return call.error();
-  const auto sums =
-      inputs->weight->sums(context.executor, run_of(desc_of(*inputs->weight), desc_of(*inputs->scales)));
+  const auto sums = inputs->weight->sums(context.executor, run_of(desc_of(*inputs->weight), desc_of(*inputs->scales)));
   if (!sums) return sums.error();
   prepared.call = *std::move(call);
   prepared.arguments = {inputs->input, inputs->weight, inputs->scales, *sums, argument_of(inputs->bias), {}};
@@ -94,10 +95,10 @@ constexpr OperatorEntry kEntries[] = {
      prepare_weight_only<linear_q8csw_call>},
     {"linear_q4gsw", "linear layer of reals, int4 weight with a scale a group", kInputs4, kOutputs, kAttributes4,
      prepare_weight_only<linear_q4gsw_call>},
-    {"linear_dq8ca_q8csw", "linear layer of reals that are quantized row by row, int8 weight with a scale a row", kInputs8,
-     kOutputs, kDynamicAttributes8, prepare_dynamic<linear_dq8ca_q8csw_call>},
-    {"linear_dq8ca_q4gsw", "linear layer of reals that are quantized row by row, int4 weight with a scale a group", kInputs4,
-     kOutputs, kDynamicAttributes4, prepare_dynamic<linear_dq8ca_q4gsw_call>},
+    {"linear_dq8ca_q8csw", "linear layer of reals that are quantized row by row, int8 weight with a scale a row",
+     kInputs8, kOutputs, kDynamicAttributes8, prepare_dynamic<linear_dq8ca_q8csw_call>},
+    {"linear_dq8ca_q4gsw", "linear layer of reals that are quantized row by row, int4 weight with a scale a group",
+     kInputs4, kOutputs, kDynamicAttributes4, prepare_dynamic<linear_dq8ca_q4gsw_call>},
 };
 
 }  // namespace

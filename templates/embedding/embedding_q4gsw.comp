@@ -14,7 +14,7 @@ ${declare(weight_scales)}
 $if vec == 1
 ${declare(output)}
 $else
-layout(set = 0, binding = 3, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+${declare_words(output, bytes(output_dtype))}
 $end
 ${declare_problem()}
 $include "lib/grid.glsl"

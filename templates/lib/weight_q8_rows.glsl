@@ -7,13 +7,13 @@
 //
 //   kPerWord, kPerLoad     weights in a word, and in a load
 //   weight_at(n, k)        one weight
-//   weight_quad(word, i)   quad i of the word's kQuads quads: four weights as f32, exactly, each divided by its kQuadScale
+//   weight_quad(word, i)   quad i of the word's kQuads: four weights as f32, exactly, each divided by its kQuadScale
 //   quad_element(i, lane)  which weight of the word lane `lane` of quad i is; quad_of() and lane_of() are its inverse
 //   weight_bytes(word, i)  four neighbouring weights from i * 4 on, for dot products, each divided by kByteFactor
 //
-// Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in the
-// mantissa of 2^23 is the float 2^23 + u. A field of bits is left where it is, which multiplies it by a power of two; the
-// activation is multiplied by kQuadScale instead, once for all the weights that it meets.
+// Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in
+// the mantissa of 2^23 is the float 2^23 + u. A field of bits is left where it is, which multiplies it by a power of
+// two; the activation is multiplied by kQuadScale instead, once for all the weights that it meets.
 const uint kPerWord = 4u;
 const uint kPerLoad = 16u;
 const uint kQuads = 1u;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations, in one kernel: each workgroup quantizes the activations
-// for itself, which costs less than another dispatch, and multiplies as linear/weight_only_gemv.comp does.
+// The sum of linear/dynamic_plain.comp for few rows of activations, in one kernel: each workgroup quantizes the
+// activations for itself, which costs less than another dispatch, and multiplies as linear/weight_only_gemv.comp does.
 //
-// A load of the weight becomes integers, then one float a group: sum (a - z) * w = sum a * w - z * sum w, both sums by dot
-// products of four bytes.
+// A load of the weight becomes integers, then one float a group: sum (a - z) * w = sum a * w - z * sum w, both sums by
+// dot products of four bytes.
 //
 //   shared   staged[m][vector of a load][load]: the bytes that meet a load, as uvec4s
 #version 450

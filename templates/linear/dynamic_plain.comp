@@ -3,10 +3,12 @@
 //
 // With a[m, k] the integers, s[m] the scales and z[m] the zero points that quantizing rows of activations gives,
 //
-//   output[m, n] = sum over g of s[m] * weight_scales[n, g] * (sum over k in g of (a[m, k] - z[m]) * weight[n, k]) + bias[n]
+//   output[m, n] = bias[n] + sum over groups g of s[m] * weight_scales[n, g]
+//                                                * sum over k in g of (a[m, k] - z[m]) * weight[n, k]
 //
-// The obvious kernel: a workgroup chooses the parameters of a row, then each invocation makes one output. Sixteen products
-// at most are added up as integers before they become a float. It takes every shape, and others are measured by it.
+// The obvious kernel: a workgroup chooses the parameters of a row, then each invocation makes one output. Sixteen
+// products at most are added up as integers before they become a float. It takes every shape, and others are measured
+// by it.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

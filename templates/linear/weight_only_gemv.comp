@@ -3,12 +3,12 @@
 //
 // The sum of linear/weight_only_plain.comp for few rows of activations, where reading the weight is all the work.
 //
-// A team of neighbouring invocations owns tile_n rows of the weight: its lanes take the 16-byte loads of a row in turn, so
-// that neighbours read neighbouring memory, and then add up. The activations of tile_m rows are staged in shared memory, a
-// chunk of k at a time, as f32 in the order in which lanes read them.
+// A team of neighbouring invocations owns tile_n rows of the weight: its lanes take the 16-byte loads of a row in turn,
+// so that neighbours read neighbouring memory, and then add up. The activations of tile_m rows are staged in shared
+// memory, a chunk of k at a time, as f32 in the order in which lanes read them.
 //
-//   shared   staged[m][quad of a load][load]: lanes read neighbouring vec4s. A row of loads has one more than a chunk has,
-//            so that a load's quads, which neighbours write, fall into different banks
+//   shared   staged[m][quad of a load][load]: lanes read neighbouring vec4s. A row of loads has one more than a
+//            chunk has, so that a load's quads, which neighbours write, fall into different banks
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side of
-// each theirs. Sixteen k at a time, they stage the activations and the weights, these dequantized, in shared memory as f32;
-// what comes next is fetched into registers meanwhile.
+// The sum of linear/weight_only_plain.comp by tiles. 16 x 16 invocations own a tile of 16 * side rows and columns, side
+// of each theirs. Sixteen k at a time, they stage the activations and the weights, these dequantized, in shared memory
+// as f32; what comes next is fetched into registers meanwhile.
 //
 //   stage   whole: the tile's sum is finished and stored
-//           slice: k is cut into slices, and a workgroup stores the sum over one as output[slice, m, n]; sum_slices.comp
-//                  finishes. Where there are few tiles, slices are what fills the device
+//           slice: k is cut into slices, and a workgroup stores the sum over one as output[slice, m, n], which
+//                  sum_slices.comp finishes. Where there are few tiles, slices are what fills the device
 //
 // Both staged tiles are [k][row], so that an invocation reads its rows as vec4s.
 $require side % 4 == 0
@@ -65,7 +65,8 @@ void fetch(uint first_m, uint first_n, uint k, uint end) {
     const uint row = min(first_n + weight_row(i), problem.n - 1u);
     const uint word = k / kPerWord + word_in_step(i);
     next_words[i] = weight_words[4u * row * loads_per_row() + min(word, 4u * loads_per_row() - 1u)];
-    next_scales[i] = weight_scales_data[row * problem.groups + min(word * kPerWord / problem.group_size, problem.groups - 1u)];
+    const uint group = min(word * kPerWord / problem.group_size, problem.groups - 1u);
+    next_scales[i] = weight_scales_data[row * problem.groups + group];
   }
 }
 

@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // embedding_q4gsw on every kernel, to the bit.
+#include "runtime/operators/embedding.h"
+
 #include <limits>
 
-#include "runtime/operators/embedding.h"
 #include "runtime/operators/weight_linear.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
@@ -35,12 +36,13 @@ TEST_F(EmbeddingTest, Shapes) {
     Shape indices;
     int64_t rows, k, group_size;
   };
-  const Row kRows[] = {{{5}, 7, 64, 32},    {{2, 3}, 300, 96, 16}, {{}, 3, 32, 8},      {{1}, 1, 1, 1},
-                       {{4}, 9, 34, 17},    {{3, 1, 2}, 5, 13, 1}, {{0}, 4, 32, 32},    {{2, 0, 2}, 4, 32, 32},
-                       {{1, 2047}, 40, 128, 32}};
+  const Row kRows[] = {{{5}, 7, 64, 32}, {{2, 3}, 300, 96, 16},  {{}, 3, 32, 8},
+                       {{1}, 1, 1, 1},   {{4}, 9, 34, 17},       {{3, 1, 2}, 5, 13, 1},
+                       {{0}, 4, 32, 32}, {{2, 0, 2}, 4, 32, 32}, {{1, 2047}, 40, 128, 32}};
   for (const Row& row : kRows) {
     for (const DType dtype : {DType::f32, DType::f16}) {
-      SCOPED_TRACE(fmt::format("{} of [{}, {}] in groups of {}", to_text(row.indices), row.rows, row.k, row.group_size));
+      SCOPED_TRACE(
+          fmt::format("{} of [{}, {}] in groups of {}", to_text(row.indices), row.rows, row.k, row.group_size));
       expect_reference(kOperator, request_of(row.indices, row.rows, row.k, row.group_size, dtype), kEverything);
     }
   }
@@ -86,16 +88,18 @@ TEST_F(EmbeddingTest, SharesTheWeightOfALinearLayer) {
 TEST_F(EmbeddingTest, Refusals) {
   const TensorDesc indices{DType::i32, {3}}, scales{DType::f32, {8, 2}};
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
-  const auto said = [&](const TensorDesc& i, const TensorDesc& w, const TensorDesc& s, DType output_dtype = DType::f32) {
+  const auto said = [&](const TensorDesc& i, const TensorDesc& w, const TensorDesc& s,
+                        DType output_dtype = DType::f32) {
     const auto call = embedding_q4gsw_call(i, w, s, {.output_dtype = output_dtype});
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said(indices, weight, scales), "accepted");
   EXPECT_EQ(said({DType::f32, {3}}, weight, scales), "indices is f32 in a buffer, and must be i32 in a plain buffer");
   EXPECT_EQ(said(indices, weight, scales, DType::i8), "output_dtype is i8, and can be f32, f16");
-  EXPECT_EQ(said(indices, {DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows}, scales),
-            "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form fit "
-            "max_form_bytes");
+  EXPECT_EQ(
+      said(indices, {DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows}, scales),
+      "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form fit "
+      "max_form_bytes");
   EXPECT_EQ(said({DType::i32, {1, 1, 1, 1, 1, 1, 1, 1}}, weight, scales),
             "indices of shape [1, 1, 1, 1, 1, 1, 1, 1] give an output of rank 9, and tensors have rank 8 at most");
 }

@@ -9,10 +9,10 @@
 namespace qgen::reference {
 namespace {
 
-constexpr double kUlp = 0x1p-23;            // an f32 operation errs by this much of its result, or by half of it
+constexpr double kUlp = 0x1p-23;  // an f32 operation errs by this much of its result, or by half of it
 constexpr double kSmallestNormal = 0x1p-126;
-constexpr int64_t kRun = 16;                // neighbours along k whose products a kernel may turn into a float
-constexpr double kScaledAway = 0x1p-112;    // below it an activation may count as zero
+constexpr int64_t kRun = 16;              // neighbours along k whose products a kernel may turn into a float
+constexpr double kScaledAway = 0x1p-112;  // below it an activation may count as zero
 
 struct Sides {
   int64_t m, n, k, groups;
@@ -125,7 +125,8 @@ Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBound
 }
 
 // y[i, k] = q[index[i], k] * s[index[i], g(k)], or NaN where there is no row.
-HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales, DType output_dtype) {
+HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales,
+                     DType output_dtype) {
   const int64_t rows = weight.shape[0], depth = weight.shape[1];
   const int64_t groups = rows == 0 ? 1 : element_count(weight_scales.shape) / rows;
   Shape shape = indices.shape;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Linear layers with integer weights on real activations, as docs/linear_weights.md defines them: in double, one output at
-// a time, with the error that f32 arithmetic may make of each.
+// Linear layers with integer weights on real activations, as docs/linear_weights.md defines them: in double, one output
+// at a time, with the error that f32 arithmetic may make of each.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@
 namespace qgen::reference {
 
 struct WeightLinear {
-  const HostTensor& input;          // f32 or f16, [..., K]
-  const HostTensor& weight;         // i8, [N, K]
-  const HostTensor& weight_scales;  // f32, [N] or [N, K / group_size]
-  const HostTensor* bias = nullptr; // f32, [N]
+  const HostTensor& input;           // f32 or f16, [..., K]
+  const HostTensor& weight;          // i8, [N, K]
+  const HostTensor& weight_scales;   // f32, [N] or [N, K / group_size]
+  const HostTensor* bias = nullptr;  // f32, [N]
   bool has_relu = false;
 };
 
@@ -32,6 +32,7 @@ Bounded weight_only_linear(const WeightLinear& linear);
 Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds);
 
 // embedding_q4gsw: exact. `indices` are i32 of any shape.
-HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales, DType output_dtype);
+HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales,
+                     DType output_dtype);
 
 }  // namespace qgen::reference

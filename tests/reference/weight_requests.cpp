@@ -33,8 +33,8 @@ Tensors dynamic_linear(const Request& request) { return {{"output", dynamic(requ
 Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(request).bounds}}; }
 
 Tensors embedding(const Request& request) {
-  return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
-                               dtype_attribute(request, "output_dtype"))}};
+  return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"),
+                               request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
 }
 
 }  // namespace qgen::reference
