@@ -120,6 +120,12 @@ Value fact(const Node& node, Environment environment) {
   return Integer(fact_of(node.op, word).value_or(0));
 }
 
+Value choice(const Node& node, Environment environment) {
+  Value scratch;
+  const Value& chosen = read(*node.operands[truth(*node.operands[0], environment) ? 1 : 2], environment, scratch);
+  return node.type == Type::real ? Value(real(chosen)) : chosen;
+}
+
 Value call(const Node& node, Environment environment) {
   std::vector<Value> arguments;
   for (size_t i = 0; i < node.operands.size(); ++i) {
@@ -161,6 +167,8 @@ Value compute(const Node& node, Environment environment) {
     case Op::bytes:
     case Op::packed:
       return fact(node, environment);
+    case Op::choose:
+      return choice(node, environment);
     case Op::call:
       return call(node, environment);
     case Op::literal:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxSize = 1000;  // and so no chain of definitions that name each other twice grows without end
 
-constexpr std::array<OpRow, 24> kOps = {{
+constexpr std::array<OpRow, 25> kOps = {{
     {Op::logical_or, "or", "||", Binding::disjunction},
     {Op::logical_and, "and", "&&", Binding::conjunction},
     {Op::logical_not, "not", "!", Binding::negation},
@@ -37,6 +37,7 @@ constexpr std::array<OpRow, 24> kOps = {{
     {Op::max, "max", "max", Binding::primary},
     {Op::bytes, "bytes", "bytes", Binding::primary},
     {Op::packed, "packed", "packed", Binding::primary},
+    {Op::choose, "choose", "choose", Binding::primary},
     {Op::call, "", "", Binding::primary},
     {Op::literal, "", "", Binding::primary},
     {Op::symbol, "", "", Binding::primary},

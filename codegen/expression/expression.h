@@ -51,7 +51,7 @@ struct Symbol {
   std::string kind;
 };
 
-// A function beside the built-in ceil_div, min, max, bytes and packed. Templates bring functions of their own.
+// A function beside the built-in ceil_div, min, max, bytes, packed and choose. Templates bring functions of their own.
 struct Function {
   std::string name;
   std::vector<Type> arguments;

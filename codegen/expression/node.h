@@ -37,7 +37,8 @@ enum class Op : uint8_t {
   min,
   max,
   bytes,
-  packed,  // the last built-in function
+  packed,
+  choose,  // the last built-in function
   call,   // a function of the scope
   literal,
   symbol,

@@ -63,6 +63,7 @@ std::string print(const Node& node) {
     case Op::max:
     case Op::bytes:
     case Op::packed:
+    case Op::choose:
       return std::string(op.text) + print_list(node.operands, Binding::disjunction);
     case Op::logical_not:
       return fmt::format("not {}", print_at(*node.operands[0], Binding::negation));
@@ -117,6 +118,8 @@ class CppWriter {
       case Op::min:
       case Op::max:
         return function(node);
+      case Op::choose:
+        return choice(node);
       case Op::call:
         break;
       case Op::logical_or:
@@ -192,6 +195,12 @@ class CppWriter {
     return fmt::format("{}({}, {})", row(node.op).cpp,
                        operand(*node.operands[0], *node.operands[1], Binding::disjunction),
                        operand(*node.operands[1], *node.operands[0], Binding::disjunction));
+  }
+
+  std::string choice(const Node& node) const {
+    return fmt::format("{}({}, {}, {})", row(node.op).cpp, print(*node.operands[0]),
+                       operand(*node.operands[1], *node.operands[2], Binding::disjunction),
+                       operand(*node.operands[2], *node.operands[1], Binding::disjunction));
   }
 
   // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed.

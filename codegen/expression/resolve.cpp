@@ -129,6 +129,7 @@ class Resolver {
       case Op::max:
       case Op::bytes:
       case Op::packed:
+      case Op::choose:
       case Op::call:
         return call(node);
     }
@@ -262,7 +263,7 @@ class Resolver {
   // -----------------------------------------------------------------------------------------------------------
 
   MaybeType call(Node& node) {
-    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes, Op::packed}) {
+    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes, Op::packed, Op::choose}) {
       if (node.name == row(op).text) return builtin(node, op);
     }
     const Function* function = scope_.find_function(node.name);
@@ -270,7 +271,7 @@ class Resolver {
   }
 
   MaybeType unknown_function(const Node& node) {
-    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes", "packed"};
+    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes", "packed", "choose"};
     for (const Function& function : scope_.functions()) names.push_back(function.name);
     report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
            suggest(node.name, names));
@@ -288,10 +289,25 @@ class Resolver {
 
   MaybeType builtin(Node& node, Op op) {
     const bool is_of_word = op == Op::bytes || op == Op::packed;
-    const size_t count = is_of_word ? 1 : 2;
+    const size_t count = is_of_word ? 1 : op == Op::choose ? 3 : 2;
     if (!has_arguments(node, count, count)) return std::nullopt;
     node.op = op;
+    if (op == Op::choose) return choice(node);
     return is_of_word ? fact(node) : arithmetic(node);
+  }
+
+  // Of two numbers, by a condition.
+  MaybeType choice(Node& node) {
+    Node& condition = *node.operands[0];
+    const MaybeType type = resolve(condition);
+    bool is_good = wants(condition, type, row(node.op).text, type == Type::boolean, "a boolean first");
+    node.type = Type::integer;
+    for (size_t i : {1, 2}) {
+      const MaybeType one = resolve(*node.operands[i]);
+      is_good &= wants(*node.operands[i], one, row(node.op).text, one && is_number(*one), "numbers");
+      if (one == Type::real) node.type = Type::real;
+    }
+    return is_good ? MaybeType(node.type) : std::nullopt;
   }
 
   // Every word that the argument may be must be a dtype, or a layout: then evaluation cannot fail.

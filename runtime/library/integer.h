@@ -59,6 +59,7 @@ constexpr Integer ceil_div(Integer a, Integer b) {
 }
 constexpr Integer min(Integer a, Integer b) { return a < b ? a : b; }
 constexpr Integer max(Integer a, Integer b) { return a < b ? b : a; }
+constexpr Integer choose(bool condition, Integer a, Integer b) { return condition ? a : b; }
 
 // The other number of the language: a double, for costs. A division by zero is zero here too.
 struct Real {
@@ -77,5 +78,6 @@ constexpr Real operator*(Real a, Real b) { return a.value * b.value; }
 constexpr Real operator/(Real a, Real b) { return b.value == 0 ? 0 : a.value / b.value; }
 constexpr Real min(Real a, Real b) { return a < b ? a : b; }
 constexpr Real max(Real a, Real b) { return a < b ? b : a; }
+constexpr Real choose(bool condition, Real a, Real b) { return condition ? a : b; }
 
 }  // namespace qgen

@@ -311,6 +311,14 @@ op.yaml:1:5: error: 'bytes' takes 1 argument, and is given 2
     1 |   - bytes(input_dtype, vec)
       |     ^~~~~~~~~~~~~~~~~~~~~~~
 )"},
+    {R"(choose(vec, 1, transposed))", std::nullopt, R"(
+op.yaml:1:12: error: 'choose' takes a boolean first, and this is an integer
+    1 |   - choose(vec, 1, transposed)
+      |            ^~~
+op.yaml:1:20: error: 'choose' takes numbers, and this is a boolean
+    1 |   - choose(vec, 1, transposed)
+      |                    ^~~~~~~~~~
+)"},
     {R"(bytes(vec))", std::nullopt, R"(
 op.yaml:1:11: error: 'bytes' takes a dtype, and this is an integer
     1 |   - bytes(vec)
@@ -331,7 +339,7 @@ op.yaml:1:11: error: unknown name 'f33'
 op.yaml:1:5: error: unknown function 'cell_div'
     1 |   - cell_div(numel, 4)
       |     ^~~~~~~~~~~~~~~~~~
-  expected: one of bytes, ceil_div, glsl_type, half, max, min, packed
+  expected: one of bytes, ceil_div, choose, glsl_type, half, max, min, packed
   hint: did you mean 'ceil_div'?
 )"},
     {R"(glsl_type())", std::nullopt, R"(

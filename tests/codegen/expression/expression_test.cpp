@@ -55,6 +55,9 @@ constexpr Case kCases[] = {
     {"ceil_div(numel,vec*workgroup)", "ceil_div(numel, vec * workgroup)", "2"},
     {"min(vec, 3)", "min(vec, 3)", "3"},
     {"max(vec, 4.5)", "max(vec, 4.5)", "4.5"},
+    {"choose(vec == 4, 1, 2) + 1", "choose(vec == 4, 1, 2) + 1", "2"},
+    {"choose((vec < 4), 1, 0.5)", "choose(vec < 4, 1, 0.5)", "0.5"},
+    {"choose(vec == 4, 1, 0.5)", "choose(vec == 4, 1, 0.5)", "1.0"},
     {"bytes(input_dtype) + bytes(i32)", "bytes(input_dtype) + bytes(i32)", "6"},
     {"((vec))", "vec", "4"},
     // Comparison.
