@@ -157,21 +157,21 @@ int first_failing_device(const SelectionScope& scope) {
 
 constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.team", "unroll"};
 constexpr uint32_t kSpecializations[] = {
-  64, 16, 1,
-  64, 16, 2,
-  64, 16, 4,
-  64, 32, 1,
-  64, 32, 2,
-  64, 32, 4,
-  256, 32, 1,
-  256, 32, 2,
-  256, 32, 4,
   128, 128, 1,
   128, 128, 2,
   128, 128, 4,
   256, 256, 1,
   256, 256, 2,
   256, 256, 4,
+  64, 32, 1,
+  64, 32, 2,
+  64, 32, 4,
+  256, 32, 1,
+  256, 32, 2,
+  256, 32, 4,
+  64, 16, 1,
+  64, 16, 2,
+  64, 16, 4,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -220,79 +220,79 @@ constexpr InterfaceInfo binds_05e4497e = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_9a689251[][3] = {
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+constexpr uint32_t workgroup_d702571f[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
 };
-constexpr uint32_t shared_bytes_93e3f949[] = {
-  256, 256, 256, 256, 256, 256, 1024, 1024, 1024, 512, 512, 512, 1024, 1024, 1024,
+constexpr uint32_t shared_bytes_d52ff2b5[] = {
+  8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
 };
-constexpr uint32_t shared_bytes_6002cff6[] = {
-  512, 512, 512, 512, 512, 512, 2048, 2048, 2048, 1024, 1024, 1024, 2048, 2048, 2048,
+constexpr uint32_t shared_bytes_2177d27c[] = {
+  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
 };
-constexpr uint32_t shared_bytes_34e069e3[] = {
-  2048, 2048, 2048, 2048, 2048, 2048, 8192, 8192, 8192, 4096, 4096, 4096, 8192, 8192, 8192,
+constexpr uint32_t shared_bytes_175c35f7[] = {
+  2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
 };
-constexpr uint32_t shared_bytes_7af5d965[] = {
-  1024, 1024, 1024, 1024, 1024, 1024, 4096, 4096, 4096, 2048, 2048, 2048, 4096, 4096, 4096,
+constexpr uint32_t shared_bytes_3d8e9a79[] = {
+  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
 };
-constexpr uint32_t shared_bytes_3c912e8c[] = {
-  8192, 8192, 8192, 8192, 8192, 8192, 32768, 32768, 32768, 16384, 16384, 16384, 32768, 32768, 32768,
+constexpr uint32_t shared_bytes_12e6c472[] = {
+  16384, 16384, 16384, 32768, 32768, 32768, 8192, 8192, 8192, 32768, 32768, 32768, 8192, 8192, 8192,
 };
-constexpr uint32_t shared_bytes_797af7c1[] = {
-  4096, 4096, 4096, 4096, 4096, 4096, 16384, 16384, 16384, 8192, 8192, 8192, 16384, 16384, 16384,
+constexpr uint32_t shared_bytes_2c84f0ba[] = {
+  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
 };
 enum Interface : uint16_t {
-  uses_0b53611f,
-  uses_0ffe8492,
-  uses_1c4aa3c5,
-  uses_20d1c0e1,
-  uses_2b895e44,
-  uses_34c3a2f5,
-  uses_375b2ce2,
-  uses_56a6bf47,
-  uses_5ca5c95f,
-  uses_610deb89,
-  uses_6bc6bf10,
-  uses_6c1cb4d0,
-  uses_74a2b006,
-  uses_7d0e056a,
-  uses_7f46e587,
-  uses_7f9c859a,
-  uses_95355475,
-  uses_99d058d7,
-  uses_9a2c5f95,
-  uses_ac949bae,
-  uses_b5dabe09,
-  uses_cff094c7,
-  uses_f47fb089,
-  uses_f9dbaaa6,
+  uses_0f2d3c9f,
+  uses_10212093,
+  uses_20f861bb,
+  uses_4f4ff799,
+  uses_598d671d,
+  uses_5b073e01,
+  uses_67aa38ce,
+  uses_7642c952,
+  uses_76bd1173,
+  uses_83459c06,
+  uses_868031ec,
+  uses_8832bf3c,
+  uses_88a0d87e,
+  uses_8fd44aa0,
+  uses_9153217b,
+  uses_99fc013d,
+  uses_9e7d63a0,
+  uses_aca48850,
+  uses_b0cf7f49,
+  uses_b21cfa3d,
+  uses_c666f86c,
+  uses_d134f02b,
+  uses_e0e53270,
+  uses_eb184d06,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_93e3f949, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_0b53611f
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_6002cff6, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_0ffe8492
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_93e3f949, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1c4aa3c5
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_20d1c0e1
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_2b895e44
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_34c3a2f5
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_375b2ce2
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_3c912e8c},  // uses_56a6bf47
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3},  // uses_5ca5c95f
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965, bit(Feature::storage_buffer_8bit)},  // uses_610deb89
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_797af7c1},  // uses_6bc6bf10
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_3c912e8c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_6c1cb4d0
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965},  // uses_74a2b006
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_7d0e056a
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_6002cff6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_7f46e587
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_797af7c1, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_7f9c859a
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_797af7c1, bit(Feature::storage_buffer_8bit)},  // uses_95355475
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_6002cff6, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_99d058d7
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_9a2c5f95
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_ac949bae
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_34e069e3, bit(Feature::storage_buffer_8bit)},  // uses_b5dabe09
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_7af5d965, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_cff094c7
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_93e3f949, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f47fb089
-  {&binds_05e4497e, workgroup_9a689251, shared_bytes_3c912e8c, bit(Feature::storage_buffer_8bit)},  // uses_f9dbaaa6
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_0f2d3c9f
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_10212093
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_20f861bb
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4f4ff799
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_598d671d
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_5b073e01
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_67aa38ce
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c},  // uses_7642c952
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472},  // uses_76bd1173
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_83459c06
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_868031ec
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8832bf3c
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_88a0d87e
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8fd44aa0
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_9153217b
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_99fc013d
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_9e7d63a0
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_aca48850
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7},  // uses_b0cf7f49
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b21cfa3d
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_c666f86c
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d134f02b
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_e0e53270
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_eb184d06
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -300,126 +300,126 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_375b2ce2},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_1c4aa3c5},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20d1c0e1},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_7f46e587},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7f9c859a},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_9a2c5f95},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_6c1cb4d0},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_7d0e056a},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_74a2b006},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_0b53611f},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_5ca5c95f},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_0ffe8492},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6bc6bf10},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_ac949bae},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_56a6bf47},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_34c3a2f5},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_610deb89},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_f47fb089},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_b5dabe09},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_99d058d7},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_95355475},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_cff094c7},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_f9dbaaa6},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_2b895e44},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_375b2ce2},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_1c4aa3c5},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20d1c0e1},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_7f46e587},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7f9c859a},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_9a2c5f95},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_6c1cb4d0},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_7d0e056a},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_375b2ce2},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_1c4aa3c5},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20d1c0e1},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_7f46e587},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_7f9c859a},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_9a2c5f95},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_6c1cb4d0},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_7d0e056a},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_74a2b006},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_0b53611f},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_5ca5c95f},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_0ffe8492},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6bc6bf10},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_ac949bae},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_56a6bf47},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_34c3a2f5},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_74a2b006},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_0b53611f},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_5ca5c95f},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_0ffe8492},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6bc6bf10},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_ac949bae},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_56a6bf47},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_34c3a2f5},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_610deb89},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_f47fb089},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_b5dabe09},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_99d058d7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_95355475},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_cff094c7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_f9dbaaa6},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_2b895e44},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_610deb89},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_f47fb089},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_b5dabe09},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_99d058d7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_95355475},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_cff094c7},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_f9dbaaa6},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_2b895e44},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_375b2ce2},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_1c4aa3c5},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20d1c0e1},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_7f46e587},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_7f9c859a},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_9a2c5f95},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_6c1cb4d0},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_7d0e056a},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_375b2ce2},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_1c4aa3c5},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20d1c0e1},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_7f46e587},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_7f9c859a},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_9a2c5f95},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_6c1cb4d0},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_7d0e056a},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_74a2b006},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_0b53611f},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_5ca5c95f},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_0ffe8492},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_6bc6bf10},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_ac949bae},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_56a6bf47},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_34c3a2f5},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_74a2b006},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_0b53611f},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_5ca5c95f},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_0ffe8492},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_6bc6bf10},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_ac949bae},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_56a6bf47},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_34c3a2f5},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_610deb89},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_f47fb089},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_b5dabe09},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_99d058d7},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_95355475},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_cff094c7},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f9dbaaa6},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2b895e44},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_610deb89},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_f47fb089},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_b5dabe09},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_99d058d7},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_95355475},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_cff094c7},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f9dbaaa6},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2b895e44},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_10212093},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_10212093},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

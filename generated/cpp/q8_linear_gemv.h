@@ -79,8 +79,8 @@ struct Parameters {
 
 // Chosen when a pipeline is made.
 struct Specialization {
-  uint32_t group_workgroup = 64;
-  uint32_t group_team = 16;
+  uint32_t group_workgroup = 128;
+  uint32_t group_team = 128;
   uint32_t unroll = 1;
 };
 

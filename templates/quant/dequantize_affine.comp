@@ -60,15 +60,24 @@ void step(uint word) {
   }
 }
 
-// All steps at once, where all are of whole words: every load is under way before the first store waits for one.
+// All steps at once, where all are of whole words: every load is under way before the first store waits for one. What the
+// problem says is read before the first store, behind which it would be read again.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
-  const uint first_written = problem.first / 4u;
+  const uint first_written = problem.first / 4u + first;
+  const bool is_one_block = problem.parameters == 1u;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first + item * ${workgroup}];
+  if (is_one_block) {
+    select_block_of(0u);
+    const Block block = current_block;
+    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+      output_words[first_written + item * ${workgroup}] = pack_real(dequantize(unpack_${input_dtype}(words[item]), block), block);
+    }
+    return true;
+  }
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    const uint word = first + item * ${workgroup};
-    output_words[first_written + word] = dequantize_word(words[item], 4u * word);
+    output_words[first_written + item * ${workgroup}] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
   }
   return true;
 }

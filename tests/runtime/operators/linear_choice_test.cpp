@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which kernel of q8ta_linear is chosen untuned, on a device that is only described: an H200, where each choice below was
+// measured to be the best or next to it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "registry.h"
+#include "runtime/device/estimates.h"
+#include "runtime/operators/linear.h"
+
+namespace qgen {
+namespace {
+
+DeviceProfile h200() {
+  DeviceProfile device;
+  device.name = "NVIDIA H200";
+  device.kind = DeviceProfile::Kind::discrete;
+  device.features = ~FeatureMask{0};
+  device.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+  device.max_workgroup_count = {2147483647, 65535, 65535};
+  device.max_workgroup_size = {1024, 1024, 64};
+  device.min_subgroup_size = device.max_subgroup_size = 32;
+  device.max_push_constants_bytes = 256;
+  device.max_storage_buffers_per_stage = 1 << 20;
+  device.numbers.subgroup_size = 32;
+  device.numbers.max_workgroup_invocations = 1024;
+  device.numbers.max_workgroup_size_x = 1024;
+  device.numbers.shared_memory_bytes = 49152;
+  device.numbers.max_storage_buffer_bytes = 4294967295;
+  estimate({.kind = device.kind,
+            .vendor_id = 0x10de,
+            .device_memory_bytes = uint64_t{139} << 30,
+            .reported_compute_units = 132,
+            .has_fast_integer_dot = true},
+           device.numbers);
+  return device;
+}
+
+struct ChoiceCase {
+  int64_t m, n, k;
+  std::string_view recipe;
+  std::string_view kernel;  // of the recipe's family
+};
+
+constexpr ChoiceCase kChoices[] = {
+    {1, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
+    {1, 14336, 4096, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
+    {1, 4096, 14336, "gemv", "strided.i8.strided.is_aligned.rows1.subgroup.packed/workgroup128team128.unroll1"},
+    {4, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows4.subgroup.packed/workgroup128team128.unroll1"},
+    {8, 4096, 4096, "gemv", "strided.i8.strided.is_aligned.rows8.subgroup.packed/workgroup128team128.unroll1"},
+    {16, 4096, 4096, "coopmat", "m16n8k32.strided.i8.strided.is_aligned/m2n2workgroup128.m1n2.step128"},
+    {64, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n2workgroup128.m1n2.step128"},
+    {128, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n2workgroup128.m2n2.step128"},
+    {256, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m2n2.step128"},
+    {512, 14336, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
+    {512, 4096, 14336, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
+    {1024, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
+    {4096, 4096, 4096, "coopmat", "m16n16k32.strided.i8.strided.is_aligned/m2n4workgroup256.m4n2.step128"},
+};
+
+TEST(LinearChoice, OnAnH200) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  const DeviceProfile device = h200();
+  for (const ChoiceCase& row : kChoices) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}", row.m, row.n, row.k));
+    TensorDesc weight{DType::i8, {row.n, row.k}, Storage::buffer, Layout::weight_q8_4k4n};
+    weight.other_layouts = 1U << static_cast<unsigned>(Layout::weight_q8_rows);
+    const auto call = q8ta_linear_call({DType::i8, {row.m, row.k}}, weight, {DType::f32, {row.n}}, std::nullopt,
+                                       {.input_scale = 0.1F, .output_scale = 1.0F});
+    ASSERT_TRUE(call) << to_text(call.error());
+    const Selection selection = select(call->problem, device, *library, {});
+    ASSERT_FALSE(selection.ranked.empty()) << explain(selection);
+    EXPECT_EQ(selection.ranked.front().id,
+              fmt::format("q8ta_linear.{}(q8_linear_{}.{})", row.recipe, row.recipe, row.kernel));
+  }
+}
+
+}  // namespace
+}  // namespace qgen
