@@ -57,8 +57,8 @@ Comparison compare(const HostTensor& got, const HostTensor& expected, const Tole
                                                     : tolerance.bounds[static_cast<size_t>(i)];
     result.largest_error = std::max(result.largest_error, error);
     const bool is_nan_of_another_kind = std::isnan(value) && error == 0;
-    const bool is_off = is_exact ? !is_nan_of_another_kind : !(error <= allowed) || std::isinf(error);
-    if (is_off && result.fault.empty()) result.fault = fault_at(got, expected, i, allowed);
+    const bool is_off = is_exact || !(error <= allowed) || std::isinf(error);
+    if (is_off && !is_nan_of_another_kind && result.fault.empty()) result.fault = fault_at(got, expected, i, allowed);
   }
   return result;
 }

@@ -60,8 +60,8 @@ void step(uint word) {
   }
 }
 
-// All steps at once, where all are of whole words: every load is under way before the first store waits for one. What the
-// problem says is read before the first store, behind which it would be read again.
+// All steps at once, where all are of whole words: every load is under way before the first store waits for one, and what
+// the problem says is not read again behind a store.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
   const uint first_written = problem.first / 4u + first;
@@ -76,9 +76,11 @@ bool make_steps(uint first) {
     }
     return true;
   }
+  ${glsl_type(u32, bytes(output_dtype))} reals[${items}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    output_words[first_written + item * ${workgroup}] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
+    reals[item] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
   }
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) output_words[first_written + item * ${workgroup}] = reals[item];
   return true;
 }
 $elif input_storage == buffer and output_storage == buffer

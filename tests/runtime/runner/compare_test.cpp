@@ -29,6 +29,7 @@ const CompareCase kCases[] = {
     {"exact_means_bits", DType::f32, {0.0}, {-0.0}, {}, 0, "element [0] is 0, expected -0 (allowed error 0)"},
     {"tolerance_means_values", DType::f32, {0.0}, {-0.0}, {.abs = 1e-9}, 0, ""},
     {"nan_is_nan", DType::f32, {kNan, -kNan}, {-kNan, kNan}, {}, 0, ""},
+    {"nan_is_nan_within_a_tolerance", DType::f32, {kNan, -kNan}, {-kNan, kNan}, {.rel = 0.5}, 0, ""},
     {"nan_for_a_number",
      DType::f32,
      {1, kNan},
