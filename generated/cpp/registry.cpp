@@ -7,6 +7,7 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "copy_words.h"
 #include "dequantize_affine.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
@@ -52,6 +53,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_affine::op,
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
+  &copy_words::op,
   &dequantize_affine::op,
   &dynamic_gemv::op,
   &dynamic_plain::op,

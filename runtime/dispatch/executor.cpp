@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "runtime/dispatch/device_tensor.h"
@@ -306,29 +305,6 @@ Expected<Timing> Executor::time(Recording& recording) {
   if (const Done ready = recording.state().prepare_timing(); !ready) return ready.error();
   if (const Done ran = state_->submission.run(recording.state().timed_commands); !ran) return ran.error();
   return recording.state().read_timing();
-}
-
-Expected<Timing> Executor::time_copies(const DeviceTensor& from, const DeviceTensor& to, uint32_t times) {
-  const DeviceTensor::Memory &source = from.memory(), &target = to.memory();
-  if (!source.buffer || !target.buffer || source.tensor_bytes != target.tensor_bytes) {
-    return Error{Error::Kind::invalid_argument, "only buffers of one size are copied into one another", ""};
-  }
-  const auto timestamps = dispatch::Timestamps::make(state_->device, times + 1);
-  if (!timestamps) return timestamps.error();
-  const VkBufferCopy all{0, 0, source.tensor_bytes};
-  const Done ran = state_->submission.run_now([&](VkCommandBuffer commands) {
-    timestamps->reset(commands);
-    timestamps->write(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, 0);
-    for (uint32_t i = 0; i < times; ++i) {
-      state_->device.vk.vkCmdCopyBuffer(commands, source.buffer.handle(), target.buffer.handle(), 1, &all);
-      timestamps->write(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, i + 1);
-      state_->submission.full_barrier(commands);
-    }
-  });
-  if (!ran) return ran.error();
-  const auto intervals = timestamps->intervals_us();
-  if (!intervals) return intervals.error();
-  return Timing{std::reduce(intervals->begin(), intervals->end()), *intervals};
 }
 
 Done Executor::save_pipeline_cache() { return state_->pipelines.save_cache(); }

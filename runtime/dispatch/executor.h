@@ -111,9 +111,6 @@ class Executor {
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
   Expected<Timing> time(Recording& recording);  // runs it once; an error where the queue has no timestamps
-  // Copies the bytes of one buffer to another, `times` times, each after the one before: what moving as much memory takes
-  // without a kernel. A launch of the result is a copy.
-  Expected<Timing> time_copies(const DeviceTensor& from, const DeviceTensor& to, uint32_t times);
 
   // Writes the pipeline cache now; the destructor does too, and drops errors.
   Done save_pipeline_cache();

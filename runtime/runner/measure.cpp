@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "copy_words.h"
 #include "runtime/tensor/weight_form.h"
 
 namespace qgen::runner {
@@ -79,17 +80,17 @@ uint64_t bytes_moved(const PreparedCall& prepared) {
 }
 
 Expected<Spread> measure_copy(Context& context, uint64_t bytes_moved, const MeasureOptions& options) {
-  const Shape words = {static_cast<int64_t>(bytes_moved / 2 / 4)};
-  const auto from = context.executor.allocate(DType::u32, words, Storage::buffer);
+  const uint64_t vectors = std::max<uint64_t>(1, bytes_moved / 2 / 16);
+  const TensorDesc words{DType::u32, {static_cast<int64_t>(4 * vectors)}};
+  const auto from = context.executor.allocate(words.dtype, words.shape, words.storage);
   if (!from) return from.error();
-  const auto to = context.executor.allocate(DType::u32, words, Storage::buffer);
-  if (!to) return to.error();
-  return spread_over(options, [&](std::vector<double>& samples) -> Done {
-    const auto timing = context.executor.time_copies(*from, *to, kCounted + 1);
-    if (!timing) return timing.error();
-    samples.insert(samples.end(), timing->launches_us.begin() + 1, timing->launches_us.end());
-    return std::monostate{};
-  });
+  const generated::copy_words::Problem fields{.numel = static_cast<uint32_t>(4 * vectors)};
+  const PreparedCall copy{make_call(generated::copy_words::op, fields, {words, words}), {&*from, {}}, {}, {}};
+  const Selection selection = select(copy.call.problem, context.profile, context.library, {.best_only = true});
+  if (selection.ranked.empty()) return Error{Error::Kind::unsupported, explain(selection), ""};
+  const auto measured = measure(context, copy, selection.ranked.front(), options);
+  if (!measured) return measured.error();
+  return measured->device_us;
 }
 
 }  // namespace qgen::runner

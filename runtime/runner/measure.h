@@ -31,7 +31,7 @@ Expected<Measurement> measure(Context& context, const PreparedCall& prepared, co
 // What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.
 uint64_t bytes_moved(const PreparedCall& prepared);
-// Copying half as many bytes, which reads and writes them.
+// Copying half as many bytes by a kernel, which reads and writes them.
 Expected<Spread> measure_copy(Context& context, uint64_t bytes_moved, const MeasureOptions& options);
 
 }  // namespace qgen::runner
