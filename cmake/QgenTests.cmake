@@ -73,13 +73,15 @@ function(qgen_drivers_of name drivers)
   set(${drivers} ${list} PARENT_SCOPE)
 endfunction()
 
-# qgen_register_on_drivers(NAME PROGRAM [ARGUMENTS ...] [VALIDATED_ARGUMENTS ...]): NAME.<driver>, and
-# NAME.<driver>.validation where a layer that understands the driver is there, with other arguments if they are given.
-# A program that is not a GoogleTest one is counted by its exit code.
+# qgen_register_on_drivers(NAME PROGRAM [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
+# NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the sample,
+# if there is one. A program that is not a GoogleTest one is counted by its exit code.
 function(qgen_register_on_drivers name program)
-  cmake_parse_arguments(TEST "" "" "ARGUMENTS;VALIDATED_ARGUMENTS" ${ARGN})
-  if(NOT TEST_VALIDATED_ARGUMENTS)
-    set(TEST_VALIDATED_ARGUMENTS ${TEST_ARGUMENTS})
+  cmake_parse_arguments(TEST "" "" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
+  if(NOT TEST_SAMPLE_ARGUMENTS)
+    set(TEST_SAMPLE_ARGUMENTS ${TEST_ARGUMENTS})
+  elseif(QGEN_SANITIZE)
+    set(TEST_ARGUMENTS ${TEST_SAMPLE_ARGUMENTS})
   endif()
   qgen_drivers_of(${name} drivers)
   foreach(driver IN LISTS drivers)
@@ -87,7 +89,7 @@ function(qgen_register_on_drivers name program)
       COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
-      qgen_register_validation(${name} ${driver} ${program} ${TEST_VALIDATED_ARGUMENTS})
+      qgen_register_validation(${name} ${driver} ${program} ${TEST_SAMPLE_ARGUMENTS})
     endif()
     if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
       # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
