@@ -72,34 +72,7 @@ uvec4 load_weight(uint column, uint vector, uint end) {
 uvec4 next_input[kInputLoads];
 uvec4 next_weight[kWeightLoads];
 
-$if is_aligned and input_layout != packed_4h4w
-// Steps that lie in the operands whole need no bounds: an invocation's vectors are as far apart as rows of a workgroup are.
-const uint kRowsApart = ${subgroups.workgroup} / kVectors;
-
-bool is_whole(uvec2 tile, uint vector, uint end) {
-  return tile.x + kInputLoads * kRowsApart <= problem.m && tile.y + kWeightLoads * kRowsApart <= problem.n &&
-         vector + kVectors <= end;
-}
-
-void fetch_whole(uvec2 tile, uint vector) {
-  const uint pitch = problem.k / 16u;
-  const uint place = gl_LocalInvocationIndex / kVectors * pitch + gl_LocalInvocationIndex % kVectors + vector;
-  [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
-    next_input[i] = input_words[(tile.x + i * kRowsApart) * pitch + place];
-  }
-  [[unroll]] for (uint i = 0u; i < kWeightLoads; ++i) {
-    next_weight[i] = weight_words[(tile.y + i * kRowsApart) * pitch + place];
-  }
-}
-$end
-
 void fetch(uvec2 tile, uint vector, uint end) {
-$if is_aligned and input_layout != packed_4h4w
-  if (is_whole(tile, vector, end)) {
-    fetch_whole(tile, vector);
-    return;
-  }
-$end
   [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
     const uint place = gl_LocalInvocationIndex + i * ${subgroups.workgroup};
     next_input[i] = load_input(tile.x + place / kVectors, vector + place % kVectors, end);

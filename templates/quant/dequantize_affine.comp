@@ -46,8 +46,6 @@ ${declare_words(output, bytes(output_dtype))}
 
 ${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
   const ivec4 q = unpack_${input_dtype}(words);
-  select_block_of(element);
-  if (are_words_of_one_block()) return pack_real(dequantize(q, current_block), current_block);
   vec4 x;
   for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize_element(q[lane], element + lane);
   return pack_${output_dtype}(x);
@@ -60,25 +58,26 @@ void step(uint word) {
   }
 }
 
-// All steps at once, where all are of whole words: every load is under way before the first store waits for one, and what
-// the problem says is not read again behind a store.
+// All steps at once, where all are of whole words: every load is under way before the first store waits for one, and
+// what the problem says is not read again behind a store.
 bool make_steps(uint first) {
   if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
   const uint first_written = problem.first / 4u + first;
-  const bool is_one_block = problem.parameters == 1u;
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first + item * ${workgroup}];
-  if (is_one_block) {
-    select_block_of(0u);
-    const Block block = current_block;
-    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-      output_words[first_written + item * ${workgroup}] = pack_real(dequantize(unpack_${input_dtype}(words[item]), block), block);
-    }
-    return true;
-  }
   ${glsl_type(u32, bytes(output_dtype))} reals[${items}];
-  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    reals[item] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
+  if (are_words_of_one_block()) {
+    Block blocks[${items}];
+    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+      blocks[item] = block_at(parameter_of(4u * (first + item * ${workgroup})));
+    }
+    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+      reals[item] = pack_real(dequantize(unpack_${input_dtype}(words[item]), blocks[item]), blocks[item]);
+    }
+  } else {
+    for (uint item = 0u; item < ${items}; ++item) {
+      reals[item] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
+    }
   }
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) output_words[first_written + item * ${workgroup}] = reals[item];
   return true;

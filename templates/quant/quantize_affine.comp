@@ -46,8 +46,6 @@ $end
 }
 
 ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
-  select_block_of(element);
-  if (are_words_of_one_block()) return quantize(unpack_real(words, current_block.is_short), current_block);
   const vec4 x = unpack_${input_dtype}(words);
   ivec4 q;
   for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize_element(x[lane], element + lane);
@@ -67,9 +65,22 @@ bool make_steps(uint first) {
   ${glsl_type(u32, bytes(input_dtype))} words[${items}];
   const uint first_read = problem.first / 4u + first;
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first_read + item * ${workgroup}];
+  ivec4 integers[${items}];
+  if (are_words_of_one_block()) {
+    Block blocks[${items}];
+    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+      blocks[item] = block_at(parameter_of(4u * (first + item * ${workgroup})));
+    }
+    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+      integers[item] = quantize(unpack_real(words[item], blocks[item].is_short), blocks[item]);
+    }
+  } else {
+    for (uint item = 0u; item < ${items}; ++item) {
+      integers[item] = quantize_word(words[item], 4u * (first + item * ${workgroup}));
+    }
+  }
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    const uint word = first + item * ${workgroup};
-    output_words[word] = pack_${output_dtype}(quantize_word(words[item], 4u * word));
+    output_words[first + item * ${workgroup}] = pack_${output_dtype}(integers[item]);
   }
   return true;
 }
