@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
 #include <utility>
 
 #include "runtime/device/choose_device.h"
@@ -48,6 +47,7 @@ Done check_usable(const PhysicalDevice& device) {
   return std::monostate{};
 }
 
+// Makes the device and loads its functions.
 VkResult create_device(const PhysicalDevice& from, Device::Handles& to) {
   vulkan::FeatureChain offered(from.extensions), wanted(from.extensions);
   to.instance.functions().vkGetPhysicalDeviceFeatures2(from.handle, &offered.features);
@@ -65,15 +65,14 @@ VkResult create_device(const PhysicalDevice& from, Device::Handles& to) {
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  return to.instance.functions().vkCreateDevice(from.handle, &info, nullptr, &to.device);
-}
 
-// volk fills a table through its global vkGetDeviceProcAddr, which belongs to the instance loaded last.
-void load_device_functions(Device::Handles& handles) {
-  static std::mutex volk_mutex;
-  const std::lock_guard lock(volk_mutex);
-  vkGetDeviceProcAddr = handles.instance.functions().vkGetDeviceProcAddr;
-  volkLoadDeviceTable(&handles.vk, handles.device);
+  const auto lock = vulkan::lock_loader();
+  const VkResult created = to.instance.functions().vkCreateDevice(from.handle, &info, nullptr, &to.device);
+  if (created != VK_SUCCESS) return created;
+  // volk fills a table through its global vkGetDeviceProcAddr, which belongs to the instance loaded last.
+  vkGetDeviceProcAddr = to.instance.functions().vkGetDeviceProcAddr;
+  volkLoadDeviceTable(&to.vk, to.device);
+  return VK_SUCCESS;
 }
 
 }  // namespace
@@ -81,6 +80,7 @@ void load_device_functions(Device::Handles& handles) {
 Device::Handles::~Handles() {
   if (!device) return;
   vk.vkDeviceWaitIdle(device);
+  const auto lock = vulkan::lock_loader();
   vk.vkDestroyDevice(device, nullptr);
 }
 
@@ -109,7 +109,6 @@ Expected<Device> Device::open(std::string_view which, const OpenOptions& options
   if (const VkResult created = create_device(chosen, *handles); created != VK_SUCCESS) {
     return vulkan::error_of(created, fmt::format("creating the device '{}'", chosen.profile.name));
   }
-  load_device_functions(*handles);
   handles->vk.vkGetDeviceQueue(handles->device, handles->queue_family, 0, &handles->queue);
   return Device(std::move(handles));
 }

@@ -66,7 +66,16 @@ struct Instance::State {
   State& operator=(const State&) = delete;
   ~State() {
     if (messenger) functions.vkDestroyDebugUtilsMessengerEXT(handle, messenger, nullptr);
-    if (handle) functions.vkDestroyInstance(handle, nullptr);
+    if (!handle) return;
+    const auto lock = lock_loader();
+    functions.vkDestroyInstance(handle, nullptr);
+  }
+
+  VkResult create(const VkInstanceCreateInfo& info) {
+    const auto lock = lock_loader();
+    const VkResult created = vkCreateInstance(&info, nullptr, &handle);
+    if (created == VK_SUCCESS) load_functions();
+    return created;
   }
 
   void load_functions() {
@@ -106,10 +115,9 @@ Expected<Instance> Instance::create(bool validation) {
     info.ppEnabledExtensionNames = extensions.data();
   }
 
-  const VkResult created = vkCreateInstance(&info, nullptr, &state->handle);
+  const VkResult created = state->create(info);
   if (created == VK_ERROR_INCOMPATIBLE_DRIVER) return no_driver();
   if (created != VK_SUCCESS) return error_of(created, "creating a Vulkan instance");
-  state->load_functions();
   if (validation) {
     const VkResult listening =
         state->functions.vkCreateDebugUtilsMessengerEXT(state->handle, &messenger, nullptr, &state->messenger);

@@ -56,6 +56,11 @@ Error error_of(VkResult result, std::string_view doing) {
           std::string(hint_of(result))};
 }
 
+std::unique_lock<std::mutex> lock_loader() {
+  static std::mutex mutex;
+  return std::unique_lock(mutex);
+}
+
 Done load_loader() {
   if (load_once() != VK_SUCCESS) {
     return Error{Error::Kind::not_found, "no Vulkan loader: libvulkan.so.1 could not be opened",

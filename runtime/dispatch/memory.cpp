@@ -114,6 +114,7 @@ Done Allocator::init() {
   info.device = device_->device;
   info.pVulkanFunctions = &functions;
   info.vulkanApiVersion = vulkan::kApiVersion;
+  const auto lock = vulkan::lock_loader();  // it asks for functions by name
   const VkResult result = vmaCreateAllocator(&info, &handle_);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "making the memory allocator");
   return std::monostate{};
