@@ -40,11 +40,12 @@ void main() {
   uvec2 products = uvec2(0u);
   uvec2 inputs = uvec2(0u);
   uvec2 others = uvec2(0u);
-  for (uint first = 0u; first < problem.k; first += 16u) {
+  const uint end = problem.k;
+  for (uint first = 0u; first < end; first += 16u) {
     int of_run = 0;
     ivec2 sums = ivec2(0);
     [[unroll]] for (uint i = 0u; i < 16u; ++i) {
-      if (first + i >= problem.k) continue;
+      if (first + i >= end) continue;
       const int a = int(input_data[row + first + i]);
       const int b = int(other_data[at.other_first + (first + i) * problem.n + n]);
       of_run += a * b;

@@ -86,13 +86,14 @@ void main() {
   const Matrices at = matrices_of(batch);
 
   float sum = 0.0;
-  for (uint first = 0u; first < problem.k; first += kTile) {
+  const uint end = problem.k;
+  for (uint first = 0u; first < end; first += kTile) {
     barrier();
     staged_input[place.x * kStride + place.y] = input_element(at, m, first + place.y);
     staged_other[place.x * kStride + place.y] = other_element(at, first + place.x, n);
     barrier();
     [[unroll]] for (uint i = 0u; i < kTile; ++i) {  // past k nothing may be added: -0 + 0 is +0
-      if (first + i >= problem.k) continue;
+      if (first + i >= end) continue;
       sum = added(sum, staged_input[place.x * kStride + i], staged_other[i * kStride + place.y]);
     }
   }

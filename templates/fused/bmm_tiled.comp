@@ -178,11 +178,12 @@ void main() {
 
   clear_sums();
   fetch(at, first_m, first_n, 0u);
-  for (uint k = 0u; k < problem.k; k += kStep) {
+  const uint end = problem.k;
+  for (uint k = 0u; k < end; k += kStep) {
     barrier();
     stage_fetched();
     barrier();
-    if (k + kStep < problem.k) fetch(at, first_m, first_n, k + kStep);
+    if (k + kStep < end) fetch(at, first_m, first_n, k + kStep);
     multiply_staged();
   }
   share_sums();

@@ -74,7 +74,8 @@ struct Place {
 
 Place place_of(uint element) {
   Place place = Place(0u, 0u, 0u, 0u, 0u);
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     const uint c = element % problem.sizes[d];
     element /= problem.sizes[d];
     place.input_element += c * problem.input_strides[d];

@@ -36,7 +36,8 @@ $end
 // The parameters of input and output.
 uvec2 parameters_of(uint element) {
   uvec2 parameters = uvec2(0u);
-  for (uint d = 0u; d < problem.rank; ++d) {
+  const uint rank = problem.rank;
+  for (uint d = 0u; d < rank; ++d) {
     const uint c = element % problem.sizes[d];
     element /= problem.sizes[d];
     parameters += uvec2(c / problem.input_blocks[d] * problem.input_parameter_strides[d],

@@ -13,7 +13,8 @@ struct Matrices {
 
 Matrices matrices_of(uint batch) {
   Matrices at = Matrices(0u, 0u, 0u, 0u, 0u);
-  for (uint d = 0u; d < problem.batch_rank; ++d) {
+  const uint rank = problem.batch_rank;
+  for (uint d = 0u; d < rank; ++d) {
     const uint c = batch % problem.batch_sizes[d];
     batch /= problem.batch_sizes[d];
     at.input_first += c * problem.input_strides[d];
