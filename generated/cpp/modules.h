@@ -23,10 +23,12 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "linear_q8ta_q8csw.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
 #include "q8_linear_gemv.h"
 #include "q8_linear_plain.h"
+#include "q8_linear_quantize.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -63,11 +65,13 @@ namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kF
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
-namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
+namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
 namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
 namespace q8_linear_plain { constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants; }
-namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants; }
+namespace q8_linear_quantize { constexpr uint32_t kFirstModule = q8_linear_plain::kFirstModule + q8_linear_plain::kVariants; }
+namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants; }
 namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }

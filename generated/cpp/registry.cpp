@@ -21,10 +21,12 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
+#include "linear_q8ta_q8csw.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
 #include "q8_linear_gemv.h"
 #include "q8_linear_plain.h"
+#include "q8_linear_quantize.h"
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
@@ -67,10 +69,12 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,
   &linear_q8csw::op,
+  &linear_q8ta_q8csw::op,
   &q8_linear_coopmat::op,
   &q8_linear_finish::op,
   &q8_linear_gemv::op,
   &q8_linear_plain::op,
+  &q8_linear_quantize::op,
   &q8_linear_tile::op,
   &q8ta_binary::op,
   &q8ta_clone::op,

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "linear_q8ta_q8csw.h"
 #include "q8ta_linear.h"
 #include "runtime/operators/weight_checks.h"
 
@@ -50,11 +51,24 @@ Shape output_shape(const Shape& input, int64_t n) {
   return shape;
 }
 
-Done check_options(const Q8taLinearOptions& options) {
-  if (Done scale = check_scale("input_scale", options.input_scale); !scale) return scale;
-  if (Done scale = check_scale("output_scale", options.output_scale); !scale) return scale;
-  if (Done point = check_zero_point("input_zero_point", options.input_zero_point); !point) return point;
-  return check_zero_point("output_zero_point", options.output_zero_point);
+Done check_params(std::string_view scale_name, float scale, std::string_view zero_point_name, int32_t zero_point) {
+  if (Done sound = check_scale(scale_name, scale); !sound) return sound;
+  return check_zero_point(zero_point_name, zero_point);
+}
+
+// What all linear layers in int8 ask of their operands.
+Done check_operands(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                    const std::optional<TensorDesc>& bias) {
+  if (Done product = check_product(input.shape, weight.shape); !product) return product;
+  if (Done count = check_count("input", input.shape); !count) return count;
+  const int64_t n = weight.shape[0];
+  if (Done count = check_count("output", output_shape(input.shape, n)); !count) return count;
+  if (Done vector = check_column_vector("weight_scales", scales, n); !vector) return vector;
+  return bias ? check_column_vector("bias", *bias, n) : Done(std::monostate{});
+}
+
+uint32_t rows_of(const Shape& input) {
+  return static_cast<uint32_t>(element_count(Shape(input.begin(), input.end() - 1)));
 }
 
 // As everywhere a subnormal counts as zero: of scales above 2^126.
@@ -68,22 +82,22 @@ float inverse(float scale) {
 Expected<Call> q8ta_linear_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                                 const std::optional<TensorDesc>& bias, const Q8taLinearOptions& options) {
   if (input.dtype != DType::i8) return refused(fmt::format("input is {}, and must be i8", name(input.dtype)));
-  if (Done product = check_product(input.shape, weight.shape); !product) return product.error();
-  if (Done count = check_count("input", input.shape); !count) return count.error();
-  const int64_t n = weight.shape[0];
-  if (Done vector = check_column_vector("weight_scales", scales, n); !vector) return vector.error();
-  if (bias) {
-    if (Done vector = check_column_vector("bias", *bias, n); !vector) return vector.error();
+  if (Done fit = check_operands(input, weight, scales, bias); !fit) return fit.error();
+  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point); !sound) {
+    return sound.error();
   }
-  if (Done sound = check_options(options); !sound) return sound.error();
+  if (Done sound = check_params("output_scale", options.output_scale, "output_zero_point", options.output_zero_point);
+      !sound) {
+    return sound.error();
+  }
+  const int64_t n = weight.shape[0];
   const Place place = options.output.value_or(Place{input.storage, input.layout});
   const TensorDesc output{DType::i8, output_shape(input.shape, n), place.storage, place.layout};
-  if (Done count = check_count("output", output.shape); !count) return count.error();
 
   const size_t rank = input.shape.size();
   const int64_t k = weight.shape[1];
   generated::q8ta_linear::Problem fields;
-  fields.m = static_cast<uint32_t>(element_count(Shape(input.shape.begin(), input.shape.end() - 1)));
+  fields.m = rows_of(input.shape);
   fields.n = static_cast<uint32_t>(n);
   fields.k = static_cast<uint32_t>(k);
   fields.matrix_rows = rank < 2 ? 1 : static_cast<uint32_t>(input.shape[rank - 2]);
@@ -101,6 +115,42 @@ Expected<DeviceTensor> q8ta_linear(Context& context, const DeviceTensor& input, 
                                    const DeviceTensor& scales, const DeviceTensor* bias,
                                    const Q8taLinearOptions& options) {
   const auto call = q8ta_linear_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
+  if (!call) return call.error();
+  const auto sums = weight.sums(context.executor);
+  if (!sums) return sums.error();
+  auto made = run(context, *call, {&input, &weight, *sums, &scales, argument_of(bias), {}});
+  if (!made) return made.error();
+  return std::move(made->front());
+}
+
+Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                      const std::optional<TensorDesc>& bias, const LinearQ8taQ8cswOptions& options) {
+  if (input.dtype != DType::f32 && input.dtype != DType::f16) {
+    return refused(fmt::format("input is {}, and must be f32 or f16", name(input.dtype)));
+  }
+  if (Done fit = check_operands(input, weight, scales, bias); !fit) return fit.error();
+  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point); !sound) {
+    return sound.error();
+  }
+  const int64_t n = weight.shape[0];
+  generated::linear_q8ta_q8csw::Problem fields;
+  fields.m = rows_of(input.shape);
+  fields.n = static_cast<uint32_t>(n);
+  fields.k = static_cast<uint32_t>(weight.shape[1]);
+  fields.input_scale = options.input_scale;
+  fields.input_inverse_scale = inverse(options.input_scale);
+  fields.input_zero_point = options.input_zero_point;
+  fields.activation = static_cast<uint32_t>(options.activation);
+  fields.has_bias = bias ? 1 : 0;
+  return make_call(generated::linear_q8ta_q8csw::op, fields,
+                   {input, weight, TensorDesc{DType::i32, {n}}, scales, bias,
+                    TensorDesc{input.dtype, output_shape(input.shape, n)}});
+}
+
+Expected<DeviceTensor> linear_q8ta_q8csw(Context& context, const DeviceTensor& input, Weight& weight,
+                                         const DeviceTensor& scales, const DeviceTensor* bias,
+                                         const LinearQ8taQ8cswOptions& options) {
+  const auto call = linear_q8ta_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
   if (!call) return call.error();
   const auto sums = weight.sums(context.executor);
   if (!sums) return sums.error();

@@ -34,4 +34,16 @@ Expected<DeviceTensor> q8ta_linear(Context& context, const DeviceTensor& input, 
                                    const DeviceTensor& scales, const DeviceTensor* bias,
                                    const Q8taLinearOptions& options);
 
+struct LinearQ8taQ8cswOptions {
+  float input_scale = 1;
+  int32_t input_zero_point = 0;
+  Activation activation = Activation::none;
+};
+// Reals, f32 or f16: quantized by input_scale, multiplied in int8, and real again, of the input's dtype.
+Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
+                                      const std::optional<TensorDesc>& bias, const LinearQ8taQ8cswOptions& options);
+Expected<DeviceTensor> linear_q8ta_q8csw(Context& context, const DeviceTensor& input, Weight& weight,
+                                         const DeviceTensor& scales, const DeviceTensor* bias,
+                                         const LinearQ8taQ8cswOptions& options);
+
 }  // namespace qgen

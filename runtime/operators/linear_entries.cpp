@@ -66,7 +66,7 @@ Expected<PreparedCall> prepare_q8ta_linear(Context& context, const Request& requ
   PreparedCall prepared;
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  auto call = q8ta_linear_call(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
+  const auto call = q8ta_linear_call(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
                                desc_of(inputs->bias),
                                {.input_scale = real(request, "input_scale"),
                                 .input_zero_point = integer(request, "input_zero_point"),
@@ -74,14 +74,33 @@ Expected<PreparedCall> prepare_q8ta_linear(Context& context, const Request& requ
                                 .output_zero_point = integer(request, "output_zero_point"),
                                 .activation = activation_of(request),
                                 .output = place_of(request, "output")});
-  if (!call) return call.error();
-  prepared.call = *std::move(call);
-  prepared.arguments = {inputs->input, inputs->weight, inputs->sums, inputs->scales, argument_of(inputs->bias), {}};
-  return prepared;
+  return finished(std::move(prepared), call,
+                  {inputs->input, inputs->weight, inputs->sums, inputs->scales, argument_of(inputs->bias), {}});
+}
+
+// ---- linear_q8ta_q8csw ----------------------------------------------------------------------------------------------
+
+constexpr TensorInfo kRealInputs[] = {{"input", false, "f32 or f16, [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
+constexpr TensorInfo kRealOutputs[] = {{"output", false, "[..., N], of the input's dtype"}};
+constexpr AttributeInfo kRealAttributes[] = {kInputScale, kInputZeroPoint, kActivation};
+
+Expected<PreparedCall> prepare_linear_q8ta_q8csw(Context& context, const Request& request) {
+  PreparedCall prepared;
+  const auto inputs = upload_inputs(context, request, prepared);
+  if (!inputs) return inputs.error();
+  const auto call = linear_q8ta_q8csw_call(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
+                                           desc_of(inputs->bias),
+                                           {.input_scale = real(request, "input_scale"),
+                                            .input_zero_point = integer(request, "input_zero_point"),
+                                            .activation = activation_of(request)});
+  return finished(std::move(prepared), call,
+                  {inputs->input, inputs->weight, inputs->sums, inputs->scales, argument_of(inputs->bias), {}});
 }
 
 constexpr OperatorEntry kEntries[] = {
     {"q8ta_linear", "int8 linear layer, int8 output", kQ8taInputs, kQ8taOutputs, kQ8taAttributes, prepare_q8ta_linear},
+    {"linear_q8ta_q8csw", "linear layer of reals in int8, the input quantized by one scale", kRealInputs, kRealOutputs,
+     kRealAttributes, prepare_linear_q8ta_q8csw},
 };
 
 }  // namespace

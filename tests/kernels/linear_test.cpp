@@ -88,6 +88,25 @@ TEST_F(LinearTest, GivesTheReferenceWithEverySpecialization) {
 // A long k is cut into slices.
 TEST_F(LinearTest, JoinsSlices) { expect_right(q8ta_request({6, 1300}, 7), kEveryVariant); }
 
+// ---- reals in and out ----------------------------------------------------------------------------------------------
+
+Request real_request(const Shape& input, int64_t n, DType dtype, std::string activation = "none") {
+  Request request = q8ta_request(input, n, true, std::move(activation));
+  Random random(static_cast<uint32_t>(element_count(input)));
+  request.inputs["input"] = random.reals(dtype, input, -3, 3);
+  request.attributes.erase("output_scale");
+  request.attributes.erase("output_zero_point");
+  return request;
+}
+
+TEST_F(LinearTest, QuantizesRealsOnTheWay) {
+  for (const ShapeCase& c : {ShapeCase{{3, 7}, 6}, {{5, 1040}, 6}, {{2, 0, 8}, 4}, {{3, 0}, 5}}) {
+    SCOPED_TRACE(to_text(c.input));
+    expect_reference("linear_q8ta_q8csw", real_request(c.input, c.n, DType::f32, "relu"), kInBuffers);
+  }
+  expect_reference("linear_q8ta_q8csw", real_request({2, 1, 2, 3, 18}, 10, DType::f16, "hardswish"), {});
+}
+
 // ---- numbers -----------------------------------------------------------------------------------------------------------
 
 TEST_F(LinearTest, AppliesEveryActivation) {

@@ -26,4 +26,8 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
 HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                        const LinearParams& params, float output_scale, int32_t output_zero_point);
 
+// Of reals x, f32 or f16, quantized first; y is of their dtype.
+HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                             const LinearParams& params);
+
 }  // namespace qgen::reference

@@ -9,5 +9,6 @@
 namespace qgen::reference {
 
 Tensors q8ta_linear(const Request& request);
+Tensors linear_q8ta_q8csw(const Request& request);
 
 }  // namespace qgen::reference

@@ -33,6 +33,7 @@ constexpr Row kRows[] = {
     {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
     {"linear_q4gsw", weight_only_linear, weight_only_bounds},
     {"linear_q8csw", weight_only_linear, weight_only_bounds},
+    {"linear_q8ta_q8csw", linear_q8ta_q8csw},
     {"q8ta_add", q8ta_add},
     {"q8ta_clone", q8ta_clone},
     {"q8ta_dequantize", q8ta_dequantize},
