@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace qgen {
 
 enum class Activation : uint8_t { none, relu, relu6, hardswish };  // as kernels number them
+inline constexpr std::string_view kActivationWords[] = {"none", "relu", "relu6", "hardswish"};
 
 }  // namespace qgen

@@ -51,6 +51,7 @@ Done dequantize_affine_to(Context& context, const DeviceTensor& input, const Dev
                           const ViewedTensor& output);
 
 enum class MappingType : uint8_t { asymmetric, symmetric, symmetric_no_clipping_err };
+inline constexpr std::string_view kMappingTypeWords[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
 struct ChooseQparamsAffineOptions {
   std::optional<Shape> block_size;  // without: one block of everything

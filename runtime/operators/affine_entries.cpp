@@ -13,9 +13,6 @@ namespace {
 
 using Kind = AttributeInfo::Kind;
 
-constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric",
-                                              "symmetric_no_clipping_err"};  // as MappingType
-
 constexpr TensorInfo kScale{"scale", false, "f32, one a block"};
 constexpr TensorInfo kZeroPoint{"zero_point", true, "i32, one a block, or one for all; without: 0"};
 constexpr AttributeInfo kBlockSize{
@@ -115,7 +112,7 @@ constexpr TensorInfo kChooseOutputs[] = {{"scale", false, "f32, one a block"},
                                          {"zero_point", false, "i32, one a block"}};
 constexpr AttributeInfo kChooseAttributes[] = {
     {"block_size", Kind::integers, "(all of the input)", "elements of a block, per dimension", {}},
-    {"mapping_type", Kind::word, "asymmetric", "how the range is mapped", kMappingTypes},
+    {"mapping_type", Kind::word, "asymmetric", "how the range is mapped", kMappingTypeWords},
     {"target_dtype", Kind::word, "int8", "int8, uint8, int16 or int32", {}},
     kQuantMin,
     kQuantMax,
@@ -124,9 +121,8 @@ constexpr AttributeInfo kChooseAttributes[] = {
 
 ChooseQparamsAffineOptions choose_options(const Request& request, DType dtype, IntegerRange range) {
   const auto eps = find_attribute<double>(request, "eps");
-  const auto mapping = std::ranges::find(kMappingTypes, attribute<std::string>(request, "mapping_type"));
   return {.block_size = find_attribute<Shape>(request, "block_size"),
-          .mapping_type = static_cast<MappingType>(mapping - std::begin(kMappingTypes)),
+          .mapping_type = enum_attribute<MappingType>(request, "mapping_type", kMappingTypeWords),
           .target_dtype = dtype,
           .range = range,
           .eps = eps ? std::optional(static_cast<float>(*eps)) : std::nullopt,

@@ -8,7 +8,9 @@
 //   --set output_dtype=int8     word; dtypes by NumPy's name or ours
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,11 @@ std::optional<T> find_attribute(const Request& request, std::string_view name) {
 template <typename T>
 const T& attribute(const Request& request, std::string_view name) {
   return std::get<T>(request.attributes.find(name)->second);
+}
+// Of an attribute whose words are those of an enum, in its order.
+template <typename Enum>
+Enum enum_attribute(const Request& request, std::string_view name, std::span<const std::string_view> words) {
+  return static_cast<Enum>(std::ranges::find(words, attribute<std::string>(request, name)) - words.begin());
 }
 // Of an attribute that is a dtype: complete() has checked the word.
 inline DType dtype_attribute(const Request& request, std::string_view name) {

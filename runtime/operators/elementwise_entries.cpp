@@ -40,20 +40,15 @@ constexpr OperatorEntry unary(std::string_view name, std::string_view formula) {
 
 // ---- of two ------------------------------------------------------------------------------------------------------------
 
-constexpr std::string_view kActivations[] = {"none", "relu", "relu6", "hardswish"};  // as Activation
 constexpr AttributeInfo kOtherScale = scale_attribute("other_scale");
 constexpr AttributeInfo kOtherZeroPoint = zero_point_attribute("other_zero_point");
-constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "of the real result", kActivations};
+constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "of the real result",
+                                    kActivationWords};
 constexpr AttributeInfo kAlpha{"alpha", Kind::real, "1", "a factor of other", {}};
 constexpr AttributeInfo kSumAttributes[] = {kInputScale,  kInputZeroPoint,  kOtherScale, kOtherZeroPoint,
                                             kOutputScale, kOutputZeroPoint, kActivation, kAlpha};
 constexpr AttributeInfo kProductAttributes[] = {kInputScale,  kInputZeroPoint,  kOtherScale, kOtherZeroPoint,
                                                 kOutputScale, kOutputZeroPoint, kActivation};
-
-Activation activation_of(const Request& request) {
-  const auto found = std::ranges::find(kActivations, attribute<std::string>(request, "activation"));
-  return static_cast<Activation>(found - std::begin(kActivations));
-}
 
 template <BinaryOperation operation>
 Expected<PreparedCall> prepare_binary(Context& context, const Request& request) {
@@ -68,7 +63,7 @@ Expected<PreparedCall> prepare_binary(Context& context, const Request& request) 
                                       .other = per_tensor_attribute(request, "other"),
                                       .output = per_tensor_attribute(request, "output"),
                                       .alpha = find_attribute<double>(request, "alpha").value_or(1),
-                                      .activation = activation_of(request),
+                                      .activation = enum_attribute<Activation>(request, "activation", kActivationWords),
                                       .layout = place_of(request, "output").layout});
   return finished(std::move(prepared), call, {*input, *other, {}});
 }

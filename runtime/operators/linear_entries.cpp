@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <algorithm>
-#include <iterator>
 
 #include "runtime/operators/families.h"
 #include "runtime/operators/linear.h"
@@ -12,19 +11,15 @@ namespace {
 
 using Kind = AttributeInfo::Kind;
 
-constexpr std::string_view kActivations[] = {"none", "relu", "relu6", "hardswish"};  // as Activation
-
-constexpr TensorInfo kBias{"bias", true, "f32 [N]; without: 0"};
 constexpr AttributeInfo kInputScale{"input_scale", Kind::real, "", "of the input's integers", {}};
 constexpr AttributeInfo kInputZeroPoint{"input_zero_point", Kind::integer, "0", "-128 to 127", {}};
 constexpr AttributeInfo kOutputScale{"output_scale", Kind::real, "", "of the output's integers", {}};
 constexpr AttributeInfo kOutputZeroPoint{"output_zero_point", Kind::integer, "0", "-128 to 127", {}};
 constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied before the output is quantized",
-                                    kActivations};
+                                    kActivationWords};
 
 Activation activation_of(const Request& request) {
-  const auto found = std::ranges::find(kActivations, attribute<std::string>(request, "activation"));
-  return static_cast<Activation>(found - std::begin(kActivations));
+  return enum_attribute<Activation>(request, "activation", kActivationWords);
 }
 
 float real(const Request& request, std::string_view name) {
@@ -35,25 +30,17 @@ int32_t integer(const Request& request, std::string_view name) {
   return static_cast<int32_t>(std::clamp<int64_t>(attribute<int64_t>(request, name), INT32_MIN, INT32_MAX));
 }
 
-// What all linear layers read.
-struct Inputs {
-  const DeviceTensor* input;
-  Weight* weight;
-  const DeviceTensor* sums;
-  const DeviceTensor* scales;
-  const DeviceTensor* bias;
+// As kernels in int8 read them.
+struct Int8Inputs : LinearInputs {
+  const DeviceTensor* sums = nullptr;
 };
 
-Expected<Inputs> upload_inputs(Context& context, const Request& request, PreparedCall& prepared) {
-  const auto input = upload_input(context, request, "input", prepared);
-  if (!input) return input.error();
-  const auto weight = upload_weight(context, request, prepared);
-  if (!weight) return weight.error();
-  const auto sums = weight->codes->sums(context.executor);
+Expected<Int8Inputs> upload_inputs(Context& context, const Request& request, PreparedCall& prepared) {
+  const auto inputs = upload_linear_inputs(context, request, prepared);
+  if (!inputs) return inputs.error();
+  const auto sums = inputs->weight->sums(context.executor);
   if (!sums) return sums.error();
-  const auto bias = upload_widened(context, request, "bias", DType::f32, prepared);
-  if (!bias) return bias.error();
-  return Inputs{*input, weight->codes, *sums, weight->scales, *bias};
+  return Int8Inputs{*inputs, *sums};
 }
 
 // ---- q8ta_linear -------------------------------------------------------------------------------------------------------

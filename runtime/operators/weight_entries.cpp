@@ -33,4 +33,14 @@ Expected<UploadedWeight> upload_weight(Context& context, const Request& request,
   return UploadedWeight{prepared.weights.back().get(), *scales};
 }
 
+Expected<LinearInputs> upload_linear_inputs(Context& context, const Request& request, PreparedCall& prepared) {
+  const auto input = upload_input(context, request, "input", prepared);
+  if (!input) return input.error();
+  const auto weight = upload_weight(context, request, prepared);
+  if (!weight) return weight.error();
+  const auto bias = upload_widened(context, request, "bias", DType::f32, prepared);
+  if (!bias) return bias.error();
+  return LinearInputs{*input, weight->codes, weight->scales, *bias};
+}
+
 }  // namespace qgen

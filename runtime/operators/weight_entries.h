@@ -26,4 +26,14 @@ struct UploadedWeight {
 };
 Expected<UploadedWeight> upload_weight(Context& context, const Request& request, PreparedCall& prepared);
 
+// What linear layers read; the bias as f32, null without one.
+inline constexpr TensorInfo kBias{"bias", true, "f32 [N]; without: 0"};
+struct LinearInputs {
+  const DeviceTensor* input = nullptr;
+  Weight* weight = nullptr;
+  const DeviceTensor* scales = nullptr;
+  const DeviceTensor* bias = nullptr;
+};
+Expected<LinearInputs> upload_linear_inputs(Context& context, const Request& request, PreparedCall& prepared);
+
 }  // namespace qgen

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <algorithm>
-#include <iterator>
 
 #include "runtime/operators/families.h"
 #include "runtime/operators/weight_entries.h"
@@ -12,53 +11,28 @@ namespace {
 
 using Kind = AttributeInfo::Kind;
 
-constexpr std::string_view kActivations[] = {"none", "relu"};  // as Activation
-constexpr std::string_view kMappingTypes[] = {"asymmetric", "symmetric",
-                                              "symmetric_no_clipping_err"};  // as MappingType
-
 constexpr TensorInfo kOutputs[] = {{"output", false, "[..., N], of the input's dtype"}};
 constexpr TensorInfo kInput{"input", false, "f32 or f16, [..., K]"};
-constexpr TensorInfo kBias{"bias", true, "f32 [N]; without: 0"};
 constexpr TensorInfo kInputs8[] = {kInput, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kInputs4[] = {kInput, kWeightOfFourBits, kScalesOfGroups, kBias};
 
-constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last", kActivations};
+constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last",
+                                    std::span(kActivationWords).first(2)};
 constexpr AttributeInfo kMapping{"activation_mapping", Kind::word, "asymmetric",
-                                 "how the range of a row of the input is mapped", kMappingTypes};
+                                 "how the range of a row of the input is mapped", kMappingTypeWords};
 constexpr AttributeInfo kQuantMin{"quant_min", Kind::integer, "-128", "the least integer of the input", {}};
 constexpr AttributeInfo kQuantMax{"quant_max", Kind::integer, "127", "the greatest integer of the input", {}};
-
-template <typename Enum>
-Enum value_of(const Request& request, std::string_view name, std::span<const std::string_view> words) {
-  return static_cast<Enum>(std::ranges::find(words, attribute<std::string>(request, name)) - words.begin());
-}
-
-struct Inputs {
-  const DeviceTensor* input;
-  Weight* weight;
-  const DeviceTensor* scales;
-  const DeviceTensor* bias;
-};
-
-Expected<Inputs> upload_inputs(Context& context, const Request& request, PreparedCall& prepared) {
-  const auto input = upload_input(context, request, "input", prepared);
-  if (!input) return input.error();
-  const auto weight = upload_weight(context, request, prepared);
-  if (!weight) return weight.error();
-  const auto bias = upload_widened(context, request, "bias", DType::f32, prepared);
-  if (!bias) return bias.error();
-  return Inputs{*input, weight->codes, weight->scales, *bias};
-}
 
 using WeightOnlyCall = Expected<Call>(const TensorDesc&, const TensorDesc&, const TensorDesc&,
                                       const std::optional<TensorDesc>&, const WeightLinearOptions&);
 template <WeightOnlyCall call_of>
 Expected<PreparedCall> prepare_weight_only(Context& context, const Request& request) {
   PreparedCall prepared;
-  const auto inputs = upload_inputs(context, request, prepared);
+  const auto inputs = upload_linear_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
   auto call = call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
-                      desc_of(inputs->bias), {.activation = value_of<Activation>(request, "activation", kActivations)});
+                      desc_of(inputs->bias),
+                      {.activation = enum_attribute<Activation>(request, "activation", kActivationWords)});
   if (!call) return call.error();
   prepared.call = *std::move(call);
   prepared.arguments = {inputs->input, inputs->weight, inputs->scales, argument_of(inputs->bias), {}};
@@ -70,13 +44,13 @@ using DynamicCall = Expected<Call>(const TensorDesc&, const TensorDesc&, const T
 template <DynamicCall call_of>
 Expected<PreparedCall> prepare_dynamic(Context& context, const Request& request) {
   PreparedCall prepared;
-  const auto inputs = upload_inputs(context, request, prepared);
+  const auto inputs = upload_linear_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
   auto call =
       call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales), desc_of(inputs->bias),
-              {.mapping_type = value_of<MappingType>(request, "activation_mapping", kMappingTypes),
+              {.mapping_type = enum_attribute<MappingType>(request, "activation_mapping", kMappingTypeWords),
                .range = {attribute<int64_t>(request, "quant_min"), attribute<int64_t>(request, "quant_max")},
-               .activation = value_of<Activation>(request, "activation", kActivations)});
+               .activation = enum_attribute<Activation>(request, "activation", kActivationWords)});
   if (!call) return call.error();
   const auto sums = inputs->weight->sums(context.executor, run_of(desc_of(*inputs->weight), desc_of(*inputs->scales)));
   if (!sums) return sums.error();
