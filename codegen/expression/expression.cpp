@@ -76,6 +76,21 @@ static_assert(
     }(),
     "kOps is indexed by Op");
 
+std::optional<Op> find_builtin(std::string_view name) {
+  for (auto at = static_cast<size_t>(kFirstBuiltin); at <= static_cast<size_t>(kLastBuiltin); ++at) {
+    if (kOps[at].text == name) return kOps[at].op;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> builtin_functions() {
+  std::vector<std::string> names;
+  for (auto at = static_cast<size_t>(kFirstBuiltin); at <= static_cast<size_t>(kLastBuiltin); ++at) {
+    names.emplace_back(kOps[at].text);
+  }
+  return names;
+}
+
 std::optional<int64_t> fact_of(Op op, std::string_view word) {
   if (op == Op::bytes) {
     const auto dtype = find_dtype(word);

@@ -51,7 +51,7 @@ struct Symbol {
   std::string kind;
 };
 
-// A function beside the built-in ceil_div, min, max, bytes, packed and choose. Templates bring functions of their own.
+// A function beside the built-in ones. Templates bring functions of their own.
 struct Function {
   std::string name;
   std::vector<Type> arguments;
@@ -94,6 +94,9 @@ class Scope {
   std::vector<Function> functions_;
   std::vector<std::pair<std::string, Expression>> definitions_;
 };
+
+// The names of the built-in functions.
+std::vector<std::string> builtin_functions();
 
 // The dtype that a word names.
 std::optional<DType> find_dtype(std::string_view word);

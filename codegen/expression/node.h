@@ -38,12 +38,16 @@ enum class Op : uint8_t {
   max,
   bytes,
   packed,
-  choose,  // the last built-in function
+  choose,
   call,   // a function of the scope
   literal,
   symbol,
   word,
 };
+
+constexpr Op kFirstBuiltin = Op::ceil_div;
+constexpr Op kLastBuiltin = Op::choose;
+std::optional<Op> find_builtin(std::string_view name);
 
 // How tightly an operator binds; a larger number binds tighter. Grammar and printers share it.
 enum class Binding : uint8_t { disjunction, conjunction, negation, comparison, sum, product, sign, primary };

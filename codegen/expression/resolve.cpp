@@ -263,15 +263,13 @@ class Resolver {
   // -----------------------------------------------------------------------------------------------------------
 
   MaybeType call(Node& node) {
-    for (Op op : {Op::ceil_div, Op::min, Op::max, Op::bytes, Op::packed, Op::choose}) {
-      if (node.name == row(op).text) return builtin(node, op);
-    }
+    if (const auto op = find_builtin(node.name)) return builtin(node, *op);
     const Function* function = scope_.find_function(node.name);
     return function ? scope_call(node, *function) : unknown_function(node);
   }
 
   MaybeType unknown_function(const Node& node) {
-    std::vector<std::string> names = {"ceil_div", "min", "max", "bytes", "packed", "choose"};
+    std::vector<std::string> names = builtin_functions();
     for (const Function& function : scope_.functions()) names.push_back(function.name);
     report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
            suggest(node.name, names));

@@ -92,7 +92,7 @@ bool ExpressionReader::report_unknown_function(std::string_view text, const Sour
   const std::string_view name = leading_name(call);
   if (name.empty() || !trim(call.substr(name.size())).starts_with('(')) return false;
   constexpr std::array<std::string_view, 4> kOperators = {"and", "or", "not", "in"};
-  std::vector<std::string> known = {"bytes", "ceil_div", "choose", "max", "min", "packed"};
+  std::vector<std::string> known = expression::builtin_functions();
   for (const auto& function : names.in_text.functions()) known.push_back(function.name);
   if (holds(known, name) || holds(strings(kOperators), name)) return false;
   const auto declarations = strings(declaration_names());
