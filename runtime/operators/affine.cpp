@@ -5,7 +5,6 @@
 #include "runtime/operators/affine.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "quantize_affine.h"
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/affine_shape.h"
+#include "runtime/operators/checks.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/mapping.h"
 
@@ -31,13 +31,6 @@ Error refused(std::string message, std::string hint = {}) {
 }
 
 // ---- what may be given ----------------------------------------------------------------------------------------------
-
-Done check_dtype(std::string_view operand, DType given, std::span<const DType> possible) {
-  if (std::ranges::find(possible, given) != possible.end()) return std::monostate{};
-  std::vector<std::string_view> names;
-  for (const DType dtype : possible) names.push_back(name(dtype));
-  return refused(fmt::format("{} is {}, and can be {}", operand, name(given), fmt::join(names, ", ")));
-}
 
 Done check_size(std::string_view operand, const TensorDesc& tensor) {
   if (Done sane = check_shape(tensor.shape); !sane) return sane;
@@ -64,19 +57,6 @@ Done check_parameters(std::string_view operand, const TensorDesc& given, DType d
   if (Done known = check_dtype(operand, given.dtype, {&dtype, 1}); !known) return known;
   if (given.storage == Storage::buffer) return std::monostate{};
   return refused(fmt::format("{} lies in a {}, and is read from a buffer", operand, name(given.storage)));
-}
-
-Expected<IntegerRange> checked_range(DType dtype, const std::optional<IntegerRange>& given) {
-  const IntegerRange all = *range_of(dtype);
-  if (!given) return all;
-  if (given->min > given->max) {
-    return refused(fmt::format("quant_min {} is above quant_max {}", given->min, given->max));
-  }
-  if (given->min < all.min || given->max > all.max) {
-    return refused(fmt::format("quant_min {} and quant_max {} exceed the range of {}, {} to {}", given->min, given->max,
-                               name(dtype), all.min, all.max));
-  }
-  return *given;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------

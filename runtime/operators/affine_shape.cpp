@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "runtime/operators/merge_dimensions.h"
+
 namespace qgen {
 namespace {
 
@@ -38,17 +40,7 @@ BlockedShape blocked_shape(const View& view, const Shape& block) {
 }
 
 BlockedShape merged(const BlockedShape& shape) {
-  BlockedShape result;
-  for (const BlockedDimension& outer : shape) {
-    if (outer.side == 1) continue;
-    const auto both = result.empty() ? std::nullopt : joined(outer, result.back());
-    if (both) {
-      result.back() = *both;
-    } else {
-      result.push_back(outer);
-    }
-  }
-  return result;
+  return merge_dimensions(shape, [](const BlockedDimension& outer, const BlockedDimension& inner) { return joined(outer, inner); });
 }
 
 // Of the elements' numbers alone: merged as if the tensor were dense, so that memory keeps no dimensions apart.

@@ -122,6 +122,13 @@ Fields fields_of(const CheckedOperands& given, bool are_integers) {
   return fields;
 }
 
+Call call_of(const CheckedOperands& given, const Fields& fields, const FusedOperandDesc& input,
+             const FusedOperandDesc& other, const FusedOutputDesc& output) {
+  return make_call(generated::fused_bmm::op, fields,
+                   {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
+                    TensorDesc{output.dtype, given.output.blocks.shape}, output.scale, output.zero_point});
+}
+
 }  // namespace
 
 Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
@@ -129,9 +136,7 @@ Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandD
   const auto given = checked(input, other, output);
   if (!given) return given.error();
   const bool are_integers = !is_real(input.tensor.dtype) && !is_real(other.tensor.dtype);
-  return make_call(generated::fused_bmm::op, fields_of(*given, are_integers),
-                   {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
-                    TensorDesc{output.dtype, given->output.blocks.shape}, output.scale, output.zero_point});
+  return call_of(*given, fields_of(*given, are_integers), input, other, output);
 }
 
 Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
@@ -140,15 +145,13 @@ Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& o
   const auto given = checked(input, other, output);
   if (!given) return given.error();
   const Fields fields = fields_of(*given, true);
-  if (fields.input_k_step != 0 || fields.other_k_step != 0) {
-    const bool is_input = fields.input_k_step != 0;
-    return refused(
-        fmt::format("{}_scale has shape {}, and bmm takes one scale along K of {}", is_input ? "input" : "other",
-                    to_text(is_input ? input.scale->shape : other.scale->shape),
-                    to_text(is_input ? input.tensor.shape : other.tensor.shape)),
-        "fused_bmm takes any");
-  }
-  return fused_bmm_call(input, other, output);
+  if (fields.input_k_step == 0 && fields.other_k_step == 0) return call_of(*given, fields, input, other, output);
+  const bool is_input = fields.input_k_step != 0;
+  return refused(fmt::format("{}_scale has shape {}, and bmm takes one scale along K of {}",
+                             is_input ? "input" : "other",
+                             to_text(is_input ? input.scale->shape : other.scale->shape),
+                             to_text(is_input ? input.tensor.shape : other.tensor.shape)),
+                 "fused_bmm takes any");
 }
 
 Expected<DeviceTensor> bmm(Context& context, const FusedOperand& input, const FusedOperand& other,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "embedding_q4gsw.h"
+#include "runtime/operators/checks.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
@@ -19,9 +20,7 @@ Error refused(std::string message, std::string hint = {}) {
 Expected<Call> embedding_q4gsw_call(const TensorDesc& indices, const TensorDesc& weight, const TensorDesc& scales,
                                     const EmbeddingOptions& options) {
   if (Done plain = check_plain("indices", indices, DType::i32); !plain) return plain.error();
-  if (options.output_dtype != DType::f32 && options.output_dtype != DType::f16) {
-    return refused(fmt::format("output_dtype is {}, and can be f32, f16", name(options.output_dtype)));
-  }
+  if (Done real = check_dtype("output_dtype", options.output_dtype, {DType::f32, DType::f16}); !real) return real.error();
   const auto groups = checked_groups(kFourBits, weight, scales);
   if (!groups) return groups.error();
   const auto form = checked_form(kFourBits, weight);

@@ -3,7 +3,6 @@
 #include "runtime/operators/fused_checks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -60,19 +59,7 @@ Expected<CheckedOperand> checked_output(const Shape& shape, const FusedOutputDes
 
 Expected<IntegerRange> checked_range(const FusedOutputDesc& output) {
   if (is_real(output.dtype)) return IntegerRange{0, 0};
-  const IntegerRange all = *range_of(output.dtype);
-  const IntegerRange range = output.range.value_or(all);
-  if (range.min > range.max) return refused(fmt::format("quant_min {} is above quant_max {}", range.min, range.max));
-  if (range.min >= all.min && range.max <= all.max) return range;
-  return refused(fmt::format("quant_min {} and quant_max {} exceed the range of {}, {} to {}", range.min, range.max,
-                             name(output.dtype), all.min, all.max));
-}
-
-Done check_dtype(std::string_view operand, DType dtype, std::initializer_list<DType> possible) {
-  if (std::ranges::find(possible, dtype) != possible.end()) return std::monostate{};
-  std::vector<std::string_view> names;
-  for (const DType each : possible) names.push_back(name(each));
-  return refused(fmt::format("{} is {}, and can be {}", operand, name(dtype), fmt::join(names, ", ")));
+  return checked_range(output.dtype, output.range);
 }
 
 Done check_reals_agree(std::initializer_list<DType> dtypes) {

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 
+#include "runtime/operators/checks.h"
 #include "runtime/operators/fused.h"
 #include "runtime/operators/fused_shape.h"
 
@@ -24,8 +25,6 @@ Expected<CheckedOperand> checked_operand(std::string_view operand, const FusedOp
 Expected<CheckedOperand> checked_output(const Shape& shape, const FusedOutputDesc& given);
 // The range of the output's integers; of reals any.
 Expected<IntegerRange> checked_range(const FusedOutputDesc& output);
-// The dtype is one of those.
-Done check_dtype(std::string_view operand, DType dtype, std::initializer_list<DType> possible);
 // Kernels are made for one kind of reals.
 Done check_reals_agree(std::initializer_list<DType> dtypes);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/operators/merge_dimensions.h"
+
 namespace qgen {
 namespace {
 
@@ -62,17 +64,7 @@ FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operand
 }
 
 FusedShape merged(const FusedShape& shape) {
-  FusedShape result;
-  for (const FusedDimension& outer : shape) {
-    if (outer.side == 1) continue;
-    const auto both = result.empty() ? std::nullopt : joined(outer, result.back());
-    if (both) {
-      result.back() = *both;
-    } else {
-      result.push_back(outer);
-    }
-  }
-  return result;
+  return merge_dimensions(shape, [](const FusedDimension& outer, const FusedDimension& inner) { return joined(outer, inner); });
 }
 
 bool is_simple(const FusedShape& merged) {

@@ -77,14 +77,12 @@ float inverse(float scale) {
   return std::isnormal(inverse_scale) ? inverse_scale : 0.0f;
 }
 
-Expected<DeviceTensor> run_for_output(Context& context, const Expected<Call>& call, const DeviceTensor& input,
-                                      Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {
+Expected<DeviceTensor> run_in_int8(Context& context, const Expected<Call>& call, const DeviceTensor& input,
+                                   Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {
   if (!call) return call.error();
   const auto sums = weight.sums(context.executor);
   if (!sums) return sums.error();
-  auto made = run(context, *call, {&input, &weight, *sums, &scales, argument_of(bias), {}});
-  if (!made) return made.error();
-  return std::move(made->front());
+  return run_for_one(context, call, {&input, &weight, *sums, &scales, argument_of(bias), {}});
 }
 
 }  // namespace
@@ -125,7 +123,7 @@ Expected<DeviceTensor> q8ta_linear(Context& context, const DeviceTensor& input, 
                                    const DeviceTensor& scales, const DeviceTensor* bias,
                                    const Q8taLinearOptions& options) {
   const auto call = q8ta_linear_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
-  return run_for_output(context, call, input, weight, scales, bias);
+  return run_in_int8(context, call, input, weight, scales, bias);
 }
 
 Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
@@ -156,7 +154,7 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context, const DeviceTensor& i
                                          const DeviceTensor& scales, const DeviceTensor* bias,
                                          const LinearQ8taQ8cswOptions& options) {
   const auto call = linear_q8ta_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
-  return run_for_output(context, call, input, weight, scales, bias);
+  return run_in_int8(context, call, input, weight, scales, bias);
 }
 
 }  // namespace qgen

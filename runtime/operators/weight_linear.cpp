@@ -11,6 +11,7 @@
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
 #include "runtime/operators/mapping.h"
+#include "runtime/operators/checks.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
@@ -25,9 +26,7 @@ Error refused(std::string message, std::string hint = {}) {
 // ---- what may be given ----------------------------------------------------------------------------------------------
 
 Done check_input(const TensorDesc& input, const TensorDesc& weight) {
-  if (input.dtype != DType::f32 && input.dtype != DType::f16) {
-    return refused(fmt::format("input is {}, and can be f32, f16", name(input.dtype)));
-  }
+  if (Done real = check_dtype("input", input.dtype, {DType::f32, DType::f16}); !real) return real;
   if (Done plain = check_plain("input", input, input.dtype); !plain) return plain;
   if (input.shape.empty() || weight.shape.size() != 2 || input.shape.back() != weight.shape[1]) {
     return refused(
