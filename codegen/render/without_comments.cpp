@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One pass over the bytes. GLSL joins lines at a backslash before it looks for comments, so a line comment that ends in
-// one goes on in the next line; a block comment is one blank, also where it spans lines within a directive.
+// Two passes, as GLSL has them: lines are joined at a backslash first, and comments looked for in what that gives. A line
+// comment that ends in a backslash therefore goes on in the next line, and joining may itself make a comment. A block
+// comment is one blank, also where it spans lines within a directive.
+#include <algorithm>
+
 #include "codegen/render/render.h"
 
 namespace qgen::render {
 namespace {
+
+std::string join_lines(std::string_view glsl) {
+  std::string joined;
+  joined.reserve(glsl.size());
+  while (!glsl.empty()) {
+    const size_t length = glsl.starts_with("\\\n") ? 2 : glsl.starts_with("\\\r\n") ? 3 : 0;
+    if (length == 0) joined += glsl.front();
+    glsl.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return joined;
+}
 
 class Stripper {
  public:
@@ -14,13 +28,12 @@ class Stripper {
 
   std::string strip() {
     while (!rest_.empty()) step();
-    if (!out_.empty() && out_.back() != '\n') out_ += '\n';
+    end_line();
     return std::move(out_);
   }
 
  private:
   void step() {
-    if (skip_continuation()) return;
     if (rest_.starts_with("//")) return skip_line_comment();
     if (rest_.starts_with("/*")) return skip_block_comment();
     const char c = rest_.front();
@@ -42,25 +55,16 @@ class Stripper {
     out_ += c;
   }
 
+  // A backslash with something after it joined nothing; it has to stay so when that was a comment.
   void end_line() {
     has_blank_ = false;
+    if (out_.ends_with('\\')) out_ += ' ';
     if (!out_.empty() && out_.back() != '\n') out_ += '\n';
-  }
-
-  bool skip_continuation() {
-    for (const std::string_view end : {"\\\n", "\\\r\n"}) {
-      if (!rest_.starts_with(end)) continue;
-      rest_.remove_prefix(end.size());
-      return true;
-    }
-    return false;
   }
 
   void skip_line_comment() {
     has_blank_ = true;
-    while (!rest_.empty() && rest_.front() != '\n') {
-      if (!skip_continuation()) rest_.remove_prefix(1);
-    }
+    rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
   }
 
   void skip_block_comment() {
@@ -92,8 +96,9 @@ class Stripper {
 }  // namespace
 
 std::string without_comments(std::string_view glsl) {
-  if (glsl.find("__LINE__") != glsl.npos) return std::string(glsl);
-  return Stripper(glsl).strip();
+  const std::string joined = join_lines(glsl);
+  if (joined.find("__LINE__") != joined.npos) return std::string(glsl);
+  return Stripper(joined).strip();
 }
 
 }  // namespace qgen::render

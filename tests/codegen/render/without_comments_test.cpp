@@ -27,6 +27,10 @@ constexpr Row kRows[] = {
     {"a line comment goes on after a backslash", "a; // b \\\nc\nd;\n", "a;\nd;\n"},
     {"a backslash joins lines", "#define A b \\\n  c\nd;\n", "#define A b c\nd;\n"},
     {"a backslash joins words", "ab\\\ncd;\n", "abcd;\n"},
+    {"a backslash before a blank joins nothing", "a \\ \nb;\n", "a \\ \nb;\n"},
+    {"nor one before a comment", "a \\// b\nc;\n", "a \\ \nc;\n"},
+    {"joined lines join nothing more", "a\\\\\n\nb;\n", "a\\ \nb;\n"},
+    {"joined lines make a comment", "a; /\\\n/ b\nc; /\\\n* d */ e;\n", "a;\nc; e;\n"},
     {"blank lines", "\n\na;\n\n\nb;\n\n", "a;\nb;\n"},
     {"surplus blanks", "  a  =\t b ;  \n", "a = b ;\n"},
     {"strings", "debugPrintfEXT(\"a // %d  /* */\", b); // c\n", "debugPrintfEXT(\"a // %d  /* */\", b);\n"},
@@ -35,6 +39,7 @@ constexpr Row kRows[] = {
     {"carriage returns", "a; // b\r\n\r\nc;\r\n", "a;\nc;\n"},
     {"no newline at the end", "a; // b", "a;\n"},
     {"a text that asks for its lines", "// a\nint x = __LINE__;\n", "// a\nint x = __LINE__;\n"},
+    {"and asks over two", "// a\nint x = __LI\\\nNE__;\n", "// a\nint x = __LI\\\nNE__;\n"},
 };
 
 TEST(WithoutComments, rows) {
