@@ -136,10 +136,8 @@ class RecipePrinter {
   }
 
   std::string operand_source(const spec::Recipe& recipe, const spec::Step& step, const std::string& operand) const {
-    const auto given = std::find_if(step.operands.begin(), step.operands.end(),
-                                    [&](const auto& pair) { return pair.first.value == operand; });
-    if (given == step.operands.end()) return "{false, kAbsent}";
-    const std::string& ours = given->second.value;
+    const std::string_view ours = spec::source_of(spec_, recipe, step, operand);
+    if (ours.empty()) return "{false, kAbsent}";
     for (size_t i = 0; i < recipe.scratch.size(); ++i) {
       if (recipe.scratch[i].name.value == ours) return fmt::format("{{true, {}}}", i);
     }
@@ -164,34 +162,21 @@ class RecipePrinter {
     out_.blank();
   }
 
-  // What one field of a step's problem is: an expression over our names, or our field of the same name.
+  // What one field of a step's problem is: an expression over our names, or our array of the same name.
   std::string field_value(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
-    const auto given = std::find_if(step.problem.begin(), step.problem.end(),
-                                    [&](const auto& pair) { return pair.first.value == field.name.value; });
-    if (given == step.problem.end()) return same_field(step, field, reads);
+    if (field.count > 1) {
+      reads.add(Source::problem);
+      return "problem." + identifier(field.name.value);
+    }
     const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;
-    const auto parsed = expression::parse(given->second, given->first.where, spec_.scope, wanted);
+    const auto parsed =
+        expression::parse(spec::expression_of(spec_, step, field.name.value), step.kernel.where, spec_.scope, wanted);
     if (!parsed) {
       append(errors_, parsed.error());
       return "0";
     }
     reads.add(*parsed);
     return as_cpp(spec_, *parsed);
-  }
-
-  std::string same_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
-    const auto ours = std::find_if(spec_.problem.begin(), spec_.problem.end(),
-                                   [&](const auto& f) { return f.name.value == field.name.value; });
-    if (ours == spec_.problem.end() || ours->count != field.count || ours->kind != field.kind) {
-      report(step.kernel.where,
-             fmt::format("problem field '{}' of '{}' gets no value", field.name.value, step.kernel.value),
-             "give it under the step's `problem`, or have a field of that name and type");
-      return "0";
-    }
-    reads.add(Source::problem);
-    const std::string value = "problem." + identifier(field.name.value);
-    if (field.count > 1) return value;
-    return fmt::format("{}({})", field.kind == spec::FieldKind::f32 ? "Real" : "Integer", value);
   }
 
   void print_takes(const spec::Step& step, const Spec& family, const std::string& name) {

@@ -63,12 +63,17 @@ class DeclarationChecker {
   }
 
   void check_names() {
-    for (const Operand& operand : spec_.operands) declare(operand.name, "operand");
+    for (const Operand& operand : spec_.operands) declare_operand(operand.name);
     for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
     for (const AxisGroup& group : groups_of(spec_.parameters)) declare_axes(group, kParameter);
     for (const AxisGroup& group : groups_of(spec_.specialization)) declare_axes(group, kSpecialization);
     for (const Located<std::string>& definition : spec_.definitions) declare(definition, kDefinition);
     for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
+  }
+
+  void declare_operand(const Located<std::string>& name) {
+    declare(name, "operand");
+    if (name.value == kNoOperand) report(name.where, fmt::format("'{}' is how a step passes no operand", kNoOperand));
   }
 
   // The field m of a record `shape` is shape_m in C++ and GLSL, which must be free too.
@@ -304,20 +309,6 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Diagnostics check_sources(const Recipe& recipe, const std::vector<std::string>& sources, std::set<std::string>& used) {
-  Diagnostics errors;
-  for (const Step& step : recipe.steps) {
-    for (const auto& [theirs, ours] : step.operands) {
-      used.insert(ours.value);
-      if (holds(sources, ours.value)) continue;
-      errors.push_back(make_error(ours.where,
-                                  fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
-                                  fmt::format("one of {}", join_sorted(sources)), suggest(ours.value, sources)));
-    }
-  }
-  return errors;
-}
-
 Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
   Diagnostics errors;
   for (const Condition& condition : recipe.applies_when)
@@ -328,13 +319,17 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
     if (holds(sources, scratch.name.value))
       errors.push_back(make_error(scratch.name.where,
                                   fmt::format("scratch '{}' is the name of an operand too", scratch.name.value)));
+    if (scratch.name.value == kNoOperand)
+      errors.push_back(make_error(scratch.name.where, fmt::format("'{}' is how a step passes no operand", kNoOperand)));
     sources.push_back(scratch.name.value);
   }
-  std::set<std::string> used;
-  append(errors, check_sources(recipe, sources, used));
-  for (const Scratch& scratch : recipe.scratch) {
-    if (!used.contains(scratch.name.value))
-      errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
+  for (const Step& step : recipe.steps) {
+    for (const auto& [theirs, ours] : step.operands) {
+      if (ours.value == kNoOperand || holds(sources, ours.value)) continue;
+      errors.push_back(make_error(
+          ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
+          fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
+    }
   }
   return errors;
 }

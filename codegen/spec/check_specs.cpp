@@ -18,7 +18,7 @@ namespace {
 using expression::Type;
 
 template <typename Items>
-auto find_named(const Items& items, const std::string& name) -> const typename Items::value_type* {
+auto find_named(const Items& items, std::string_view name) -> const typename Items::value_type* {
   const auto found =
       std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name.value == name; });
   return found == items.end() ? nullptr : &*found;
@@ -29,11 +29,6 @@ std::vector<std::string> names_of(const Items& items) {
   std::vector<std::string> names;
   for (const auto& item : items) names.push_back(item.name.value);
   return names;
-}
-
-template <typename Pairs>
-bool gives(const Pairs& pairs, const std::string& key) {
-  return std::any_of(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first.value == key; });
 }
 
 // Whether every key of `pairs` is the name of an item.
@@ -54,14 +49,18 @@ class StepChecker {
              "an operator or kernel with a template");
       return;
     }
-    for (const auto& [theirs, ours] : step_.operands) check_operand(theirs, ours);
-    for (const auto& [theirs, text] : step_.problem) check_field(theirs, text);
+    for (const auto& [theirs, ours] : step_.operands) {
+      if (!find_named(family_.operands, theirs.value)) report_unknown(theirs, "operand", family_.operands);
+    }
+    for (const auto& [theirs, text] : step_.problem) {
+      if (!find_named(family_.problem, theirs.value)) report_unknown(theirs, "problem field", family_.problem);
+    }
     // A misspelt name is one fault, not also a name that is missing.
     if (names_all(step_.operands, family_.operands)) {
-      for (const Operand& operand : family_.operands) check_is_given(operand);
+      for (const Operand& operand : family_.operands) check_operand(operand);
     }
     if (names_all(step_.problem, family_.problem)) {
-      for (const ProblemField& field : family_.problem) check_is_passed(field);
+      for (const ProblemField& field : family_.problem) check_field(field);
     }
     for (const auto& [parameter, value] : step_.with) check_with(parameter, value);
   }
@@ -80,17 +79,26 @@ class StepChecker {
         .notes.push_back({family_.name.where, fmt::format("'{}' is declared here", family_.name.value)});
   }
 
-  void check_operand(const Located<std::string>& theirs, const Located<std::string>& ours) {
-    const Operand* operand = find_named(family_.operands, theirs.value);
-    if (!operand) return report_unknown(theirs, "operand", family_.operands);
-    const Operand* source = find_named(spec_.operands, ours.value);
-    const Scratch* scratch = find_named(recipe_.scratch, ours.value);
-    if (source && source->access == Access::read && operand->access != Access::read) {
-      report(ours.where, fmt::format("'{}' writes '{}', and '{}' of '{}' is read only", family_.name.value,
-                                     theirs.value, ours.value, spec_.name.value))
-          .notes.push_back({source->name.where, fmt::format("'{}' is declared here", ours.value)});
+  void check_operand(const Operand& operand) {
+    const std::string_view source = source_of(spec_, recipe_, step_, operand.name.value);
+    if (source.empty()) return check_may_be_absent(operand);
+    const SourceLocation& where = place_of(operand);
+    const Operand* ours = find_named(spec_.operands, source);
+    if (ours && ours->access == Access::read && operand.access != Access::read) {
+      report(where, fmt::format("'{}' writes '{}', and '{}' of '{}' is read only", family_.name.value,
+                                operand.name.value, source, spec_.name.value))
+          .notes.push_back({ours->name.where, fmt::format("'{}' is declared here", source)});
     }
-    if (scratch) check_scratch(*operand, ours.where, name(scratch->dtype));
+    const Scratch* scratch = find_named(recipe_.scratch, source);
+    if (scratch) check_scratch(operand, where, name(scratch->dtype));
+  }
+
+  // Where the step says what the operand is; without a word of it, the step.
+  const SourceLocation& place_of(const Operand& operand) const {
+    for (const auto& [theirs, ours] : step_.operands) {
+      if (theirs.value == operand.name.value) return ours.where;
+    }
+    return step_.kernel.where;
   }
 
   void check_scratch(const Operand& operand, const SourceLocation& where, std::string_view dtype) {
@@ -106,44 +114,51 @@ class StepChecker {
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
-  void check_is_given(const Operand& operand) {
-    if (operand.is_optional || gives(step_.operands, operand.name.value)) return;
-    report(step_.kernel.where, fmt::format("this step gives '{}' no '{}'", family_.name.value, operand.name.value),
-           fmt::format("'{}: <one of our operands, or scratch>' under 'operands'", operand.name.value))
+  void check_may_be_absent(const Operand& operand) {
+    if (operand.is_optional) return;
+    report(place_of(operand), fmt::format("this step gives '{}' no '{}'", family_.name.value, operand.name.value),
+           fmt::format("'{}: <one of our operands, or scratch>' under 'operands', or an operand of this name",
+                       operand.name.value))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
-  void check_field(const Located<std::string>& theirs, const std::string& text) {
-    const ProblemField* field = find_named(family_.problem, theirs.value);
-    if (!field) return report_unknown(theirs, kProblemField, family_.problem);
-    if (field->count != 1) {
-      report(theirs.where,
-             fmt::format("'{}' is an array, which is passed on only to an array of the same name", theirs.value));
+  void check_field(const ProblemField& field) {
+    const std::string_view text = expression_of(spec_, step_, field.name.value);
+    const ProblemField* ours = find_named(spec_.problem, text);
+    const auto said = std::find_if(step_.problem.begin(), step_.problem.end(),
+                                   [&](const auto& pair) { return pair.first.value == field.name.value; });
+    if (text.empty()) return report_not_passed(field);
+    if (said == step_.problem.end() && ours) return check_same_type(field, *ours);
+    const SourceLocation& where = said == step_.problem.end() ? step_.kernel.where : said->first.where;
+    if (field.count != 1) {
+      report(where, fmt::format("'{}' is an array, which is passed on only to an array of the same name",
+                                field.name.value));
       return;
     }
-    const auto parsed = expression::parse(text, theirs.where, spec_.scope);
-    const Type type = parsed ? parsed->type() : Type::text;
-    const bool fits = type == Type::integer || (type == Type::real && field->kind == FieldKind::f32);
-    if (!fits) {
-      report(theirs.where, fmt::format("'{}' is given a {}", theirs.value, name(type)),
-             fmt::format("a value for {}", to_text(FieldType{field->kind, 1})));
-    }
+    check_fits(field, where, text);
   }
 
-  // A field that the step does not name is ours of the same name and type.
-  void check_is_passed(const ProblemField& field) {
-    if (gives(step_.problem, field.name.value)) return;
-    const ProblemField* ours = find_named(spec_.problem, field.name.value);
-    const std::string type = to_text(FieldType{field.kind, field.count});
-    if (!ours) {
-      report(step_.kernel.where, fmt::format("this step gives '{}' no '{}'", family_.name.value, field.name.value),
-             fmt::format("'{}: <expression>' under 'problem', or a problem field of this name", field.name.value))
-          .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
-    } else if (ours->kind != field.kind || ours->count != field.count) {
-      report(step_.kernel.where, fmt::format("'{}' is {} here and {} in '{}'", field.name.value,
-                                             to_text(FieldType{ours->kind, ours->count}), type, family_.name.value))
-          .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
-    }
+  void check_fits(const ProblemField& field, const SourceLocation& where, std::string_view text) {
+    const auto parsed = expression::parse(text, where, spec_.scope);
+    const Type type = parsed ? parsed->type() : Type::text;
+    if (type == Type::integer || (type == Type::real && field.kind == FieldKind::f32)) return;
+    report(where, fmt::format("'{}' is given a {}", field.name.value, name(type)),
+           fmt::format("a value for {}", to_text(FieldType{field.kind, 1})));
+  }
+
+  void report_not_passed(const ProblemField& field) {
+    report(step_.kernel.where, fmt::format("this step gives '{}' no '{}'", family_.name.value, field.name.value),
+           fmt::format("'{}: <expression>' under 'problem', or a problem field or definition of this name",
+                       field.name.value))
+        .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
+  }
+
+  void check_same_type(const ProblemField& field, const ProblemField& ours) {
+    if (ours.kind == field.kind && ours.count == field.count) return;
+    report(step_.kernel.where,
+           fmt::format("'{}' is {} here and {} in '{}'", field.name.value, to_text(FieldType{ours.kind, ours.count}),
+                       to_text(FieldType{field.kind, field.count}), family_.name.value))
+        .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
   }
 
   void check_with(const Located<std::string>& parameter, const Located<expression::Value>& value) {
@@ -160,8 +175,6 @@ class StepChecker {
         .notes.push_back({axis->name.where, fmt::format("'{}' is declared here", parameter.value)});
   }
 
-  static constexpr std::string_view kProblemField = "problem field";
-
   const Spec& spec_;
   const Recipe& recipe_;
   const Step& step_;
@@ -171,14 +184,37 @@ class StepChecker {
 
 using Families = std::map<std::string, const Spec*, std::less<>>;
 
-void check_step(const Spec& spec, const Recipe& recipe, const Step& step, const Families& families,
-                Diagnostics& errors) {
+const Spec* find_family(const Step& step, const Families& families, Diagnostics& errors) {
   const auto family = families.find(step.kernel.value);
-  if (family != families.end()) return StepChecker(spec, recipe, step, *family->second, errors).run();
+  if (family != families.end()) return family->second;
   std::vector<std::string> names;
   for (const auto& [name, unused] : families) names.push_back(name);
   errors.push_back(make_error(step.kernel.where, fmt::format("no spec of this run is named '{}'", step.kernel.value),
                               "", suggest(step.kernel.value, names)));
+  return nullptr;
+}
+
+bool uses(const Spec& spec, const Recipe& recipe, const Step& step, const Spec& family, const Scratch& scratch) {
+  return std::any_of(family.operands.begin(), family.operands.end(), [&](const Operand& operand) {
+    return source_of(spec, recipe, step, operand.name.value) == scratch.name.value;
+  });
+}
+
+void check_recipe(const Spec& spec, const Recipe& recipe, const Families& families, Diagnostics& errors) {
+  std::vector<std::pair<const Step*, const Spec*>> steps;
+  for (const Step& step : recipe.steps) {
+    const Spec* family = find_family(step, families, errors);
+    if (family == nullptr) return;
+    StepChecker(spec, recipe, step, *family, errors).run();
+    steps.emplace_back(&step, family);
+  }
+  for (const Scratch& scratch : recipe.scratch) {
+    const bool is_used = std::any_of(steps.begin(), steps.end(), [&](const auto& step) {
+      return uses(spec, recipe, *step.first, *step.second, scratch);
+    });
+    if (!is_used)
+      errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
+  }
 }
 
 }  // namespace
@@ -194,9 +230,7 @@ Diagnostics check_specs(const std::vector<Spec>& specs) {
     errors.push_back(std::move(error));
   }
   for (const Spec& spec : specs) {
-    for (const Recipe& recipe : spec.recipes) {
-      for (const Step& step : recipe.steps) check_step(spec, recipe, step, families, errors);
-    }
+    for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, errors);
   }
   return errors;
 }

@@ -41,8 +41,9 @@ const std::array kScratchKeys = {
 
 const std::array kStepKeys = {
     Key{"kernel", "the operator or kernel family whose kernels may run this step", Form::one, Leaf::reference, true},
-    Key{"operands", "its operand: ours, or scratch", Form::map, Leaf::reference, true},
-    Key{"problem", "its field: an expression over ours; a field of the same name passes unsaid", Form::map,
+    Key{"operands", "its operand: ours, scratch, or 'none'; one of the same name passes unsaid", Form::map,
+        Leaf::reference},
+    Key{"problem", "its field: an expression over ours; a field or definition of the same name passes unsaid", Form::map,
         Leaf::expression},
     Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
 };

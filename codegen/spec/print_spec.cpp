@@ -126,7 +126,7 @@ class Printer {
 
   void print_step(const Step& step) {
     line("      - kernel: {}", step.kernel.value);
-    line("        operands:");
+    if (!step.operands.empty()) line("        operands:");
     for (const auto& [theirs, ours] : step.operands) line("          {}: {}", theirs.value, ours.value);
     if (!step.problem.empty()) line("        problem:");
     for (const auto& [theirs, expression] : step.problem)

@@ -8,6 +8,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/expression/expression.h"
@@ -84,9 +85,10 @@ struct Scratch {
 
 struct Step {
   Located<std::string> kernel;                               // the operator or kernel family
-  std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;  // its operand <- ours, or scratch
-  std::vector<std::pair<Located<std::string>, std::string>> problem;  // its field <- expression's text over our names;
-                                                                      // a field of the same name is passed on unsaid
+  // Its operand <- ours, scratch, or 'none'; what is not said, source_of() tells.
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;
+  // Its field <- an expression's text over our names; what is not said, expression_of() tells.
+  std::vector<std::pair<Located<std::string>, std::string>> problem;
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
 };
 
@@ -121,5 +123,16 @@ struct Spec {
   // numbers (as device.<name>).
   expression::Scope scope;
 };
+
+// What a step binds to an operand of its family: ours or scratch as it says, that of the same name where it says nothing.
+// Empty: nothing, since it says 'none', or nothing bears the name.
+std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand);
+
+// What steps write for no operand; no operand or scratch bears this name.
+constexpr std::string_view kNoOperand = "none";
+
+// The expression that a step passes as a problem field of its family, over our names: what it says, or our field or
+// definition of the same name. Empty: there is none.
+std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field);
 
 }  // namespace qgen::spec
