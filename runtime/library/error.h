@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "runtime/library/outcome.h"
@@ -20,6 +21,11 @@ struct Error {
 template <typename T>
 using Expected = Outcome<T, Error>;
 using Done = Outcome<std::monostate, Error>;  // of what returns nothing; success is Done(std::monostate{})
+
+// An argument that cannot be taken.
+inline Error refused(std::string message, std::string hint = {}) {
+  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
+}
 
 // "message\n  hint: ..."
 std::string to_text(const Error& error);

@@ -26,10 +26,6 @@ constexpr size_t kMaxTextureRank = 4;
 constexpr DType kRealTypes[] = {DType::f32, DType::f16};
 constexpr DType kIntegerTypes[] = {DType::i8, DType::u8, DType::i16, DType::i32};
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 // ---- what may be given ----------------------------------------------------------------------------------------------
 
 Done check_size(std::string_view operand, const TensorDesc& tensor) {

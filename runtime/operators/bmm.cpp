@@ -15,10 +15,6 @@ namespace {
 
 using Fields = generated::fused_bmm::Problem;
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 // ---- what may be given ----------------------------------------------------------------------------------------------

@@ -24,10 +24,6 @@ namespace {
 
 constexpr DType kInt8[] = {DType::i8};
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 TensorDesc packed_desc(const Shape& shape, Layout layout) { return {DType::i8, shape, Storage::buffer, layout}; }
 
 Done check_operand(std::string_view name, const TensorDesc& desc, const PerTensor& params) {

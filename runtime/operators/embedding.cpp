@@ -9,14 +9,6 @@
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
-namespace {
-
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
-}  // namespace
-
 Expected<Call> embedding_q4gsw_call(const TensorDesc& indices, const TensorDesc& weight, const TensorDesc& scales,
                                     const EmbeddingOptions& options) {
   if (Done plain = check_plain("indices", indices, DType::i32); !plain) return plain.error();

@@ -11,10 +11,6 @@
 namespace qgen {
 namespace {
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 Done check_kind(std::string_view operand, DType dtype, bool has_scale, bool has_zero_point) {
   if (is_real(dtype) && (has_scale || has_zero_point)) {
     return refused(fmt::format("{} is {}, and has a {}", operand, name(dtype), has_scale ? "scale" : "zero point"),

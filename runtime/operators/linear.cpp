@@ -13,10 +13,6 @@
 namespace qgen {
 namespace {
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 Done check_zero_point(std::string_view operand, int32_t zero_point) {
   if (zero_point >= -128 && zero_point <= 127) return std::monostate{};
   return refused(fmt::format("{} is {}, and i8 holds -128 to 127", operand, zero_point));

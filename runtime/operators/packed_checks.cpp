@@ -16,10 +16,6 @@ namespace {
 
 constexpr size_t kMaxTextureRank = 4;
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 // Padding too: a kernel numbers the words of a layout.
 Done check_size(std::string_view operand, const TensorDesc& tensor) {
   constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();

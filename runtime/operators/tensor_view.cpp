@@ -11,10 +11,6 @@
 namespace qgen {
 namespace {
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 View whole(const Shape& shape) { return {shape, row_major_strides(shape), 0}; }
 
 std::string text_of(const View& view) {

@@ -11,10 +11,6 @@
 namespace qgen {
 namespace {
 
-Error refused(std::string message, std::string hint) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 Done check_zero_points(std::span<const int32_t> zero_points) {
   const auto nonzero = std::ranges::find_if(zero_points, [](int32_t z) { return z != 0; });
   if (nonzero == zero_points.end()) return std::monostate{};

@@ -7,14 +7,6 @@
 #include <limits>
 
 namespace qgen {
-namespace {
-
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
-}  // namespace
-
 Done check_plain(std::string_view operand, const TensorDesc& given, DType dtype) {
   const bool is_plain = given.storage == Storage::buffer && given.layout == Layout::strided;
   if (given.dtype == dtype && is_plain) return std::monostate{};

@@ -19,10 +19,6 @@ namespace {
 
 constexpr int64_t kLongestRun = 65536;  // of products of bytes: 255 * 128 * 65536 < 2^31
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 // ---- what may be given ----------------------------------------------------------------------------------------------
 
 Done check_input(const TensorDesc& input, const TensorDesc& weight) {

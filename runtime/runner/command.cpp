@@ -17,10 +17,6 @@
 namespace qgen::runner {
 namespace {
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 Done add_input(std::string_view text, Request& request) {
   const auto named = split_named("--input", text);
   if (!named) return named.error();

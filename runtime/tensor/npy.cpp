@@ -35,10 +35,6 @@ constexpr size_t kAlignmentBytes = 64;       // of the first element, as NumPy w
 
 using Bytes = std::span<const std::byte>;
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 // Text of the file as a message may quote it.
 std::string printable(std::string_view text) {
   constexpr size_t kShown = 20;

@@ -9,10 +9,6 @@
 namespace qgen {
 namespace {
 
-Error refused(std::string message, std::string hint = {}) {
-  return {Error::Kind::invalid_argument, std::move(message), std::move(hint)};
-}
-
 // [K] may have been meant along any dimension of K elements; this spells them out in the data's rank.
 std::string rank_hint(const Shape& data, const Shape& params) {
   std::string choices;
