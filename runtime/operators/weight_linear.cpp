@@ -40,11 +40,6 @@ Done check_bias(const std::optional<TensorDesc>& bias, int64_t n) {
                  fmt::format("a bias is [{}]", n));
 }
 
-Done check_activation(Activation activation) {
-  if (activation == Activation::none || activation == Activation::relu) return std::monostate{};
-  return refused("the activation of a linear layer with real outputs can be none, relu", "apply others to its output");
-}
-
 // ---- problems -------------------------------------------------------------------------------------------------------
 
 // Arguments that are in order.
@@ -54,12 +49,11 @@ struct Checked {
 };
 
 Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
-                          const TensorDesc& scales, const std::optional<TensorDesc>& bias, Activation activation) {
+                          const TensorDesc& scales, const std::optional<TensorDesc>& bias) {
   if (Done real = check_input(input, weight); !real) return real.error();
   const auto groups = checked_groups(kind, weight, scales);
   if (!groups) return groups.error();
   if (Done vector = check_bias(bias, weight.shape[0]); !vector) return vector.error();
-  if (Done known = check_activation(activation); !known) return known.error();
   auto form = checked_form(kind, weight);
   if (!form) return form.error();
   TensorDesc output{input.dtype, input.shape};
@@ -89,7 +83,7 @@ template <typename Fields>
 Expected<Call> weight_only_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input,
                                 const TensorDesc& weight, const TensorDesc& scales,
                                 const std::optional<TensorDesc>& bias, const WeightLinearOptions& options) {
-  const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
+  const auto arguments = checked(kind, input, weight, scales, bias);
   if (!arguments) return arguments.error();
   const auto fields = fields_of<Fields>(kind, *arguments, bias, options.activation);
   return make_call(op, fields, {input, arguments->weight, scales, bias, arguments->output});
@@ -106,7 +100,7 @@ template <typename Fields>
 Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, const TensorDesc& input,
                             const TensorDesc& weight, const TensorDesc& scales, const std::optional<TensorDesc>& bias,
                             const DynamicLinearOptions& options) {
-  const auto arguments = checked(kind, input, weight, scales, bias, options.activation);
+  const auto arguments = checked(kind, input, weight, scales, bias);
   if (!arguments) return arguments.error();
   if (Done sound = check_range(options.range); !sound) return sound.error();
   auto fields = fields_of<Fields>(kind, *arguments, bias, options.activation);

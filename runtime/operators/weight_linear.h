@@ -21,7 +21,7 @@
 namespace qgen {
 
 struct WeightLinearOptions {
-  Activation activation = Activation::none;  // none or relu
+  Activation activation = Activation::none;
 };
 Expected<Call> linear_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                                  const std::optional<TensorDesc>& bias, const WeightLinearOptions& options);
@@ -37,8 +37,8 @@ Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input,
 // How a row of x becomes integers: choose_qparams_affine over the row, then quantize_affine.
 struct DynamicLinearOptions {
   MappingType mapping_type = MappingType::asymmetric;
-  IntegerRange range{-128, 127};             // within i8
-  Activation activation = Activation::none;  // none or relu
+  IntegerRange range{-128, 127};  // within i8
+  Activation activation = Activation::none;
 };
 Expected<Call> linear_dq8ca_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                                        const std::optional<TensorDesc>& bias, const DynamicLinearOptions& options);

@@ -16,8 +16,7 @@ constexpr TensorInfo kInput{"input", false, "f32 or f16, [..., K]"};
 constexpr TensorInfo kInputs8[] = {kInput, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kInputs4[] = {kInput, kWeightOfFourBits, kScalesOfGroups, kBias};
 
-constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last",
-                                    std::span(kActivationWords).first(2)};
+constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last", kActivationWords};
 constexpr AttributeInfo kMapping{"activation_mapping", Kind::word, "asymmetric",
                                  "how the range of a row of the input is mapped", kMappingTypeWords};
 constexpr AttributeInfo kQuantMin{"quant_min", Kind::integer, "-128", "the least integer of the input", {}};

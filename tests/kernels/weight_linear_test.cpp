@@ -29,12 +29,12 @@ struct Layer {
   int64_t n, k;
   int64_t group_size = 0;  // of four bits; 0: none
   bool has_bias = true;
-  bool has_relu = false;
+  std::string activation = "none";
 };
 
 std::string to_text(const Layer& layer) {
-  return fmt::format("{} rows, N {}, K {}, groups of {}{}{}", qgen::to_text(layer.rows), layer.n, layer.k,
-                     layer.group_size, layer.has_bias ? "" : ", no bias", layer.has_relu ? ", relu" : "");
+  return fmt::format("{} rows, N {}, K {}, groups of {}{}, activation {}", qgen::to_text(layer.rows), layer.n, layer.k,
+                     layer.group_size, layer.has_bias ? "" : ", no bias", layer.activation);
 }
 
 Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
@@ -49,7 +49,7 @@ Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
   request.inputs["weight_scales"] =
       random.reals(DType::f32, has_groups ? Shape{layer.n, layer.k / layer.group_size} : Shape{layer.n}, 0.005, 0.015);
   if (layer.has_bias) request.inputs["bias"] = random.reals(DType::f32, {layer.n}, -1, 1);
-  request.attributes["activation"] = std::string(layer.has_relu ? "relu" : "none");
+  request.attributes["activation"] = layer.activation;
   if (has_groups) request.attributes["group_size"] = layer.group_size;
   return request;
 }
@@ -67,7 +67,7 @@ class WeightLinearTest : public testing::KernelTest {
 
 TEST_F(WeightLinearTest, EverySpecialization) {
   expect_all_four({{3}, 70, 96, 32}, kEverything);
-  expect_all_four({{1}, 33, 640, 128, false, true}, kEverything);  // split along k too
+  expect_all_four({{1}, 33, 640, 128, false, "relu"}, kEverything);  // split along k too
 }
 
 TEST_F(WeightLinearTest, Shapes) {
@@ -98,7 +98,7 @@ TEST_F(WeightLinearTest, Shapes) {
       {{2, 0}, 4, 8},
       {{3}, 4, 0},
       // Neither bias nor neat sizes.
-      {{33}, 31, 160, 32, false, true},
+      {{33}, 31, 160, 32, false, "relu"},
   };
   for (const Layer& layer : kLayers) expect_all_four(layer, kEveryVariant);
 }
@@ -110,6 +110,12 @@ TEST_F(WeightLinearTest, EveryGroupSize) {
     SCOPED_TRACE(to_text(layer));
     expect_reference("linear_q4gsw", request_of("linear_q4gsw", layer, 5), kOfFloats);
     expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 6), kOfFloats);
+  }
+}
+
+TEST_F(WeightLinearTest, EveryActivation) {
+  for (const char* activation : {"relu", "relu6", "hardswish"}) {
+    expect_all_four({{5}, 21, 64, 32, true, activation}, kEveryVariant);
   }
 }
 
@@ -266,8 +272,8 @@ TEST_F(WeightLinearTest, Refusals) {
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
   const TensorDesc eight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows};
   const auto q4 = [&](const TensorDesc& input, const TensorDesc& w, const TensorDesc& s,
-                      const std::optional<TensorDesc>& bias, Activation activation = Activation::none) {
-    const auto call = linear_q4gsw_call(input, w, s, bias, {.activation = activation});
+                      const std::optional<TensorDesc>& bias) {
+    const auto call = linear_q4gsw_call(input, w, s, bias, {});
     return call ? "accepted" : to_text(call.error());
   };
   const auto dq = [&](IntegerRange range) {
@@ -299,8 +305,6 @@ TEST_F(WeightLinearTest, Refusals) {
       {q4(x, eight, scales, {}),
        "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the form "
        "fit max_form_bytes"},
-      {q4(x, weight, scales, {}, Activation::hardswish),
-       "the activation of a linear layer with real outputs can be none, relu\n  hint: apply others to its output"},
       {dq({5, 4}), "quant_min 5 is above quant_max 4"},
       {dq({0, 255}), "quant_min 0 and quant_max 255 exceed the range of i8, -128 to 127"},
   };

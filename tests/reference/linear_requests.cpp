@@ -6,16 +6,9 @@
 #include <iterator>
 
 #include "runtime/operators/attributes.h"
-#include "tests/reference/linear.h"
 
 namespace qgen::reference {
 namespace {
-
-LinearActivation activation_of(const Request& request) {
-  constexpr std::string_view kWords[] = {"none", "relu", "relu6", "hardswish"};
-  const auto found = std::ranges::find(kWords, attribute<std::string>(request, "activation"));
-  return static_cast<LinearActivation>(found - std::begin(kWords));
-}
 
 LinearParams params_of(const Request& request) {
   return {static_cast<float>(attribute<double>(request, "input_scale")),
@@ -23,6 +16,12 @@ LinearParams params_of(const Request& request) {
 }
 
 }  // namespace
+
+LinearActivation activation_of(const Request& request) {
+  constexpr std::string_view kWords[] = {"none", "relu", "relu6", "hardswish"};
+  const auto found = std::ranges::find(kWords, attribute<std::string>(request, "activation"));
+  return static_cast<LinearActivation>(found - std::begin(kWords));
+}
 
 Tensors q8ta_linear(const Request& request) {
   return {{"output", q8ta_linear(request.inputs.at("input"), request.inputs.at("weight"),

@@ -4,10 +4,12 @@
 // linear.h, on requests.
 #pragma once
 
+#include "tests/reference/linear.h"
 #include "tests/reference/references.h"
 
 namespace qgen::reference {
 
+LinearActivation activation_of(const Request& request);  // the attribute
 Tensors q8ta_linear(const Request& request);
 Tensors linear_q8ta_q8csw(const Request& request);
 

@@ -35,6 +35,17 @@ struct Sum {
   double value = 0, magnitude = 0, absolute = 0;
 };
 
+double activated(double y, LinearActivation activation) {
+  if (std::isnan(y)) return y;
+  switch (activation) {
+    case LinearActivation::none: return y;
+    case LinearActivation::relu: return std::max(y, 0.0);
+    case LinearActivation::relu6: return std::clamp(y, 0.0, 6.0);
+    case LinearActivation::hardswish: return y * (std::clamp(y + 3, 0.0, 6.0) / 6);
+  }
+  return y;
+}
+
 // Outputs in their order.
 class Outputs {
  public:
@@ -49,7 +60,9 @@ class Outputs {
     const double bias = linear_.bias ? static_cast<double>(linear_.bias->as<float>()[n]) : 0;
     double value = sum.value + bias;
     double bound = static_cast<double>(roundings) * kUlp * (sum.magnitude + std::abs(bias)) + sum.absolute;
-    if (linear_.has_relu) value = value > 0 || std::isnan(value) ? value : 0.0;
+    value = activated(value, linear_.activation);
+    // The slope of hardswish is nowhere above 1.5, and it is four roundings itself.
+    if (linear_.activation == LinearActivation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
     // Rounding to f16 moves a result by half of its ulp.
     if (linear_.input.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
     const auto index = static_cast<int64_t>(result_.bounds.size());

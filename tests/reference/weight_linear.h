@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/reference/affine.h"
+#include "tests/reference/linear.h"
 
 namespace qgen::reference {
 
@@ -16,7 +17,7 @@ struct WeightLinear {
   const HostTensor& weight;          // i8, [N, K]
   const HostTensor& weight_scales;   // f32, [N] or [N, K / group_size]
   const HostTensor* bias = nullptr;  // f32, [N]
-  bool has_relu = false;
+  LinearActivation activation = LinearActivation::none;
 };
 
 // Each element of a kernel's output lies within its bound of `output`, which is of the input's dtype.

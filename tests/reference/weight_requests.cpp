@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "tests/reference/weight_requests.h"
 
+#include <algorithm>
+
 #include "runtime/operators/attributes.h"
+#include "tests/reference/linear_requests.h"
 #include "tests/reference/weight_linear.h"
 
 namespace qgen::reference {
@@ -10,7 +13,7 @@ namespace {
 
 WeightLinear linear_of(const Request& request) {
   return {request.inputs.at("input"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
-          find_input(request, "bias"), attribute<std::string>(request, "activation") == "relu"};
+          find_input(request, "bias"), activation_of(request)};
 }
 
 Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
@@ -35,6 +38,15 @@ Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(reque
 Tensors embedding(const Request& request) {
   return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"),
                                request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
+}
+
+// The elements stay what they are, but for those that four bits do not hold.
+Tensors pack_weight(const Request& request) {
+  HostTensor weight = request.inputs.at("source");
+  if (attribute<std::string>(request, "form").starts_with("weight_q4")) {
+    for (int8_t& w : weight.as<int8_t>()) w = std::clamp<int8_t>(w, -8, 7);
+  }
+  return {{"output", weight}};
 }
 
 }  // namespace qgen::reference

@@ -13,5 +13,6 @@ Bounds weight_only_bounds(const Request& request);
 Tensors dynamic_linear(const Request& request);
 Bounds dynamic_bounds(const Request& request);
 Tensors embedding(const Request& request);
+Tensors pack_weight(const Request& request);
 
 }  // namespace qgen::reference
