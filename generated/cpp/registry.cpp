@@ -22,6 +22,7 @@
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "pack_weight.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
 #include "q8_linear_gemv.h"
@@ -70,6 +71,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_q4gsw::op,
   &linear_q8csw::op,
   &linear_q8ta_q8csw::op,
+  &pack_weight::op,
   &q8_linear_coopmat::op,
   &q8_linear_finish::op,
   &q8_linear_gemv::op,

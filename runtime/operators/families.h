@@ -17,5 +17,6 @@ std::span<const OperatorEntry> fused_entries();
 std::span<const OperatorEntry> linear_entries();
 std::span<const OperatorEntry> packed_entries();
 std::span<const OperatorEntry> weight_linear_entries();
+std::span<const OperatorEntry> weight_packing_entries();
 
 }  // namespace qgen

@@ -22,6 +22,7 @@ constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
     linear_entries,
     packed_entries,
     weight_linear_entries,
+    weight_packing_entries,
 };
 
 std::vector<OperatorEntry> sorted_entries() {

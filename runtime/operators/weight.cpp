@@ -46,20 +46,52 @@ uint32_t Weight::layouts() const {
   return mask;
 }
 
+Expected<Weight> Weight::create(PackedWeight packed, const WeightOptions& options) {
+  auto source = unpack(packed);
+  if (!source) return source.error();
+  auto weight = create(*std::move(source), options);
+  if (weight) weight->loaded_ = std::move(packed);
+  return weight;
+}
+
+// The form, if there is room for it.
+Expected<const WeightForm*> Weight::affordable(Layout layout) const {
+  const WeightForm* form = find_weight_form(layout);
+  if (!form) return refused(fmt::format("{} is no form of a weight", name(layout)));
+  const uint64_t size = bytes_of(*form, source_.shape);
+  if (size <= max_form_bytes_ - form_bytes_) return form;
+  return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape), size,
+                             name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
+                 "raise max_form_bytes, or choose a kernel that reads a form which is there");
+}
+
 Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
   if (const auto made = forms_.find(layout); made != forms_.end()) return &made->second;
-  const WeightForm* form = find_weight_form(layout);
-  if (!form) return refused(fmt::format("{} is no form of a weight", name(layout)), "");
-  const uint64_t size = bytes_of(*form, source_.shape);
-  if (size > max_form_bytes_ - form_bytes_) {
-    return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape),
-                               size, name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
-                   "raise max_form_bytes, or choose a kernel that reads a form which is there");
+  const auto form = affordable(layout);
+  if (!form) return form.error();
+  const bool is_loaded = loaded_ && loaded_->layout == layout;
+  auto tensor = is_loaded ? executor.allocate(DType::i8, source_.shape, Storage::buffer, layout)
+                          : executor.upload(source_, Storage::buffer, layout);
+  if (!tensor) return tensor.error();
+  if (is_loaded) {
+    if (const Done written = executor.write_stored(*tensor, loaded_->bytes); !written) return written.error();
+    loaded_.reset();
   }
-  auto packed = executor.upload(source_, Storage::buffer, layout);
-  if (!packed) return packed.error();
-  form_bytes_ += size;
-  return &forms_.emplace(layout, *std::move(packed)).first->second;
+  form_bytes_ += bytes_of(**form, source_.shape);
+  return &forms_.emplace(layout, *std::move(tensor)).first->second;
+}
+
+Done Weight::keep(DeviceTensor form) {
+  if (form.shape() != source_.shape) {
+    return refused(fmt::format("a form of a weight {} is given for one {}", to_text(form.shape()), to_text(source_.shape)));
+  }
+  const Layout layout = form.layout();
+  if (forms_.contains(layout)) return std::monostate{};
+  const auto row = affordable(layout);
+  if (!row) return row.error();
+  form_bytes_ += bytes_of(**row, source_.shape);
+  forms_.emplace(layout, std::move(form));
+  return std::monostate{};
 }
 
 Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {

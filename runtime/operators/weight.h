@@ -7,6 +7,8 @@
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
+// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again.
+//
 // Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there
 // are and which may still be made, so that past the bound a kernel is chosen that reads what is there.
 #pragma once
@@ -17,6 +19,7 @@
 #include <span>
 
 #include "runtime/dispatch/executor.h"
+#include "runtime/tensor/packed_weight.h"
 
 namespace qgen {
 
@@ -30,6 +33,8 @@ class Weight {
  public:
   // Errors: the source is no matrix of i8, a zero point is not 0, not one form fits the bound.
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
+  // Of a form that was saved. Errors: those of unpack() too.
+  static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
 
   const HostTensor& source() const { return source_; }
   int64_t n() const { return source_.shape[0]; }
@@ -44,11 +49,17 @@ class Weight {
   // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums.
   // Errors: no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
+  // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would make.
+  // Errors: the tensor is no form of a matrix of this shape, past the bound.
+  Done keep(DeviceTensor form);
+  // The matrix in one form, to save.
+  Expected<PackedWeight> packed(Layout layout) const { return pack(layout, source_); }
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, [N, K / run rounded up].
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
   Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);
 
  private:
+  Expected<const WeightForm*> affordable(Layout layout) const;
   Weight(HostTensor source, bool fits_four_bits, uint64_t max_form_bytes)
       : source_(std::move(source)), fits_four_bits_(fits_four_bits), max_form_bytes_(max_form_bytes) {}
 
@@ -56,6 +67,7 @@ class Weight {
   bool fits_four_bits_;
   uint64_t max_form_bytes_;
   uint64_t form_bytes_ = 0;  // of forms_
+  std::optional<PackedWeight> loaded_;  // until it is uploaded
   std::map<Layout, DeviceTensor> forms_;
   std::map<int64_t, DeviceTensor> sums_;  // by run
 };

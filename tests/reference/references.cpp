@@ -34,6 +34,7 @@ constexpr Row kRows[] = {
     {"linear_q4gsw", weight_only_linear, weight_only_bounds},
     {"linear_q8csw", weight_only_linear, weight_only_bounds},
     {"linear_q8ta_q8csw", linear_q8ta_q8csw},
+    {"pack_weight", pack_weight},
     {"q8ta_add", q8ta_add},
     {"q8ta_clone", q8ta_clone},
     {"q8ta_dequantize", q8ta_dequantize},

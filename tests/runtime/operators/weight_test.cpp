@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Weights and their forms: what is refused, what a bound on their memory leaves, and that they are made once.
+#include "runtime/operators/weight.h"
+
+#include <gtest/gtest.h>
+
+#include "registry.h"
+#include "runtime/library/layout_table.h"
+#include "tests/support/device_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::tensor_of;
+
+std::string said(const Expected<Weight>& weight) { return weight ? "accepted" : to_text(weight.error()); }
+
+TEST(Weights, SayWhatTheyCannotHold) {
+  EXPECT_EQ(said(Weight::create(zeros(DType::f32, {4, 4}), {})), "f32 [4, 4] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4}), {})), "i8 [4] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4, 64}), {.max_form_bytes = 100})),
+            "no form of a weight [4, 64] fits 100 bytes\n  hint: raise max_form_bytes");
+  const PackedWeight torn{Layout::weight_q8_rows, {4, 64}, std::vector<std::byte>(255)};
+  EXPECT_EQ(said(Weight::create(torn, {})), "255 bytes are given for i8 [4, 64] as weight_q8_rows, which takes 256");
+}
+
+// Zero points were fetched, and never looked at.
+TEST(Weights, A7_ZeroPointsAreLookedAt) {
+  const int32_t zeros_only[] = {0, 0}, one[] = {0, 3};
+  EXPECT_TRUE(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = zeros_only}));
+  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = one})),
+            "weight zero point [1] is 3, and kernels take symmetric weights\n  hint: quantize the weight with zero point 0");
+}
+
+class WeightTest : public testing::DeviceTest {
+ protected:
+  KernelLibrary library = *KernelLibrary::open(generated::library());
+  Executor executor = *Executor::create(device(), library, {});
+};
+
+TEST_F(WeightTest, MakesAFormOnceAndWithinItsBound) {
+  auto weight = Weight::create(tensor_of(DType::i8, {4, 64}, {1, -8, 7}), {.max_form_bytes = 400});
+  ASSERT_TRUE(weight);
+  const auto first = weight->form(executor, Layout::weight_q8_rows);
+  ASSERT_TRUE(first) << to_text(first.error());
+  EXPECT_EQ(weight->form_bytes(), 256u);
+  EXPECT_EQ(*weight->form(executor, Layout::weight_q8_rows), *first);
+  // 144 bytes are left: for four bits.
+  EXPECT_EQ(weight->layouts(), bit(Layout::weight_q8_rows) | bit(Layout::weight_q4_rows));
+  const auto past = weight->form(executor, Layout::weight_q8_4k4n);
+  ASSERT_FALSE(past);
+  EXPECT_EQ(to_text(past.error()),
+            "a weight [4, 64] takes 256 bytes as weight_q8_4k4n, and 144 of its 400 are left\n"
+            "  hint: raise max_form_bytes, or choose a kernel that reads a form which is there");
+  EXPECT_EQ(to_text(weight->form(executor, Layout::strided).error()), "strided is no form of a weight");
+}
+
+TEST_F(WeightTest, KeepsFormsThatFit) {
+  auto weight = Weight::create(zeros(DType::i8, {4, 64}), {.max_form_bytes = 400});
+  ASSERT_TRUE(weight);
+  const auto kept = [&](const Shape& shape, Layout layout) {
+    const Done done = weight->keep(*executor.allocate(DType::i8, shape, Storage::buffer, layout));
+    return done ? "kept" : to_text(done.error());
+  };
+  EXPECT_EQ(kept({4, 65}, Layout::weight_q8_rows), "a form of a weight [4, 65] is given for one [4, 64]");
+  EXPECT_EQ(kept({4, 64}, Layout::strided), "strided is no form of a weight");
+  EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
+  EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
+  EXPECT_EQ(weight->form_bytes(), 256u);
+  EXPECT_EQ(kept({4, 64}, Layout::weight_q8_panels).substr(0, 50), "a weight [4, 64] takes 256 bytes as weight_q8_pane");
+}
+
+}  // namespace
+}  // namespace qgen
