@@ -21,7 +21,6 @@ Binding tighter(Binding binding) { return static_cast<Binding>(static_cast<int>(
 std::string parenthesized(std::string text, bool is_needed) { return is_needed ? fmt::format("({})", text) : text; }
 
 // ---- the language itself
-// -----------------------------------------------------------------------------------------------
 
 std::string print(const Node& node);
 
@@ -91,7 +90,6 @@ std::string print(const Node& node) {
 }
 
 // ---- C++
-// ---------------------------------------------------------------------------------------------------------------
 
 class CppWriter {
  public:

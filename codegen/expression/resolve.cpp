@@ -46,7 +46,6 @@ class Resolver {
   }
 
   // ---- names
-  // -----------------------------------------------------------------------------------------------------------
 
   bool is_loose_word(const Node& node) const {
     return node.op == Op::symbol && !scope_.find(node.name) && !scope_.find_definition(node.name);
@@ -96,7 +95,6 @@ class Resolver {
   }
 
   // ---- types
-  // -----------------------------------------------------------------------------------------------------------
 
   MaybeType resolve(Node& node) {
     switch (node.op) {
@@ -260,7 +258,6 @@ class Resolver {
   }
 
   // ---- calls
-  // -----------------------------------------------------------------------------------------------------------
 
   MaybeType call(Node& node) {
     if (const auto op = find_builtin(node.name)) return builtin(node, *op);

@@ -29,7 +29,6 @@ std::string stem(std::string_view file) {
 }
 
 // ---- declarations
-// --------------------------------------------------------------------------------------------------------
 
 class DeclarationChecker {
  public:
@@ -239,7 +238,6 @@ class DeclarationChecker {
 };
 
 // ---- uses
-// ------------------------------------------------------------------------------------------------------------------
 
 // What a kind of name is known to: for an expression that may not read it, where the condition belongs instead.
 std::string home_of(std::string_view kind) {

@@ -95,7 +95,6 @@ class SpecParser {
   }
 
   // ---- declarations
-  // ------------------------------------------------------------------------------------------------------
 
   void read_head() {
     const YamlNode* as_operator = value(root_, "operator");
@@ -191,7 +190,6 @@ class SpecParser {
   }
 
   // ---- the scope
-  // ---------------------------------------------------------------------------------------------------------
 
   void make_scope() {
     if (spec_.template_path) {  // else they say what operands may be, and have no value that could be read
@@ -217,7 +215,6 @@ class SpecParser {
   }
 
   // ---- expressions
-  // -------------------------------------------------------------------------------------------------------
 
   std::optional<Expression> parse(const YamlNode& node, std::optional<Type> wanted) {
     auto parsed = expression::parse(node.text, node.text_where, spec_.scope, wanted);
@@ -283,7 +280,6 @@ class SpecParser {
   }
 
   // ---- recipes
-  // -----------------------------------------------------------------------------------------------------------
 
   Recipe recipe(const YamlEntry& entry) {
     Recipe recipe;
