@@ -56,11 +56,17 @@ void Reads::add(const Expression& expression) {
   }
 }
 
+std::vector<std::string> Reads::lines() const {
+  std::vector<std::string> lines;
+  if (has(Source::parameter)) lines.push_back("const auto& parameters = table::parameters<Parameters>(scope);");
+  if (has(Source::specialization)) lines.push_back("const auto specialization = specialization_of(scope);");
+  if (has(Source::problem)) lines.push_back("const auto& problem = table::problem<Problem>(scope);");
+  if (has(Source::device)) lines.push_back("const auto& device = *scope.device;");
+  return lines;
+}
+
 void Reads::print(TextWriter& out) const {
-  if (has(Source::parameter)) out.text("const auto& parameters = table::parameters<Parameters>(scope);");
-  if (has(Source::specialization)) out.text("const auto specialization = specialization_of(scope);");
-  if (has(Source::problem)) out.text("const auto& problem = table::problem<Problem>(scope);");
-  if (has(Source::device)) out.text("const auto& device = *scope.device;");
+  for (const std::string& line : lines()) out.text(line);
 }
 
 std::string as_cpp(const Spec& spec, const Expression& expression) {

@@ -39,6 +39,7 @@ class Reads {
 
   // What the parameter of a function that reads these is called, behind a space; nothing if it reads none.
   std::string_view scope_name() const { return sources_.empty() ? "" : " scope"; }
+  std::vector<std::string> lines() const;
   void print(TextWriter& out) const;
 
  private:

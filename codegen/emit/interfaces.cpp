@@ -14,60 +14,13 @@
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
+#include "codegen/emit/shared_values.h"
 #include "runtime/library/features.h"
 
 namespace qgen::emit {
 namespace {
 
-using Rows = std::vector<std::string>;
 using spec::Spec;
-
-// What several interfaces share, each printed when it is first named.
-class SharedValues {
- public:
-  explicit SharedValues(TextWriter& out) : out_(out) {}
-
-  // One row a line. The result is the array's name; "{}" where there are no rows.
-  std::string print(std::string_view type, std::string_view prefix, const Rows& rows) {
-    if (rows.empty()) return "{}";
-    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(rows, "\n")));
-    if (!is_new) return name;
-    out_.line("constexpr {} {}[] = {{", type, name);
-    {
-      const auto indented = out_.indent();
-      for (const std::string& row : rows) out_.text(row);
-    }
-    out_.text("};");
-    return name;
-  }
-
-  // Small values: as many a line as there is room for.
-  std::string print_filled(std::string_view type, std::string_view prefix, std::string_view extent, const Rows& values) {
-    if (values.empty()) return "{}";
-    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(values, ", ")));
-    if (!is_new) return name;
-    out_.filled(fmt::format("constexpr {} {}[]{} = {{", type, name, extent), values, "};");
-    return name;
-  }
-
-  // `{.field = value, ...}`.
-  std::string print_struct(std::string_view type, std::string_view prefix, const Rows& fields) {
-    const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(fields, "\n")));
-    if (!is_new) return name;
-    out_.line("constexpr {} {} = {{", type, name);
-    {
-      const auto indented = out_.indent();
-      const auto more = out_.indent();
-      for (const std::string& field : fields) out_.text(field);
-    }
-    out_.text("};");
-    return name;
-  }
-
- private:
-  TextWriter& out_;
-  ContentNames names_;
-};
 
 // ---- what modules bind -----------------------------------------------------------------------------------------------------
 

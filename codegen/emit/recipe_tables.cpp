@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Recipes: for each a namespace of its own with what its row refers to, then the rows. A step is a kernel of this spec or
-// of another: where its operands come from, how its problem is made of ours, which of its variants will do.
+// Recipes. A step is a kernel of this spec or of another: where its operands come from, how its problem is made of ours,
+// which of its variants will do. What several steps have in common is printed once.
+//
+//   constexpr OperandSource sources_2bb0b2d1[] = {table::ours(Operand::input), table::scratch(0)};
+//   void row_sum_partial_problem_5d4a3c10(const SelectionScope& scope, void* step_problem) {...}
+//   constexpr StepInfo two_pass_steps[] = {{&row_sum_partial::op, sources_2bb0b2d1, row_sum_partial_problem_5d4a3c10, ...}};
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/expressions.h"
 #include "codegen/emit/products.h"
+#include "codegen/emit/shared_values.h"
 
 namespace qgen::emit {
 namespace {
@@ -21,16 +25,16 @@ using spec::Spec;
 class RecipePrinter {
  public:
   RecipePrinter(TextWriter& out, const Spec& spec, std::span<const Family> families)
-      : out_(out), spec_(spec), families_(families) {}
+      : out_(out), shared_(out), spec_(spec), families_(families) {}
 
-  // Prints what each recipe's row refers to, in a namespace of the recipe's own; then the rows.
   void print() {
     if (spec_.recipes.empty()) return;
-    for (const spec::Recipe& recipe : spec_.recipes) print_recipe(recipe);
+    Rows rows;
+    for (const spec::Recipe* recipe : sorted()) append(rows, recipe_row(*recipe));
     out_.text("constexpr RecipeInfo kRecipes[] = {");
     {
       const auto indented = out_.indent();
-      for (const spec::Recipe* recipe : sorted()) print_row(*recipe);
+      for (const std::string& row : rows) out_.text(row);
     }
     out_.text("};");
     out_.blank();
@@ -46,142 +50,122 @@ class RecipePrinter {
     return recipes;
   }
 
-  void print_row(const spec::Recipe& recipe) {
-    const std::string space = identifier(recipe.name.value);
-    out_.text("{");
-    {
-      const auto fields = out_.indent();
-      const auto more = out_.indent();
-      out_.line(".id = {},", quoted(fmt::format("{}.{}", spec_.name.value, recipe.name.value)));
-      const bool has_conditions = !recipe.applies_when.empty();
-      if (has_conditions) out_.line(".conditions = {}::kConditions,", space);
-      out_.line(".first_failing = {},", has_conditions ? space + "::first_failing" : "table::all_hold");
-      if (!recipe.scratch.empty()) out_.line(".scratch = {}::kScratch,", space);
-      out_.line(".steps = {}::kSteps,", space);
-    }
-    out_.text("},");
+  static std::string scope_parameter(const Reads& reads) {
+    return fmt::format("const SelectionScope&{}", reads.scope_name());
   }
 
-  void print_recipe(const spec::Recipe& recipe) {
-    const std::string space = identifier(recipe.name.value);
-    out_.line("namespace {} {{", space);
-    out_.blank();
-    print_conditions(out_, spec_, recipe.applies_when, "kConditions", "first_failing");
-    print_scratch(recipe);
-    std::vector<std::string> rows;
-    std::map<std::string, int> uses;
+  static void append(Rows& to, const Rows& rows) { to.insert(to.end(), rows.begin(), rows.end()); }
+
+  // Prints what the recipe's row refers to; the result is the row.
+  Rows recipe_row(const spec::Recipe& recipe) {
+    const std::string& name = recipe.name.value;
+    Rows row = {fmt::format("{{.id = {},", quoted(fmt::format("{}.{}", spec_.name.value, recipe.name.value)))};
+    const auto field = [&](std::string_view field_name, std::string_view value) {
+      row.push_back(fmt::format("    .{} = {},", field_name, value));
+    };
+    const bool has_conditions = !recipe.applies_when.empty();
+    const std::string table = name + "_conditions", first_failing = name + "_first_failing";
+    print_conditions(out_, spec_, recipe.applies_when, table, first_failing);
+    if (has_conditions) field("conditions", table);
+    field("first_failing", has_conditions ? first_failing : "table::all_hold");
+    if (!recipe.scratch.empty()) field("scratch", print_scratch(recipe));
+    field("steps", print_steps(recipe));
+    row.back() = fmt::format("    .steps = {}_steps}},", name);
+    return row;
+  }
+
+  std::string print_scratch(const spec::Recipe& recipe) {
+    Rows rows;
+    for (const auto& scratch : recipe.scratch) {
+      Reads reads(spec_);
+      reads.add(scratch.elements);
+      Rows body = reads.lines();
+      body.push_back(fmt::format("return {};", as_cpp(spec_, scratch.elements)));
+      const std::string elements = shared_.print_function("Integer", "elements", scope_parameter(reads), body);
+      rows.push_back(fmt::format("{{{}, DType::{}, {}}}", quoted(scratch.name.value), name(scratch.dtype), elements));
+    }
+    return shared_.print_filled("ScratchInfo", "scratch", "", rows);
+  }
+
+  std::string print_steps(const spec::Recipe& recipe) {
+    Rows rows;
     for (const spec::Step& step : recipe.steps) {
-      const Family* family = find_family(step.kernel.value);
-      if (family == nullptr) {
+      if (const Family* family = find_family(step.kernel.value)) {
+        rows.push_back(step_row(recipe, step, *family->spec));
+      } else {
         report(step.kernel.where, fmt::format("no spec of this run is named '{}'", step.kernel.value),
                "add the spec of that kernel to the command line");
-        continue;
       }
-      const int use = ++uses[step.kernel.value];
-      const std::string name = identifier(step.kernel.value) + (use == 1 ? "" : fmt::format("_{}", use));
-      rows.push_back(print_step(recipe, step, *family->spec, name));
     }
-    out_.text("constexpr StepInfo kSteps[] = {");
+    const std::string name = recipe.name.value + "_steps";
+    out_.line("constexpr StepInfo {}[] = {{", name);
     {
       const auto indented = out_.indent();
-      for (const std::string& row : rows) out_.text(row);
+      for (const std::string& row : rows) out_.line("{},", row);
     }
     out_.text("};");
     out_.blank();
-    out_.line("}}  // namespace {}", space);
-    out_.blank();
-  }
-
-  void print_scratch(const spec::Recipe& recipe) {
-    if (recipe.scratch.empty()) return;
-    for (const auto& scratch : recipe.scratch) {
-      print_function(out_, spec_, "Integer", identifier(scratch.name.value) + "_elements", scratch.elements);
-    }
-    out_.text("constexpr ScratchInfo kScratch[] = {");
-    {
-      const auto indented = out_.indent();
-      for (const auto& scratch : recipe.scratch) {
-        out_.line("{{{}, DType::{}, {}_elements}},", quoted(scratch.name.value), name(scratch.dtype),
-                  identifier(scratch.name.value));
-      }
-    }
-    out_.text("};");
-    out_.blank();
+    return name;
   }
 
   // Prints a step's parts; the result is its row.
-  std::string print_step(const spec::Recipe& recipe, const spec::Step& step, const Spec& family,
-                         const std::string& name) {
-    print_operand_sources(recipe, step, family, name);
-    print_make_problem(step, family, name);
-    const bool fixes = !step.with.empty();
-    if (fixes) print_takes(step, family, name);
-    return fmt::format("{{&{}::op, k{}, {}_problem, {}}},", identifier(family.name.value), operands_name(name), name,
-                       fixes ? name + "_takes" : "nullptr");
+  std::string step_row(const spec::Recipe& recipe, const spec::Step& step, const Spec& family) {
+    Rows sources;
+    for (const auto& operand : family.operands) sources.push_back(source(recipe, step, operand.name.value));
+    std::string row = fmt::format("{{&{}::op", identifier(family.name.value));
+    row += ", " + shared_.print_filled("OperandSource", "sources", "", sources);
+    row += ", " + print_make_problem(step, family);
+    if (!step.with.empty()) row += ", " + print_takes(step, family);
+    return row + "}";
   }
 
-  static std::string operands_name(const std::string& step) { return "Operands_" + step; }
-
-  void print_operand_sources(const spec::Recipe& recipe, const spec::Step& step, const Spec& family,
-                             const std::string& name) {
-    out_.line("constexpr OperandSource k{}[] = {{", operands_name(name));
-    {
-      const auto indented = out_.indent();
-      for (const auto& operand : family.operands) {
-        out_.line("{},  // {}", operand_source(recipe, step, operand.name.value), operand.name.value);
-      }
-    }
-    out_.text("};");
-    out_.blank();
-  }
-
-  std::string operand_source(const spec::Recipe& recipe, const spec::Step& step, const std::string& operand) const {
+  std::string source(const spec::Recipe& recipe, const spec::Step& step, std::string_view operand) const {
     const std::string_view ours = spec::source_of(spec_, recipe, step, operand);
-    if (ours.empty()) return "{false, kAbsent}";
+    if (ours.empty()) return "table::kNoSource";
     for (size_t i = 0; i < recipe.scratch.size(); ++i) {
-      if (recipe.scratch[i].name.value == ours) return fmt::format("{{true, {}}}", i);
+      if (recipe.scratch[i].name.value == ours) return fmt::format("table::scratch({})", i);
     }
-    return fmt::format("{{false, table::place(Operand::{})}}", identifier(ours));
+    return fmt::format("table::ours(Operand::{})", identifier(ours));
   }
 
-  void print_make_problem(const spec::Step& step, const Spec& family, const std::string& name) {
-    std::vector<std::string> lines;
+  std::string print_make_problem(const spec::Step& step, const Spec& family) {
+    const std::string space = identifier(family.name.value);
     Reads reads(spec_);
-    for (const auto& field : family.problem) {
-      lines.push_back(fmt::format("table::set(to.{}, {});", identifier(field.name.value), field_value(step, field, reads)));
-    }
-    out_.line("void {}_problem(const SelectionScope&{}, void*{}) {{", name, reads.scope_name(),
-              lines.empty() ? "" : " step_problem");
-    {
-      const auto indented = out_.indent();
-      reads.print(out_);
-      if (!lines.empty()) out_.line("auto& to = *static_cast<{}::Problem*>(step_problem);", identifier(family.name.value));
-      for (const std::string& line : lines) out_.text(line);
-    }
-    out_.text("}");
-    out_.blank();
+    Rows fields;
+    for (const auto& field : family.problem) fields.push_back(set_field(step, field, reads));
+    Rows body = reads.lines();
+    if (!fields.empty()) body.push_back(fmt::format("auto& to = *static_cast<{}::Problem*>(step_problem);", space));
+    append(body, fields);
+    const std::string parameters = scope_parameter(reads) + (fields.empty() ? ", void*" : ", void* step_problem");
+    return shared_.print_function("void", family.name.value + "_problem", parameters, body);
   }
 
-  // What one field of a step's problem is: an expression over our names, or our array of the same name.
-  std::string field_value(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
-    if (field.count > 1) {
+  // Our field of the same name, or an expression over our names.
+  std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
+    const std::string field_name = identifier(field.name.value);
+    const std::string_view text = spec::expression_of(spec_, step, field.name.value);
+    const auto same = std::find_if(spec_.problem.begin(), spec_.problem.end(), [&](const auto& ours) {
+      return ours.name.value == text && ours.kind == field.kind && ours.count == field.count;
+    });
+    if (same != spec_.problem.end()) {
       reads.add(Source::problem);
-      return "problem." + identifier(field.name.value);
+      const std::string value = "problem." + identifier(same->name.value);
+      return field.count > 1 ? fmt::format("table::set(to.{}, {});", field_name, value)
+                             : fmt::format("to.{} = {};", field_name, value);
     }
     const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;
-    const auto parsed =
-        expression::parse(spec::expression_of(spec_, step, field.name.value), step.kernel.where, spec_.scope, wanted);
+    const auto parsed = expression::parse(text, step.kernel.where, spec_.scope, wanted);
     if (!parsed) {
-      append(errors_, parsed.error());
-      return "0";
+      errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
+      return "";
     }
     reads.add(*parsed);
-    return as_cpp(spec_, *parsed);
+    return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *parsed));
   }
 
-  void print_takes(const spec::Step& step, const Spec& family, const std::string& name) {
+  std::string print_takes(const spec::Step& step, const Spec& family) {
     const std::string space = identifier(family.name.value);
-    std::vector<std::string> conditions;
+    Rows conditions;
     for (const auto& [parameter, value] : step.with) {
       const Axis* axis = find_axis(family.parameters, parameter.value);
       if (axis == nullptr) {
@@ -192,14 +176,10 @@ class RecipePrinter {
       conditions.push_back(fmt::format("parameters.{} == {}{}", identifier(parameter.value),
                                        is_own_word ? space + "::" : "", cpp_value(*axis, value.value)));
     }
-    out_.line("bool {}_takes(const void* kernel_parameters) {{", name);
-    {
-      const auto indented = out_.indent();
-      out_.line("const auto& parameters = *static_cast<const {}::Parameters*>(kernel_parameters);", space);
-      out_.line("return {};", fmt::join(conditions, " && "));
-    }
-    out_.text("}");
-    out_.blank();
+    return shared_.print_function(
+        "bool", family.name.value + "_takes", "const void* kernel_parameters",
+        {fmt::format("const auto& parameters = *static_cast<const {}::Parameters*>(kernel_parameters);", space),
+         fmt::format("return {};", fmt::join(conditions, " && "))});
   }
 
   const Family* find_family(std::string_view name) const {
@@ -213,6 +193,7 @@ class RecipePrinter {
   }
 
   TextWriter& out_;
+  SharedValues shared_;
   const Spec& spec_;
   std::span<const Family> families_;
   Diagnostics errors_;

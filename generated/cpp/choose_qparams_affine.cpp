@@ -259,87 +259,71 @@ constexpr auto kRows = [] {
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
 constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
-namespace two_pass {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo two_pass_conditions[] = {
   {"block_elements >= 8192", table::kNamesOf<Name::block_elements>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int two_pass_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.block_elements) >= 8192,
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer elements_badd4ea7(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 2 * Integer(problem.parameters) * min(1024, ceil_div(Integer(problem.block_elements), 4096));
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::i32, partial_elements},
-};
-
-constexpr OperandSource kOperands_choose_qparams_partial[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // partial
-};
-
-void choose_qparams_partial_problem(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch_eea269e0[] = {{"partial", DType::i32, elements_badd4ea7}};
+constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
+void choose_qparams_partial_problem_6665bedc(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<choose_qparams_partial::Problem*>(step_problem);
-  table::set(to.parameters, Integer(problem.parameters));
-  table::set(to.block_elements, Integer(problem.block_elements));
+  to.parameters = problem.parameters;
+  to.block_elements = problem.block_elements;
   table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));
   table::set(to.slice_elements, 4 * ceil_div(Integer(problem.block_elements), 4 * min(1024, ceil_div(Integer(problem.block_elements), 4096))));
-  table::set(to.run, Integer(problem.run));
-  table::set(to.are_runs, Integer(problem.are_runs));
-  table::set(to.first, Integer(problem.first));
-  table::set(to.real_packed, Integer(problem.real_packed));
-  table::set(to.rank, Integer(problem.rank));
+  to.run = problem.run;
+  to.are_runs = problem.are_runs;
+  to.first = problem.first;
+  to.real_packed = problem.real_packed;
+  to.rank = problem.rank;
   table::set(to.sizes, problem.sizes);
   table::set(to.strides, problem.strides);
   table::set(to.blocks, problem.blocks);
 }
 
-constexpr OperandSource kOperands_choose_qparams_finish[] = {
-  {true, 0},  // partial
-  {false, table::place(Operand::scale)},  // scale
-  {false, table::place(Operand::zero_point)},  // zero_point
+constexpr OperandSource sources_b3614c60[] = {
+  table::scratch(0), table::ours(Operand::scale), table::ours(Operand::zero_point),
 };
-
-void choose_qparams_finish_problem(const SelectionScope& scope, void* step_problem) {
+void choose_qparams_finish_problem_d25e3e7d(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<choose_qparams_finish::Problem*>(step_problem);
-  table::set(to.parameters, Integer(problem.parameters));
+  to.parameters = problem.parameters;
   table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));
-  table::set(to.mapping, Integer(problem.mapping));
-  table::set(to.range, Real(problem.range));
-  table::set(to.half_range, Real(problem.half_range));
-  table::set(to.quant_min_real, Real(problem.quant_min_real));
-  table::set(to.quant_max_real, Real(problem.quant_max_real));
-  table::set(to.eps, Real(problem.eps));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.symmetric_zero_point, Integer(problem.symmetric_zero_point));
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&choose_qparams_partial::op, kOperands_choose_qparams_partial, choose_qparams_partial_problem, nullptr},
-  {&choose_qparams_finish::op, kOperands_choose_qparams_finish, choose_qparams_finish_problem, nullptr},
+constexpr StepInfo two_pass_steps[] = {
+  {&choose_qparams_partial::op, sources_051d5e9e, choose_qparams_partial_problem_6665bedc},
+  {&choose_qparams_finish::op, sources_b3614c60, choose_qparams_finish_problem_d25e3e7d},
 };
 
-}  // namespace two_pass
-
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "choose_qparams_affine.two_pass",
-      .conditions = two_pass::kConditions,
-      .first_failing = two_pass::first_failing,
-      .scratch = two_pass::kScratch,
-      .steps = two_pass::kSteps,
-  },
+  {.id = "choose_qparams_affine.two_pass",
+      .conditions = two_pass_conditions,
+      .first_failing = two_pass_first_failing,
+      .scratch = scratch_eea269e0,
+      .steps = two_pass_steps},
 };
 
 }  // namespace

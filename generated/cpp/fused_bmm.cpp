@@ -140,52 +140,43 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace plain {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo plain_conditions[] = {
   {"is_exact == 1", table::kNamesOf<Name::is_exact>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int plain_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.is_exact) == 1,
   });
 }
 
-constexpr OperandSource kOperands_bmm_plain[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::input_scale)},  // input_scale
-  {false, table::place(Operand::input_zero_point)},  // input_zero_point
-  {false, table::place(Operand::other)},  // other
-  {false, table::place(Operand::other_scale)},  // other_scale
-  {false, table::place(Operand::other_zero_point)},  // other_zero_point
-  {false, table::place(Operand::output)},  // output
-  {false, table::place(Operand::output_scale)},  // output_scale
-  {false, table::place(Operand::output_zero_point)},  // output_zero_point
+constexpr OperandSource sources_e54451bc[] = {
+  table::ours(Operand::input), table::ours(Operand::input_scale), table::ours(Operand::input_zero_point),
+  table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
+  table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
 };
-
-void bmm_plain_problem(const SelectionScope& scope, void* step_problem) {
+void bmm_plain_problem_192bcad4(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_plain::Problem*>(step_problem);
-  table::set(to.batches, Integer(problem.batches));
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_zero_points, Integer(problem.input_zero_points));
-  table::set(to.other_zero_points, Integer(problem.other_zero_points));
-  table::set(to.output_zero_points, Integer(problem.output_zero_points));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.input_m_block, Integer(problem.input_m_block));
-  table::set(to.input_m_step, Integer(problem.input_m_step));
-  table::set(to.other_n_block, Integer(problem.other_n_block));
-  table::set(to.other_n_step, Integer(problem.other_n_step));
-  table::set(to.output_m_block, Integer(problem.output_m_block));
-  table::set(to.output_m_step, Integer(problem.output_m_step));
-  table::set(to.output_n_block, Integer(problem.output_n_block));
-  table::set(to.output_n_step, Integer(problem.output_n_step));
-  table::set(to.batch_rank, Integer(problem.batch_rank));
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_zero_points = problem.input_zero_points;
+  to.other_zero_points = problem.other_zero_points;
+  to.output_zero_points = problem.output_zero_points;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.input_m_block = problem.input_m_block;
+  to.input_m_step = problem.input_m_step;
+  to.other_n_block = problem.other_n_block;
+  to.other_n_step = problem.other_n_step;
+  to.output_m_block = problem.output_m_block;
+  to.output_m_step = problem.output_m_step;
+  to.output_n_block = problem.output_n_block;
+  to.output_n_step = problem.output_n_step;
+  to.batch_rank = problem.batch_rank;
   table::set(to.batch_sizes, problem.batch_sizes);
   table::set(to.input_strides, problem.input_strides);
   table::set(to.input_blocks, problem.input_blocks);
@@ -197,125 +188,46 @@ void bmm_plain_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.output_parameter_strides, problem.output_parameter_strides);
 }
 
-constexpr StepInfo kSteps[] = {
-  {&bmm_plain::op, kOperands_bmm_plain, bmm_plain_problem, nullptr},
+constexpr StepInfo plain_steps[] = {
+  {&bmm_plain::op, sources_e54451bc, bmm_plain_problem_192bcad4},
 };
 
-}  // namespace plain
-
-namespace tiled {
-
-constexpr ConditionInfo kConditions[] = {
-  {"is_exact == 1", table::kNamesOf<Name::is_exact>},
-};
-
-int first_failing(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return table::first_false({
-      Integer(problem.is_exact) == 1,
-  });
-}
-
-constexpr OperandSource kOperands_bmm_tiled[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::input_scale)},  // input_scale
-  {false, table::place(Operand::input_zero_point)},  // input_zero_point
-  {false, table::place(Operand::other)},  // other
-  {false, table::place(Operand::other_scale)},  // other_scale
-  {false, table::place(Operand::other_zero_point)},  // other_zero_point
-  {false, table::place(Operand::output)},  // output
-  {false, table::place(Operand::output_scale)},  // output_scale
-  {false, table::place(Operand::output_zero_point)},  // output_zero_point
-};
-
-void bmm_tiled_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<bmm_tiled::Problem*>(step_problem);
-  table::set(to.batches, Integer(problem.batches));
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_zero_points, Integer(problem.input_zero_points));
-  table::set(to.other_zero_points, Integer(problem.other_zero_points));
-  table::set(to.output_zero_points, Integer(problem.output_zero_points));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.input_m_block, Integer(problem.input_m_block));
-  table::set(to.input_m_step, Integer(problem.input_m_step));
-  table::set(to.other_n_block, Integer(problem.other_n_block));
-  table::set(to.other_n_step, Integer(problem.other_n_step));
-  table::set(to.output_m_block, Integer(problem.output_m_block));
-  table::set(to.output_m_step, Integer(problem.output_m_step));
-  table::set(to.output_n_block, Integer(problem.output_n_block));
-  table::set(to.output_n_step, Integer(problem.output_n_step));
-  table::set(to.batch_rank, Integer(problem.batch_rank));
-  table::set(to.batch_sizes, problem.batch_sizes);
-  table::set(to.input_strides, problem.input_strides);
-  table::set(to.input_blocks, problem.input_blocks);
-  table::set(to.input_parameter_strides, problem.input_parameter_strides);
-  table::set(to.other_strides, problem.other_strides);
-  table::set(to.other_blocks, problem.other_blocks);
-  table::set(to.other_parameter_strides, problem.other_parameter_strides);
-  table::set(to.output_blocks, problem.output_blocks);
-  table::set(to.output_parameter_strides, problem.output_parameter_strides);
-}
-
-constexpr StepInfo kSteps[] = {
-  {&bmm_tiled::op, kOperands_bmm_tiled, bmm_tiled_problem, nullptr},
-};
-
-}  // namespace tiled
-
-namespace real {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo real_conditions[] = {
   {"is_exact == 0", table::kNamesOf<Name::is_exact>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int real_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.is_exact) == 0,
   });
 }
 
-constexpr OperandSource kOperands_bmm_real[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::input_scale)},  // input_scale
-  {false, table::place(Operand::input_zero_point)},  // input_zero_point
-  {false, table::place(Operand::other)},  // other
-  {false, table::place(Operand::other_scale)},  // other_scale
-  {false, table::place(Operand::other_zero_point)},  // other_zero_point
-  {false, table::place(Operand::output)},  // output
-  {false, table::place(Operand::output_scale)},  // output_scale
-  {false, table::place(Operand::output_zero_point)},  // output_zero_point
-};
-
-void bmm_real_problem(const SelectionScope& scope, void* step_problem) {
+void bmm_real_problem_6450ccc7(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_real::Problem*>(step_problem);
-  table::set(to.batches, Integer(problem.batches));
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_zero_points, Integer(problem.input_zero_points));
-  table::set(to.other_zero_points, Integer(problem.other_zero_points));
-  table::set(to.output_zero_points, Integer(problem.output_zero_points));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.input_m_block, Integer(problem.input_m_block));
-  table::set(to.input_m_step, Integer(problem.input_m_step));
-  table::set(to.input_k_block, Integer(problem.input_k_block));
-  table::set(to.input_k_step, Integer(problem.input_k_step));
-  table::set(to.other_k_block, Integer(problem.other_k_block));
-  table::set(to.other_k_step, Integer(problem.other_k_step));
-  table::set(to.other_n_block, Integer(problem.other_n_block));
-  table::set(to.other_n_step, Integer(problem.other_n_step));
-  table::set(to.output_m_block, Integer(problem.output_m_block));
-  table::set(to.output_m_step, Integer(problem.output_m_step));
-  table::set(to.output_n_block, Integer(problem.output_n_block));
-  table::set(to.output_n_step, Integer(problem.output_n_step));
-  table::set(to.batch_rank, Integer(problem.batch_rank));
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_zero_points = problem.input_zero_points;
+  to.other_zero_points = problem.other_zero_points;
+  to.output_zero_points = problem.output_zero_points;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.input_m_block = problem.input_m_block;
+  to.input_m_step = problem.input_m_step;
+  to.input_k_block = problem.input_k_block;
+  to.input_k_step = problem.input_k_step;
+  to.other_k_block = problem.other_k_block;
+  to.other_k_step = problem.other_k_step;
+  to.other_n_block = problem.other_n_block;
+  to.other_n_step = problem.other_n_step;
+  to.output_m_block = problem.output_m_block;
+  to.output_m_step = problem.output_m_step;
+  to.output_n_block = problem.output_n_block;
+  to.output_n_step = problem.output_n_step;
+  to.batch_rank = problem.batch_rank;
   table::set(to.batch_sizes, problem.batch_sizes);
   table::set(to.input_strides, problem.input_strides);
   table::set(to.input_blocks, problem.input_blocks);
@@ -327,31 +239,70 @@ void bmm_real_problem(const SelectionScope& scope, void* step_problem) {
   table::set(to.output_parameter_strides, problem.output_parameter_strides);
 }
 
-constexpr StepInfo kSteps[] = {
-  {&bmm_real::op, kOperands_bmm_real, bmm_real_problem, nullptr},
+constexpr StepInfo real_steps[] = {
+  {&bmm_real::op, sources_e54451bc, bmm_real_problem_6450ccc7},
 };
 
-}  // namespace real
+constexpr ConditionInfo tiled_conditions[] = {
+  {"is_exact == 1", table::kNamesOf<Name::is_exact>},
+};
+
+int tiled_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.is_exact) == 1,
+  });
+}
+
+void bmm_tiled_problem_ab33000d(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<bmm_tiled::Problem*>(step_problem);
+  to.batches = problem.batches;
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.input_zero_points = problem.input_zero_points;
+  to.other_zero_points = problem.other_zero_points;
+  to.output_zero_points = problem.output_zero_points;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.input_m_block = problem.input_m_block;
+  to.input_m_step = problem.input_m_step;
+  to.other_n_block = problem.other_n_block;
+  to.other_n_step = problem.other_n_step;
+  to.output_m_block = problem.output_m_block;
+  to.output_m_step = problem.output_m_step;
+  to.output_n_block = problem.output_n_block;
+  to.output_n_step = problem.output_n_step;
+  to.batch_rank = problem.batch_rank;
+  table::set(to.batch_sizes, problem.batch_sizes);
+  table::set(to.input_strides, problem.input_strides);
+  table::set(to.input_blocks, problem.input_blocks);
+  table::set(to.input_parameter_strides, problem.input_parameter_strides);
+  table::set(to.other_strides, problem.other_strides);
+  table::set(to.other_blocks, problem.other_blocks);
+  table::set(to.other_parameter_strides, problem.other_parameter_strides);
+  table::set(to.output_blocks, problem.output_blocks);
+  table::set(to.output_parameter_strides, problem.output_parameter_strides);
+}
+
+constexpr StepInfo tiled_steps[] = {
+  {&bmm_tiled::op, sources_e54451bc, bmm_tiled_problem_ab33000d},
+};
 
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "fused_bmm.plain",
-      .conditions = plain::kConditions,
-      .first_failing = plain::first_failing,
-      .steps = plain::kSteps,
-  },
-  {
-      .id = "fused_bmm.real",
-      .conditions = real::kConditions,
-      .first_failing = real::first_failing,
-      .steps = real::kSteps,
-  },
-  {
-      .id = "fused_bmm.tiled",
-      .conditions = tiled::kConditions,
-      .first_failing = tiled::first_failing,
-      .steps = tiled::kSteps,
-  },
+  {.id = "fused_bmm.plain",
+      .conditions = plain_conditions,
+      .first_failing = plain_first_failing,
+      .steps = plain_steps},
+  {.id = "fused_bmm.real",
+      .conditions = real_conditions,
+      .first_failing = real_first_failing,
+      .steps = real_steps},
+  {.id = "fused_bmm.tiled",
+      .conditions = tiled_conditions,
+      .first_failing = tiled_first_failing,
+      .steps = tiled_steps},
 };
 
 }  // namespace

@@ -112,177 +112,130 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace plain {
-
-constexpr OperandSource kOperands_dynamic_plain[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_28811d2b[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
 };
-
-void dynamic_plain_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.mapping, Integer(problem.mapping));
-  table::set(to.range, Real(problem.range));
-  table::set(to.half_range, Real(problem.half_range));
-  table::set(to.quant_min_real, Real(problem.quant_min_real));
-  table::set(to.quant_max_real, Real(problem.quant_max_real));
-  table::set(to.eps, Real(problem.eps));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.symmetric_zero_point, Integer(problem.symmetric_zero_point));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&dynamic_plain::op, kOperands_dynamic_plain, dynamic_plain_problem, nullptr},
-};
-
-}  // namespace plain
-
-namespace gemv {
-
-constexpr OperandSource kOperands_dynamic_gemv[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void dynamic_gemv_problem(const SelectionScope& scope, void* step_problem) {
+void dynamic_gemv_problem_0dc8fd84(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.mapping, Integer(problem.mapping));
-  table::set(to.range, Real(problem.range));
-  table::set(to.half_range, Real(problem.half_range));
-  table::set(to.quant_min_real, Real(problem.quant_min_real));
-  table::set(to.quant_max_real, Real(problem.quant_max_real));
-  table::set(to.eps, Real(problem.eps));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.symmetric_zero_point, Integer(problem.symmetric_zero_point));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&dynamic_gemv::op, kOperands_dynamic_gemv, dynamic_gemv_problem, nullptr},
+constexpr StepInfo gemv_steps[] = {
+  {&dynamic_gemv::op, sources_28811d2b, dynamic_gemv_problem_0dc8fd84},
 };
 
-}  // namespace gemv
+void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
+}
 
-namespace tiled {
+constexpr StepInfo plain_steps[] = {
+  {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
+};
 
-Integer scale_elements(const SelectionScope& scope) {
+Integer elements_130e273d(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m);
 }
 
-Integer zero_point_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return Integer(problem.m);
-}
-
-Integer codes_elements(const SelectionScope& scope) {
+Integer elements_787d4da4(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m) * 16 * ceil_div(Integer(problem.k), 16);
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"scale", DType::f32, scale_elements},
-  {"zero_point", DType::i32, zero_point_elements},
-  {"codes", DType::i8, codes_elements},
+constexpr ScratchInfo scratch_2b3cfafc[] = {
+  {"scale", DType::f32, elements_130e273d}, {"zero_point", DType::i32, elements_130e273d},
+  {"codes", DType::i8, elements_787d4da4},
 };
-
-constexpr OperandSource kOperands_dynamic_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // scale
-  {true, 1},  // zero_point
-  {true, 2},  // codes
+constexpr OperandSource sources_0d2fbec3[] = {
+  table::ours(Operand::input), table::scratch(0), table::scratch(1), table::scratch(2),
 };
-
-void dynamic_quantize_problem(const SelectionScope& scope, void* step_problem) {
+void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.mapping, Integer(problem.mapping));
-  table::set(to.range, Real(problem.range));
-  table::set(to.half_range, Real(problem.half_range));
-  table::set(to.quant_min_real, Real(problem.quant_min_real));
-  table::set(to.quant_max_real, Real(problem.quant_max_real));
-  table::set(to.eps, Real(problem.eps));
-  table::set(to.quant_min, Integer(problem.quant_min));
-  table::set(to.quant_max, Integer(problem.quant_max));
-  table::set(to.symmetric_zero_point, Integer(problem.symmetric_zero_point));
+  to.m = problem.m;
+  to.k = problem.k;
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
-constexpr OperandSource kOperands_dynamic_tiled[] = {
-  {true, 2},  // codes
-  {false, table::place(Operand::weight)},  // weight
-  {true, 0},  // scale
-  {true, 1},  // zero_point
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_92a884bd[] = {
+  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
+  table::ours(Operand::output),
 };
-
-void dynamic_tiled_problem(const SelectionScope& scope, void* step_problem) {
+void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.run_k, Integer(problem.run_k));
-  table::set(to.runs, Integer(problem.runs));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.groups = problem.groups;
+  to.run_k = problem.run_k;
+  to.runs = problem.runs;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&dynamic_quantize::op, kOperands_dynamic_quantize, dynamic_quantize_problem, nullptr},
-  {&dynamic_tiled::op, kOperands_dynamic_tiled, dynamic_tiled_problem, nullptr},
+constexpr StepInfo tiled_steps[] = {
+  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
+  {&dynamic_tiled::op, sources_92a884bd, dynamic_tiled_problem_87d8b6ee},
 };
 
-}  // namespace tiled
-
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "linear_dq8ca_q4gsw.gemv",
+  {.id = "linear_dq8ca_q4gsw.gemv",
       .first_failing = table::all_hold,
-      .steps = gemv::kSteps,
-  },
-  {
-      .id = "linear_dq8ca_q4gsw.plain",
+      .steps = gemv_steps},
+  {.id = "linear_dq8ca_q4gsw.plain",
       .first_failing = table::all_hold,
-      .steps = plain::kSteps,
-  },
-  {
-      .id = "linear_dq8ca_q4gsw.tiled",
+      .steps = plain_steps},
+  {.id = "linear_dq8ca_q4gsw.tiled",
       .first_failing = table::all_hold,
-      .scratch = tiled::kScratch,
-      .steps = tiled::kSteps,
-  },
+      .scratch = scratch_2b3cfafc,
+      .steps = tiled_steps},
 };
 
 }  // namespace

@@ -67,276 +67,194 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace plain {
-
-constexpr OperandSource kOperands_weight_only_plain[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_28811d2b[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
 };
-
-void weight_only_plain_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&weight_only_plain::op, kOperands_weight_only_plain, weight_only_plain_problem, nullptr},
-};
-
-}  // namespace plain
-
-namespace gemv {
-
-constexpr OperandSource kOperands_weight_only_gemv[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void weight_only_gemv_problem(const SelectionScope& scope, void* step_problem) {
+void weight_only_gemv_problem_b1744520(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_gemv::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&weight_only_gemv::op, kOperands_weight_only_gemv, weight_only_gemv_problem, nullptr},
+constexpr StepInfo gemv_steps[] = {
+  {&weight_only_gemv::op, sources_28811d2b, weight_only_gemv_problem_b1744520},
 };
 
-}  // namespace gemv
-
-namespace tiled {
-
-constexpr OperandSource kOperands_weight_only_tiled[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
+void weight_only_plain_problem_5e630ce3(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, Integer(problem.k));
+  auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
 }
 
-bool weight_only_tiled_takes(const void* kernel_parameters) {
-  const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
-  return parameters.stage == weight_only_tiled::Stage::whole;
-}
-
-constexpr StepInfo kSteps[] = {
-  {&weight_only_tiled::op, kOperands_weight_only_tiled, weight_only_tiled_problem, weight_only_tiled_takes},
+constexpr StepInfo plain_steps[] = {
+  {&weight_only_plain::op, sources_28811d2b, weight_only_plain_problem_5e630ce3},
 };
 
-}  // namespace tiled
-
-namespace split_4 {
-
-constexpr ConditionInfo kConditions[] = {
-  {"k >= 512", table::kNamesOf<Name::k>},
-};
-
-int first_failing(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return table::first_false({
-      Integer(problem.k) >= 512,
-  });
-}
-
-Integer partial_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 4 * Integer(problem.m) * Integer(problem.n);
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::f32, partial_elements},
-};
-
-constexpr OperandSource kOperands_weight_only_tiled[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, kAbsent},  // bias
-  {true, 0},  // output
-};
-
-void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
-  table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.slices, Integer(4));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
-}
-
-bool weight_only_tiled_takes(const void* kernel_parameters) {
-  const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
-  return parameters.stage == weight_only_tiled::Stage::slice;
-}
-
-constexpr OperandSource kOperands_sum_slices[] = {
-  {true, 0},  // partial
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.slices, Integer(4));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&weight_only_tiled::op, kOperands_weight_only_tiled, weight_only_tiled_problem, weight_only_tiled_takes},
-  {&sum_slices::op, kOperands_sum_slices, sum_slices_problem, nullptr},
-};
-
-}  // namespace split_4
-
-namespace split_16 {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo split_16_conditions[] = {
   {"k >= 2048", table::kNamesOf<Name::k>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int split_16_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) >= 2048,
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer elements_a7d38a66(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 16 * Integer(problem.m) * Integer(problem.n);
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::f32, partial_elements},
+constexpr ScratchInfo scratch_9d1abfe3[] = {{"partial", DType::f32, elements_a7d38a66}};
+constexpr OperandSource sources_5d729290[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
+  table::scratch(0),
 };
-
-constexpr OperandSource kOperands_weight_only_tiled[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, kAbsent},  // bias
-  {true, 0},  // output
-};
-
-void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
+void weight_only_tiled_problem_5ea4e96f(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.group_size, Integer(problem.group_size));
-  table::set(to.groups, Integer(problem.groups));
-  table::set(to.weight_bits, Integer(problem.weight_bits));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
   table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
+  to.activation = problem.activation;
   table::set(to.slices, Integer(16));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 256));
 }
 
-bool weight_only_tiled_takes(const void* kernel_parameters) {
+bool weight_only_tiled_takes_c486c2fa(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
   return parameters.stage == weight_only_tiled::Stage::slice;
 }
 
-constexpr OperandSource kOperands_sum_slices[] = {
-  {true, 0},  // partial
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_1bd9ab07[] = {
+  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
 };
-
-void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
+void sum_slices_problem_2d187be2(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
+  to.m = problem.m;
+  to.n = problem.n;
   table::set(to.slices, Integer(16));
-  table::set(to.has_bias, Integer(problem.has_bias));
-  table::set(to.activation, Integer(problem.activation));
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&weight_only_tiled::op, kOperands_weight_only_tiled, weight_only_tiled_problem, weight_only_tiled_takes},
-  {&sum_slices::op, kOperands_sum_slices, sum_slices_problem, nullptr},
+constexpr StepInfo split_16_steps[] = {
+  {&weight_only_tiled::op, sources_5d729290, weight_only_tiled_problem_5ea4e96f, weight_only_tiled_takes_c486c2fa},
+  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_2d187be2},
 };
 
-}  // namespace split_16
+constexpr ConditionInfo split_4_conditions[] = {
+  {"k >= 512", table::kNamesOf<Name::k>},
+};
+
+int split_4_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.k) >= 512,
+  });
+}
+
+Integer elements_5ed219db(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return 4 * Integer(problem.m) * Integer(problem.n);
+}
+
+constexpr ScratchInfo scratch_144d65c7[] = {{"partial", DType::f32, elements_5ed219db}};
+void weight_only_tiled_problem_859b0ed1(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  table::set(to.has_bias, Integer(0));
+  to.activation = problem.activation;
+  table::set(to.slices, Integer(4));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
+}
+
+void sum_slices_problem_0960db67(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<sum_slices::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.slices, Integer(4));
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo split_4_steps[] = {
+  {&weight_only_tiled::op, sources_5d729290, weight_only_tiled_problem_859b0ed1, weight_only_tiled_takes_c486c2fa},
+  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_0960db67},
+};
+
+void weight_only_tiled_problem_45a41f42(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  table::set(to.slices, Integer(1));
+  to.slice_k = problem.k;
+}
+
+bool weight_only_tiled_takes_0a176afe(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
+  return parameters.stage == weight_only_tiled::Stage::whole;
+}
+
+constexpr StepInfo tiled_steps[] = {
+  {&weight_only_tiled::op, sources_28811d2b, weight_only_tiled_problem_45a41f42, weight_only_tiled_takes_0a176afe},
+};
 
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "linear_q8csw.gemv",
+  {.id = "linear_q8csw.gemv",
       .first_failing = table::all_hold,
-      .steps = gemv::kSteps,
-  },
-  {
-      .id = "linear_q8csw.plain",
+      .steps = gemv_steps},
+  {.id = "linear_q8csw.plain",
       .first_failing = table::all_hold,
-      .steps = plain::kSteps,
-  },
-  {
-      .id = "linear_q8csw.split_16",
-      .conditions = split_16::kConditions,
-      .first_failing = split_16::first_failing,
-      .scratch = split_16::kScratch,
-      .steps = split_16::kSteps,
-  },
-  {
-      .id = "linear_q8csw.split_4",
-      .conditions = split_4::kConditions,
-      .first_failing = split_4::first_failing,
-      .scratch = split_4::kScratch,
-      .steps = split_4::kSteps,
-  },
-  {
-      .id = "linear_q8csw.tiled",
+      .steps = plain_steps},
+  {.id = "linear_q8csw.split_16",
+      .conditions = split_16_conditions,
+      .first_failing = split_16_first_failing,
+      .scratch = scratch_9d1abfe3,
+      .steps = split_16_steps},
+  {.id = "linear_q8csw.split_4",
+      .conditions = split_4_conditions,
+      .first_failing = split_4_first_failing,
+      .scratch = scratch_144d65c7,
+      .steps = split_4_steps},
+  {.id = "linear_q8csw.tiled",
       .first_failing = table::all_hold,
-      .steps = tiled::kSteps,
-  },
+      .steps = tiled_steps},
 };
 
 }  // namespace

@@ -68,479 +68,267 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace plain {
-
-Integer quantized_elements(const SelectionScope& scope) {
+Integer elements_cf715eb9(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
-};
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch_233ff140[] = {{"quantized", DType::i8, elements_cf715eb9}};
+constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
+void q8_linear_quantize_problem_1cf89469(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
+  to.m = problem.m;
+  to.k = problem.k;
+  to.input_inverse_scale = problem.input_inverse_scale;
+  to.input_zero_point = problem.input_zero_point;
 }
 
-constexpr OperandSource kOperands_q8_linear_plain[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_5944ae6c[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-
-void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_plain::op, kOperands_q8_linear_plain, q8_linear_plain_problem, nullptr},
-};
-
-}  // namespace plain
-
-namespace gemv {
-
-Integer quantized_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
-};
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-}
-
-constexpr OperandSource kOperands_q8_linear_gemv[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_gemv::op, kOperands_q8_linear_gemv, q8_linear_gemv_problem, nullptr},
-};
-
-}  // namespace gemv
-
-namespace tile {
-
-Integer quantized_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
-};
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-}
-
-constexpr OperandSource kOperands_q8_linear_tile[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
-  table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_tile::op, kOperands_q8_linear_tile, q8_linear_tile_problem, nullptr},
-};
-
-}  // namespace tile
-
-namespace coopmat {
-
-Integer quantized_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
-};
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-}
-
-constexpr OperandSource kOperands_q8_linear_coopmat[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem_a756865d(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
   table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
   table::set(to.output_inverse_scale, Real(1.0));
   table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_coopmat::op, kOperands_q8_linear_coopmat, q8_linear_coopmat_problem, nullptr},
+constexpr StepInfo coopmat_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_coopmat::op, sources_5944ae6c, q8_linear_coopmat_problem_a756865d},
 };
 
-}  // namespace coopmat
-
-namespace tile_split {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo coopmat_split_conditions[] = {
   {"k >= 1024", table::kNamesOf<Name::k>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) >= 1024,
   });
 }
 
-Integer quantized_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
-}
-
-Integer partial_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-  {"partial", DType::i32, partial_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
-};
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-}
-
-constexpr OperandSource kOperands_q8_linear_tile[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {true, 1},  // output
-};
-
-void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
-  table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr OperandSource kOperands_q8_linear_finish[] = {
-  {true, 1},  // input
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_tile::op, kOperands_q8_linear_tile, q8_linear_tile_problem, nullptr},
-  {&q8_linear_finish::op, kOperands_q8_linear_finish, q8_linear_finish_problem, nullptr},
-};
-
-}  // namespace tile_split
-
-namespace coopmat_split {
-
-constexpr ConditionInfo kConditions[] = {
-  {"k >= 1024", table::kNamesOf<Name::k>},
-};
-
-int first_failing(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return table::first_false({
-      Integer(problem.k) >= 1024,
-  });
-}
-
-Integer quantized_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
-}
-
-Integer partial_elements(const SelectionScope& scope) {
+Integer elements_38be3eae(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))));
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"quantized", DType::i8, quantized_elements},
-  {"partial", DType::i32, partial_elements},
+constexpr ScratchInfo scratch_f00d1d1a[] = {
+  {"quantized", DType::i8, elements_cf715eb9}, {"partial", DType::i32, elements_38be3eae},
 };
-
-constexpr OperandSource kOperands_q8_linear_quantize[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // output
+constexpr OperandSource sources_d71a3a93[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1),
 };
-
-void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.input_inverse_scale, Real(problem.input_inverse_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-}
-
-constexpr OperandSource kOperands_q8_linear_coopmat[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {true, 1},  // output
-};
-
-void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem_393917c7(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))))));
   table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
   table::set(to.output_inverse_scale, Real(1.0));
   table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr OperandSource kOperands_q8_linear_finish[] = {
-  {true, 1},  // input
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_041876b4[] = {
+  table::scratch(1), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
+  table::ours(Operand::output),
 };
-
-void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_finish_problem_9a85a760(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
   table::set(to.matrix_rows, Integer(problem.m));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
   table::set(to.output_inverse_scale, Real(1.0));
   table::set(to.output_zero_point, Integer(0));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_quantize::op, kOperands_q8_linear_quantize, q8_linear_quantize_problem, nullptr},
-  {&q8_linear_coopmat::op, kOperands_q8_linear_coopmat, q8_linear_coopmat_problem, nullptr},
-  {&q8_linear_finish::op, kOperands_q8_linear_finish, q8_linear_finish_problem, nullptr},
+constexpr StepInfo coopmat_split_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_coopmat::op, sources_d71a3a93, q8_linear_coopmat_problem_393917c7},
+  {&q8_linear_finish::op, sources_041876b4, q8_linear_finish_problem_9a85a760},
 };
 
-}  // namespace coopmat_split
+void q8_linear_gemv_problem_101eaec2(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo gemv_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_gemv::op, sources_5944ae6c, q8_linear_gemv_problem_101eaec2},
+};
+
+void q8_linear_plain_problem_534ad975(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo plain_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_plain::op, sources_5944ae6c, q8_linear_plain_problem_534ad975},
+};
+
+void q8_linear_tile_problem_18e9f765(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo tile_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_tile::op, sources_5944ae6c, q8_linear_tile_problem_18e9f765},
+};
+
+constexpr ConditionInfo tile_split_conditions[] = {
+  {"k >= 1024", table::kNamesOf<Name::k>},
+};
+
+int tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.k) >= 1024,
+  });
+}
+
+Integer elements_0370c27d(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
+}
+
+constexpr ScratchInfo scratch_69ac0c74[] = {
+  {"quantized", DType::i8, elements_cf715eb9}, {"partial", DType::i32, elements_0370c27d},
+};
+void q8_linear_tile_problem_8eb1737e(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+void q8_linear_finish_problem_c058515d(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo tile_split_steps[] = {
+  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
+  {&q8_linear_tile::op, sources_d71a3a93, q8_linear_tile_problem_8eb1737e},
+  {&q8_linear_finish::op, sources_041876b4, q8_linear_finish_problem_c058515d},
+};
 
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "linear_q8ta_q8csw.coopmat",
+  {.id = "linear_q8ta_q8csw.coopmat",
       .first_failing = table::all_hold,
-      .scratch = coopmat::kScratch,
-      .steps = coopmat::kSteps,
-  },
-  {
-      .id = "linear_q8ta_q8csw.coopmat_split",
-      .conditions = coopmat_split::kConditions,
-      .first_failing = coopmat_split::first_failing,
-      .scratch = coopmat_split::kScratch,
-      .steps = coopmat_split::kSteps,
-  },
-  {
-      .id = "linear_q8ta_q8csw.gemv",
+      .scratch = scratch_233ff140,
+      .steps = coopmat_steps},
+  {.id = "linear_q8ta_q8csw.coopmat_split",
+      .conditions = coopmat_split_conditions,
+      .first_failing = coopmat_split_first_failing,
+      .scratch = scratch_f00d1d1a,
+      .steps = coopmat_split_steps},
+  {.id = "linear_q8ta_q8csw.gemv",
       .first_failing = table::all_hold,
-      .scratch = gemv::kScratch,
-      .steps = gemv::kSteps,
-  },
-  {
-      .id = "linear_q8ta_q8csw.plain",
+      .scratch = scratch_233ff140,
+      .steps = gemv_steps},
+  {.id = "linear_q8ta_q8csw.plain",
       .first_failing = table::all_hold,
-      .scratch = plain::kScratch,
-      .steps = plain::kSteps,
-  },
-  {
-      .id = "linear_q8ta_q8csw.tile",
+      .scratch = scratch_233ff140,
+      .steps = plain_steps},
+  {.id = "linear_q8ta_q8csw.tile",
       .first_failing = table::all_hold,
-      .scratch = tile::kScratch,
-      .steps = tile::kSteps,
-  },
-  {
-      .id = "linear_q8ta_q8csw.tile_split",
-      .conditions = tile_split::kConditions,
-      .first_failing = tile_split::first_failing,
-      .scratch = tile_split::kScratch,
-      .steps = tile_split::kSteps,
-  },
+      .scratch = scratch_233ff140,
+      .steps = tile_steps},
+  {.id = "linear_q8ta_q8csw.tile_split",
+      .conditions = tile_split_conditions,
+      .first_failing = tile_split_first_failing,
+      .scratch = scratch_69ac0c74,
+      .steps = tile_split_steps},
 };
 
 }  // namespace

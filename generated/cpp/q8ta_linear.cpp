@@ -76,337 +76,237 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace plain {
-
-constexpr OperandSource kOperands_q8_linear_plain[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_b24860b6[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-
-void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_plain::op, kOperands_q8_linear_plain, q8_linear_plain_problem, nullptr},
-};
-
-}  // namespace plain
-
-namespace gemv {
-
-constexpr OperandSource kOperands_q8_linear_gemv[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_gemv::op, kOperands_q8_linear_gemv, q8_linear_gemv_problem, nullptr},
-};
-
-}  // namespace gemv
-
-namespace tile {
-
-constexpr OperandSource kOperands_q8_linear_tile[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_tile::op, kOperands_q8_linear_tile, q8_linear_tile_problem, nullptr},
-};
-
-}  // namespace tile
-
-namespace tile_split {
-
-constexpr ConditionInfo kConditions[] = {
-  {"k >= 1024", table::kNamesOf<Name::k>},
-};
-
-int first_failing(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return table::first_false({
-      Integer(problem.k) >= 1024,
-  });
-}
-
-Integer partial_elements(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
-}
-
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::i32, partial_elements},
-};
-
-constexpr OperandSource kOperands_q8_linear_tile[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {true, 0},  // output
-};
-
-void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr OperandSource kOperands_q8_linear_finish[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
-  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
-}
-
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_tile::op, kOperands_q8_linear_tile, q8_linear_tile_problem, nullptr},
-  {&q8_linear_finish::op, kOperands_q8_linear_finish, q8_linear_finish_problem, nullptr},
-};
-
-}  // namespace tile_split
-
-namespace coopmat {
-
-constexpr OperandSource kOperands_q8_linear_coopmat[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
-};
-
-void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem_e4a5c9bc(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_coopmat::op, kOperands_q8_linear_coopmat, q8_linear_coopmat_problem, nullptr},
+constexpr StepInfo coopmat_steps[] = {
+  {&q8_linear_coopmat::op, sources_b24860b6, q8_linear_coopmat_problem_e4a5c9bc},
 };
 
-}  // namespace coopmat
-
-namespace coopmat_split {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo coopmat_split_conditions[] = {
   {"k >= 1024", table::kNamesOf<Name::k>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int coopmat_split_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) >= 1024,
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer elements_38be3eae(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))));
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::i32, partial_elements},
+constexpr ScratchInfo scratch_4e4889ef[] = {{"partial", DType::i32, elements_38be3eae}};
+constexpr OperandSource sources_bc17e6ff[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
 };
-
-constexpr OperandSource kOperands_q8_linear_coopmat[] = {
-  {false, table::place(Operand::input)},  // input
-  {false, table::place(Operand::weight)},  // weight
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {true, 0},  // output
-};
-
-void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem_d3374efb(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))))));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr OperandSource kOperands_q8_linear_finish[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::weight_sums)},  // weight_sums
-  {false, table::place(Operand::weight_scales)},  // weight_scales
-  {false, table::place(Operand::bias)},  // bias
-  {false, table::place(Operand::output)},  // output
+constexpr OperandSource sources_e116cd04[] = {
+  table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
+  table::ours(Operand::output),
 };
-
-void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
+void q8_linear_finish_problem_b0c77756(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
-  table::set(to.m, Integer(problem.m));
-  table::set(to.n, Integer(problem.n));
-  table::set(to.k, Integer(problem.k));
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
   table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
-  table::set(to.matrix_rows, Integer(problem.matrix_rows));
-  table::set(to.input_scale, Real(problem.input_scale));
-  table::set(to.input_zero_point, Integer(problem.input_zero_point));
-  table::set(to.output_inverse_scale, Real(problem.output_inverse_scale));
-  table::set(to.output_zero_point, Integer(problem.output_zero_point));
-  table::set(to.activation, Integer(problem.activation));
-  table::set(to.has_bias, Integer(problem.has_bias));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&q8_linear_coopmat::op, kOperands_q8_linear_coopmat, q8_linear_coopmat_problem, nullptr},
-  {&q8_linear_finish::op, kOperands_q8_linear_finish, q8_linear_finish_problem, nullptr},
+constexpr StepInfo coopmat_split_steps[] = {
+  {&q8_linear_coopmat::op, sources_bc17e6ff, q8_linear_coopmat_problem_d3374efb},
+  {&q8_linear_finish::op, sources_e116cd04, q8_linear_finish_problem_b0c77756},
 };
 
-}  // namespace coopmat_split
+void q8_linear_gemv_problem_973ada78(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo gemv_steps[] = {
+  {&q8_linear_gemv::op, sources_b24860b6, q8_linear_gemv_problem_973ada78},
+};
+
+void q8_linear_plain_problem_758c472c(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo plain_steps[] = {
+  {&q8_linear_plain::op, sources_b24860b6, q8_linear_plain_problem_758c472c},
+};
+
+void q8_linear_tile_problem_e75944a9(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo tile_steps[] = {
+  {&q8_linear_tile::op, sources_b24860b6, q8_linear_tile_problem_e75944a9},
+};
+
+constexpr ConditionInfo tile_split_conditions[] = {
+  {"k >= 1024", table::kNamesOf<Name::k>},
+};
+
+int tile_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.k) >= 1024,
+  });
+}
+
+Integer elements_0370c27d(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
+}
+
+constexpr ScratchInfo scratch_3b503ffc[] = {{"partial", DType::i32, elements_0370c27d}};
+void q8_linear_tile_problem_0fb95256(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+void q8_linear_finish_problem_b2cd75d0(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  to.matrix_rows = problem.matrix_rows;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo tile_split_steps[] = {
+  {&q8_linear_tile::op, sources_bc17e6ff, q8_linear_tile_problem_0fb95256},
+  {&q8_linear_finish::op, sources_e116cd04, q8_linear_finish_problem_b2cd75d0},
+};
 
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "q8ta_linear.coopmat",
+  {.id = "q8ta_linear.coopmat",
       .first_failing = table::all_hold,
-      .steps = coopmat::kSteps,
-  },
-  {
-      .id = "q8ta_linear.coopmat_split",
-      .conditions = coopmat_split::kConditions,
-      .first_failing = coopmat_split::first_failing,
-      .scratch = coopmat_split::kScratch,
-      .steps = coopmat_split::kSteps,
-  },
-  {
-      .id = "q8ta_linear.gemv",
+      .steps = coopmat_steps},
+  {.id = "q8ta_linear.coopmat_split",
+      .conditions = coopmat_split_conditions,
+      .first_failing = coopmat_split_first_failing,
+      .scratch = scratch_4e4889ef,
+      .steps = coopmat_split_steps},
+  {.id = "q8ta_linear.gemv",
       .first_failing = table::all_hold,
-      .steps = gemv::kSteps,
-  },
-  {
-      .id = "q8ta_linear.plain",
+      .steps = gemv_steps},
+  {.id = "q8ta_linear.plain",
       .first_failing = table::all_hold,
-      .steps = plain::kSteps,
-  },
-  {
-      .id = "q8ta_linear.tile",
+      .steps = plain_steps},
+  {.id = "q8ta_linear.tile",
       .first_failing = table::all_hold,
-      .steps = tile::kSteps,
-  },
-  {
-      .id = "q8ta_linear.tile_split",
-      .conditions = tile_split::kConditions,
-      .first_failing = tile_split::first_failing,
-      .scratch = tile_split::kScratch,
-      .steps = tile_split::kSteps,
-  },
+      .steps = tile_steps},
+  {.id = "q8ta_linear.tile_split",
+      .conditions = tile_split_conditions,
+      .first_failing = tile_split_first_failing,
+      .scratch = scratch_3b503ffc,
+      .steps = tile_split_steps},
 };
 
 }  // namespace

@@ -213,7 +213,7 @@ struct StepInfo {
   const OperatorInfo* family;  // whose kernels may run this step
   std::span<const OperandSource> operands;
   void (*make_problem)(const SelectionScope& whole, void* step_problem);
-  bool (*takes)(const void* parameters);  // whether this step admits a variant of the family; null: all of them
+  bool (*takes)(const void* parameters) = nullptr;  // whether this step admits a variant of the family; null: all do
 };
 
 struct RecipeInfo {

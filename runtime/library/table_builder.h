@@ -192,7 +192,12 @@ constexpr uint32_t only(Layout layout) { return 1u << static_cast<unsigned>(layo
 template <typename Enumerator>
 constexpr uint8_t place(Enumerator enumerator) { return static_cast<uint8_t>(enumerator); }
 
-// ---- problems of a recipe's steps --------------------------------------------------------------------------------------
+// ---- steps of recipes --------------------------------------------------------------------------------------------------
+
+template <typename Operand>
+constexpr OperandSource ours(Operand operand) { return {false, place(operand)}; }
+constexpr OperandSource scratch(uint8_t index) { return {true, index}; }
+constexpr OperandSource kNoSource = {false, kAbsent};
 
 // Values past the field's range become its nearest.
 template <typename Field>

@@ -41,79 +41,62 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-namespace two_pass {
-
-constexpr ConditionInfo kConditions[] = {
+constexpr ConditionInfo two_pass_conditions[] = {
   {"columns >= 64", table::kNamesOf<Name::columns>},
 };
 
-int first_failing(const SelectionScope& scope) {
+int two_pass_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.columns) >= 64,
   });
 }
 
-Integer partial_elements(const SelectionScope& scope) {
+Integer elements_34abc760(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.rows) * 64;
 }
 
-constexpr ScratchInfo kScratch[] = {
-  {"partial", DType::f32, partial_elements},
-};
-
-constexpr OperandSource kOperands_row_sum_partial[] = {
-  {false, table::place(Operand::input)},  // input
-  {true, 0},  // sums
-};
-
-void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch_74b533b7[] = {{"partial", DType::f32, elements_34abc760}};
+constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
+void row_sum_partial_problem_1392dac8(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
-  table::set(to.rows, Integer(problem.rows));
+  to.rows = problem.rows;
   table::set(to.length, ceil_div(Integer(problem.columns), 64));
   table::set(to.stride, problem.stride);
 }
 
-bool row_sum_partial_takes(const void* kernel_parameters) {
+bool row_sum_partial_takes_1fbc10b8(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const row_sum_partial::Parameters*>(kernel_parameters);
   return parameters.stage == row_sum_partial::Stage::first;
 }
 
-constexpr OperandSource kOperands_row_sum_partial_2[] = {
-  {true, 0},  // input
-  {false, table::place(Operand::output)},  // sums
-};
-
-void row_sum_partial_2_problem(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource sources_64d4e101[] = {table::scratch(0), table::ours(Operand::output)};
+void row_sum_partial_problem_a01ce249(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
-  table::set(to.rows, Integer(problem.rows));
+  to.rows = problem.rows;
   table::set(to.length, Integer(64));
   table::set(to.stride, problem.stride);
 }
 
-bool row_sum_partial_2_takes(const void* kernel_parameters) {
+bool row_sum_partial_takes_ca1438f3(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const row_sum_partial::Parameters*>(kernel_parameters);
   return parameters.stage == row_sum_partial::Stage::last;
 }
 
-constexpr StepInfo kSteps[] = {
-  {&row_sum_partial::op, kOperands_row_sum_partial, row_sum_partial_problem, row_sum_partial_takes},
-  {&row_sum_partial::op, kOperands_row_sum_partial_2, row_sum_partial_2_problem, row_sum_partial_2_takes},
+constexpr StepInfo two_pass_steps[] = {
+  {&row_sum_partial::op, sources_051d5e9e, row_sum_partial_problem_1392dac8, row_sum_partial_takes_1fbc10b8},
+  {&row_sum_partial::op, sources_64d4e101, row_sum_partial_problem_a01ce249, row_sum_partial_takes_ca1438f3},
 };
 
-}  // namespace two_pass
-
 constexpr RecipeInfo kRecipes[] = {
-  {
-      .id = "row_sum.two_pass",
-      .conditions = two_pass::kConditions,
-      .first_failing = two_pass::first_failing,
-      .scratch = two_pass::kScratch,
-      .steps = two_pass::kSteps,
-  },
+  {.id = "row_sum.two_pass",
+      .conditions = two_pass_conditions,
+      .first_failing = two_pass_first_failing,
+      .scratch = scratch_74b533b7,
+      .steps = two_pass_steps},
 };
 
 }  // namespace

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "codegen/emit/shared_values.h"
+
+#include <fmt/format.h>
+
+namespace qgen::emit {
+
+std::string SharedValues::print(std::string_view type, std::string_view prefix, const Rows& rows) {
+  if (rows.empty()) return "{}";
+  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(rows, "\n")));
+  if (!is_new) return name;
+  out_.line("constexpr {} {}[] = {{", type, name);
+  {
+    const auto indented = out_.indent();
+    for (const std::string& row : rows) out_.text(row);
+  }
+  out_.text("};");
+  return name;
+}
+
+std::string SharedValues::print_filled(std::string_view type, std::string_view prefix, std::string_view extent,
+                                       const Rows& values) {
+  if (values.empty()) return "{}";
+  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(values, ", ")));
+  if (!is_new) return name;
+  out_.filled(fmt::format("constexpr {} {}[]{} = {{", type, name, extent), values, "};");
+  return name;
+}
+
+std::string SharedValues::print_struct(std::string_view type, std::string_view prefix, const Rows& fields) {
+  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(fields, "\n")));
+  if (!is_new) return name;
+  out_.line("constexpr {} {} = {{", type, name);
+  {
+    const auto indented = out_.indent();
+    const auto more = out_.indent();
+    for (const std::string& field : fields) out_.text(field);
+  }
+  out_.text("};");
+  return name;
+}
+
+std::string SharedValues::print_function(std::string_view result, std::string_view prefix, std::string_view parameters,
+                                         const Rows& body) {
+  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(body, "\n")));
+  if (!is_new) return name;
+  out_.line("{} {}({}) {{", result, name, parameters);
+  {
+    const auto indented = out_.indent();
+    for (const std::string& line : body) out_.text(line);
+  }
+  out_.text("}");
+  out_.blank();
+  return name;
+}
+
+}  // namespace qgen::emit

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Arrays, structs and functions of generated tables that several rows refer to: each is printed when it is first named,
+// under a name that comes from its content. Private to this room.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/emit/operator_model.h"
+#include "codegen/support/text_writer.h"
+
+namespace qgen::emit {
+
+using Rows = std::vector<std::string>;
+
+class SharedValues {
+ public:
+  explicit SharedValues(TextWriter& out) : out_(out) {}
+
+  // One row a line. The result is the array's name; "{}" where there are no rows.
+  std::string print(std::string_view type, std::string_view prefix, const Rows& rows);
+
+  // Small values: as many a line as there is room for.
+  std::string print_filled(std::string_view type, std::string_view prefix, std::string_view extent, const Rows& values);
+
+  // `{.field = value, ...}`.
+  std::string print_struct(std::string_view type, std::string_view prefix, const Rows& fields);
+
+  // `RESULT prefix_1a2b3c4d(PARAMETERS) { BODY }`.
+  std::string print_function(std::string_view result, std::string_view prefix, std::string_view parameters,
+                             const Rows& body);
+
+ private:
+  TextWriter& out_;
+  ContentNames names_;
+};
+
+}  // namespace qgen::emit
