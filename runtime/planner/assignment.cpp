@@ -36,7 +36,7 @@ RepresentationSet homes(const Assignment& assignment, uint32_t tensor) {
 class Builder {
  public:
   Builder(ResolvedGraph resolved, const DeviceModel& device, const ConversionCost& conversion)
-      : device_(device), conversion_(conversion) {
+      : device_(device), trees_of_(conversion) {
     result_.resolved = std::move(resolved);
   }
 
@@ -99,9 +99,9 @@ class Builder {
     if (around.leaves_as.empty() && !described.leaves_as.empty()) {
       return cannot_cross(described, "leaves", described.leaves_as);
     }
-    const auto conversions = conversions_of(described, result_.held[tensor], conversion_);
-    if (!conversions) return conversions.error();
-    result_.states[tensor] = states_of(around, *conversions, device_.preferred);
+    const auto trees = trees_of_(described, result_.held[tensor]);
+    if (!trees) return trees.error();
+    result_.states[tensor] = states_of(around, **trees, device_.preferred);
     if (!result_.states[tensor].empty()) return std::monostate{};
     return Error{Error::Kind::unsupported,
                  fmt::format("{} is written as {} and leaves as {}, and no conversion leads there", describe(described),
@@ -226,7 +226,7 @@ class Builder {
   }
 
   const DeviceModel& device_;
-  const ConversionCost& conversion_;
+  CopyTreesOf trees_of_;
   Assignment result_;
 };
 

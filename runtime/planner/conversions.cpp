@@ -40,22 +40,65 @@ void Conversions::walk(Representation from, Representation to, std::vector<Conve
   }
 }
 
-std::vector<ConversionStep> Conversions::steps(Representation home, RepresentationSet reached) const {
-  const RepresentationSet copies = reached - home;
+CopyTrees::CopyTrees(const Conversions& conversions)
+    : conversions_(conversions), place_(any_representation().bits() + 1), rows_(1) {
+  rows_.front().fill({});  // the empty set's
+}
+
+std::vector<ConversionStep> CopyTrees::steps(Representation home, RepresentationSet reached) {
   std::vector<ConversionStep> steps;
-  if (copies.empty()) return steps;
-  const CopyTrees trees(*this, copies, copies.size());
-  trees.collect(home, trees.mask(copies), steps);
+  if (const auto copies = reached - home; !copies.empty()) collect(home, copies.bits(), steps);
   return steps;
 }
 
-Expected<Conversions> conversions_of(const Tensor& tensor, RepresentationSet held, const ConversionCost& cost) {
+const CopyTrees::Row& CopyTrees::row_of(uint32_t set) {
+  if (set == 0 || place_[set] != 0) return rows_[place_[set]];
+  Row joins, row;
+  row.fill(kImpossible);
+  for (Representation u : conversions_.held()) joins[u.row] = joined(u, set);
+  for (Representation v : conversions_.held()) {
+    for (Representation u : conversions_.held()) {
+      row[v.row] = std::min(row[v.row], conversions_.cost(v, u) + joins[u.row]);
+    }
+  }
+  place_[set] = static_cast<uint16_t>(rows_.size());
+  rows_.push_back(row);
+  return rows_.back();
+}
+
+// Two trees at `u` that share the set; of a set of one, `u` itself. The first half has the last form.
+Cost CopyTrees::joined(Representation u, uint32_t set) {
+  if (std::has_single_bit(set)) return RepresentationSet(u).bits() == set ? Cost{} : kImpossible;
+  const uint32_t rest = set & ~std::bit_floor(set);
+  Cost least = kImpossible;
+  for (uint32_t second = rest; second != 0; second = (second - 1) & rest) {
+    least = std::min(least, at(u, set ^ second) + at(u, second));
+  }
+  return least;
+}
+
+void CopyTrees::collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps) {
+  for (Representation u : conversions_.held()) {
+    const Cost join = joined(u, set);
+    if (conversions_.cost(v, u) + join != at(v, set)) continue;
+    conversions_.walk(v, u, steps);
+    if (std::has_single_bit(set)) return;
+    const uint32_t rest = set & ~std::bit_floor(set);
+    uint32_t second = 1;  // the largest first half first, so the smallest second
+    while ((second & ~rest) != 0 || at(u, set ^ second) + at(u, second) != join) ++second;
+    collect(u, set ^ second, steps);
+    return collect(u, second, steps);
+  }
+}
+
+Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, RepresentationSet held) {
+  constexpr size_t kMostKnown = 256;
   Conversions::Matrix direct;
   for (auto& row : direct) row.fill(kImpossible);
   for (Representation from : held) {
     direct[from.row][from.row] = {};
     for (Representation to : held - from) {
-      const auto us = cost(tensor, from, to);
+      const auto us = cost_(tensor, from, to);
       if (!us) continue;
       if (!(*us >= 0 && *us <= kMostMicroseconds)) {
         return Error{Error::Kind::invalid_argument,
@@ -66,51 +109,10 @@ Expected<Conversions> conversions_of(const Tensor& tensor, RepresentationSet hel
       direct[from.row][to.row] = {to_picoseconds(*us), kTieOfConversion};
     }
   }
-  return Conversions(held, direct);
-}
-
-CopyTrees::CopyTrees(const Conversions& conversions, RepresentationSet reached, int most) : conversions_(conversions) {
-  for (Representation r : reached) reached_.push_back(r);
-  cost_.resize(size_t{1} << reached_.size());
-  for (uint32_t mask = 1; mask < cost_.size(); ++mask) {
-    if (std::popcount(mask) > most) continue;
-    std::array<Cost, kRepresentations.size()> joins;
-    for (Representation u : conversions_.held()) joins[u.row] = joined(u, mask);
-    for (Representation v : conversions_.held()) {
-      Cost least = kImpossible;
-      for (Representation u : conversions_.held()) least = std::min(least, conversions_.cost(v, u) + joins[u.row]);
-      cost_[mask][v.row] = least;
-    }
-  }
-}
-
-uint32_t CopyTrees::mask(RepresentationSet subset) const {
-  uint32_t result = 0;
-  for (size_t i = 0; i < reached_.size(); ++i) result |= subset.contains(reached_[i]) ? 1u << i : 0;
-  return result;
-}
-
-// Two trees at `u` that share the set; of a set of one, `u` itself. Both ways to name the same two halves are tried.
-Cost CopyTrees::joined(Representation u, uint32_t mask) const {
-  if (std::has_single_bit(mask)) return reached_[std::countr_zero(mask)] == u ? Cost{} : kImpossible;
-  Cost least = kImpossible;
-  for (uint32_t half = (mask - 1) & mask; half != 0; half = (half - 1) & mask) {
-    least = std::min(least, at(u, half) + at(u, mask ^ half));
-  }
-  return least;
-}
-
-void CopyTrees::collect(Representation v, uint32_t mask, std::vector<ConversionStep>& steps) const {
-  for (Representation u : conversions_.held()) {
-    if (conversions_.cost(v, u) + joined(u, mask) != at(v, mask)) continue;
-    conversions_.walk(v, u, steps);
-    if (std::has_single_bit(mask)) return;
-    for (uint32_t half = (mask - 1) & mask;; half = (half - 1) & mask) {
-      if (at(u, half) + at(u, mask ^ half) != joined(u, mask)) continue;
-      collect(u, half, steps);
-      return collect(u, mask ^ half, steps);
-    }
-  }
+  const auto known = known_.find(direct);
+  if (known != known_.end()) return &known->second;
+  if (known_.size() == kMostKnown) known_.clear();
+  return &known_.emplace(direct, CopyTrees(Conversions(held, direct))).first->second;
 }
 
 }  // namespace qgen::planner

@@ -7,17 +7,20 @@
 // from the first, and where no kernel converts directly, a detour does it. So the copies are a tree that grows from the
 // form that the tensor is written in, its home, and may pass through forms that nobody reads: a Steiner tree.
 //
-//   const auto conversions = conversions_of(tensor, held, cost_of_one);
-//   conversions->cost(home, to)                              // along the cheapest path
-//   CopyTrees(*conversions, {a, b, c}, 2).cost(home, {a, c}) // 2: no set asked for has more than two
+//   CopyTreesOf trees_of(cost_of_one);
+//   const auto trees = trees_of(tensor, held);
+//   (*trees)->conversions().cost(home, to)  // along the cheapest path
+//   (*trees)->cost(home, {a, c})            // of the tree that reaches both
 //
 // Dreyfus and Wagner's recursion: the least tree at v that reaches a set is a path from v to some u, and at u two trees
-// that share the set. A set of k among n forms takes 3^k n + 2^k n^2 steps, and k is rarely above 2.
+// that share the set. A set of k among n forms takes 3^k n + 2^k n^2 steps, and k is rarely above 2. What was worked
+// out is kept, and tensors that cost the same to convert, which most of a graph do, share it.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -49,39 +52,52 @@ class Conversions {
   RepresentationSet held() const { return held_; }
   Cost cost(Representation from, Representation to) const { return least_[from.row][to.row]; }
 
-  // The conversions of the least tree that has `reached`, each after the one that it starts from.
-  std::vector<ConversionStep> steps(Representation home, RepresentationSet reached) const;
   Cost direct(ConversionStep step) const { return direct_[step.from.row][step.to.row]; }
 
- private:
-  friend class CopyTrees;
+  // Appends the conversions of the cheapest path.
   void walk(Representation from, Representation to, std::vector<ConversionStep>& steps) const;
 
+ private:
   RepresentationSet held_;
   Matrix direct_, least_;
   std::array<std::array<Representation, kRepresentations.size()>, kRepresentations.size()> next_;  // on the way
 };
 
-// Between all forms that the device holds. Refuses a cost that is no number from 0 to kMostMicroseconds.
-Expected<Conversions> conversions_of(const Tensor& tensor, RepresentationSet held, const ConversionCost& cost);
-
-// The least trees to every subset of `reached` that has at most `most` members.
 class CopyTrees {
  public:
-  CopyTrees(const Conversions& conversions, RepresentationSet reached, int most);
+  explicit CopyTrees(const Conversions& conversions);
 
-  Cost cost(Representation home, RepresentationSet subset) const { return at(home, mask(subset)); }
+  const Conversions& conversions() const { return conversions_; }
+
+  // Of the least tree that has `reached`.
+  Cost cost(Representation home, RepresentationSet reached) { return at(home, (reached - home).bits()); }
+  // Its conversions, each after the one that it starts from.
+  std::vector<ConversionStep> steps(Representation home, RepresentationSet reached);
 
  private:
-  friend class Conversions;
-  uint32_t mask(RepresentationSet subset) const;
-  Cost at(Representation v, uint32_t mask) const { return cost_[mask][v.row]; }
-  Cost joined(Representation u, uint32_t mask) const;
-  void collect(Representation v, uint32_t mask, std::vector<ConversionStep>& steps) const;
+  using Row = std::array<Cost, kRepresentations.size()>;  // of each home
 
-  const Conversions& conversions_;
-  std::vector<Representation> reached_;  // bit i of a mask stands for reached_[i]
-  std::vector<std::array<Cost, kRepresentations.size()>> cost_;
+  Cost at(Representation v, uint32_t set) { return row_of(set)[v.row]; }
+  const Row& row_of(uint32_t set);
+  Cost joined(Representation u, uint32_t set);
+  void collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps);
+
+  Conversions conversions_;
+  std::vector<uint16_t> place_;  // of a set's row in rows_; 0: not yet there
+  std::vector<Row> rows_;
+};
+
+// The copy trees of tensors. What it returns is good until it is asked again.
+class CopyTreesOf {
+ public:
+  explicit CopyTreesOf(const ConversionCost& cost) : cost_(cost) {}
+
+  // Between all forms that the device holds. Refuses a cost that is no number from 0 to kMostMicroseconds.
+  Expected<CopyTrees*> operator()(const Tensor& tensor, RepresentationSet held);
+
+ private:
+  const ConversionCost& cost_;
+  std::map<Conversions::Matrix, CopyTrees> known_;
 };
 
 }  // namespace qgen::planner

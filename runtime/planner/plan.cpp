@@ -29,7 +29,7 @@ double to_us(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e
 class Writer {
  public:
   Writer(const Assignment& assignment, const ConversionCost& conversion, const Minimum& minimum)
-      : assignment_(assignment), conversion_(conversion), minimum_(minimum) {}
+      : assignment_(assignment), trees_of_(conversion), minimum_(minimum) {}
 
   Plan run() && {
     const Graph& graph = assignment_.resolved.graph;
@@ -75,10 +75,10 @@ class Writer {
     const auto leaving = leaves(described, state(tensor), needed);
     if (leaving) needed = needed | *leaving;
     if ((needed - home).empty()) return;
-    const auto conversions = conversions_of(described, assignment_.held[tensor], conversion_);
-    assert(conversions && "make_assignment() asked for the same conversions");
-    for (const ConversionStep& step : conversions->steps(home, needed)) {
-      const int64_t cost = conversions->direct(step).picoseconds;
+    const auto trees = trees_of_(described, assignment_.held[tensor]);
+    assert(trees && "make_assignment() asked for the same conversions");
+    for (const ConversionStep& step : (*trees)->steps(home, needed)) {
+      const int64_t cost = (*trees)->conversions().direct(step).picoseconds;
       picoseconds_ += cost;
       plan_.conversions.push_back(
           {described.name, step.from, step.to, to_us(cost), readers(tensor, step.to), leaving == step.to});
@@ -103,7 +103,7 @@ class Writer {
   }
 
   const Assignment& assignment_;
-  const ConversionCost& conversion_;
+  CopyTreesOf trees_of_;
   const Minimum& minimum_;
   Plan plan_;
   int64_t picoseconds_ = 0;

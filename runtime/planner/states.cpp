@@ -11,8 +11,8 @@ namespace {
 
 class Lister {
  public:
-  Lister(const Surroundings& around, const Conversions& conversions, Storage preferred)
-      : around_(around), conversions_(conversions), preferred_(preferred) {}
+  Lister(const Surroundings& around, CopyTrees& trees, Storage preferred)
+      : around_(around), trees_(trees), conversions_(trees.conversions()), preferred_(preferred) {}
 
   std::vector<State> run() && {
     for (Representation home : around_.homes) add(home);
@@ -49,12 +49,11 @@ class Lister {
   void add(Representation home) {
     const RepresentationSet useful = useful_copies(home);
     const int most = static_cast<int>(std::min<size_t>(around_.takers, kRepresentations.size()));
-    const CopyTrees trees(conversions_, useful, most);
     const Cost tie{0, rank(home, preferred_)};
     for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
       const auto copies = RepresentationSet::from_bits(bits);
       if (copies.size() <= most) {
-        const State state{home, copies | home, trees.cost(home, copies) + tie};
+        const State state{home, copies | home, trees_.cost(home, copies) + tie};
         if (around_.leaves_as.empty() || !(state.present & around_.leaves_as).empty()) all_.push_back(state);
       }
       if (bits == 0) return;
@@ -95,6 +94,7 @@ class Lister {
   }
 
   const Surroundings& around_;
+  CopyTrees& trees_;
   const Conversions& conversions_;
   Storage preferred_;
   std::vector<State> all_;
@@ -102,8 +102,8 @@ class Lister {
 
 }  // namespace
 
-std::vector<State> states_of(const Surroundings& around, const Conversions& conversions, Storage preferred) {
-  return Lister(around, conversions, preferred).run();
+std::vector<State> states_of(const Surroundings& around, CopyTrees& trees, Storage preferred) {
+  return Lister(around, trees, preferred).run();
 }
 
 }  // namespace qgen::planner

@@ -52,11 +52,10 @@ TEST(Conversions, TreesAreLeast) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const auto direct = random_matrix(random);
-    const Conversions conversions(any_representation(), direct);
+    CopyTrees trees{Conversions(any_representation(), direct)};
     for (Representation home : any_representation()) {
       const auto sets = all_sets(direct, home);
       const auto useful = RepresentationSet::from_bits(random() & any_representation().bits()) - home;
-      const CopyTrees trees(conversions, useful, 3);
       for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
         const auto subset = RepresentationSet::from_bits(bits);
         if (subset.size() <= 3) {
@@ -72,18 +71,18 @@ TEST(Conversions, StepsMakeTheTree) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     const auto direct = random_matrix(random);
-    const Conversions conversions(any_representation(), direct);
+    CopyTrees trees{Conversions(any_representation(), direct)};
     const Representation home{static_cast<uint8_t>(random() % kRepresentations.size())};
     const auto wanted = RepresentationSet::from_bits(random() & any_representation().bits());
     const Cost least = least_with(all_sets(direct, home), wanted | home);
     if (!is_possible(least)) continue;
     RepresentationSet present = home;
     Cost sum;
-    for (const ConversionStep& step : conversions.steps(home, wanted)) {
+    for (const ConversionStep& step : trees.steps(home, wanted)) {
       ASSERT_TRUE(present.contains(step.from)) << "seed " << seed;
       ASSERT_FALSE(present.contains(step.to)) << "seed " << seed;
       present = present | step.to;
-      sum = sum + conversions.direct(step);
+      sum = sum + trees.conversions().direct(step);
     }
     ASSERT_TRUE((wanted - present).empty()) << "seed " << seed;
     ASSERT_EQ(sum, least) << "seed " << seed;
