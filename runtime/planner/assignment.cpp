@@ -133,6 +133,7 @@ class Builder {
       for (const Mode& mode : modes) costs.push_back({mode.picoseconds, 0});
     }
     model.leaders = static_cast<uint32_t>(model.costs.size());
+    model.walk = result_.resolved.topological;
     for (const auto& states : result_.states) {
       auto& costs = model.costs.emplace_back();
       for (const State& state : states) costs.push_back(state.cost);

@@ -13,15 +13,17 @@
 // of its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small
 // table a choice; a residual network tables over three; in general the price is exponential in the graph's treewidth.
 //
-// Where a table would pass the limit, its summands are split into groups, each minimised by itself (mini-buckets). For
-// any f and g, min(f + g) >= min f + min g: the left side has one minimiser, which the right side may choose anew for
-// each summand. So every split can only lower the result, and what remains when all choices are gone is a lower bound
-// of the least cost: proven, whatever was split. With nothing split it is the least cost.
+// Where that would take too long, no table is made. Costs are moved between leaders and followers by prices, which
+// changes no assignment's sum but raises the sum of what each costs at least (tighten.h): a lower bound of the least
+// cost within a few per cent, on graphs of any width. An assignment is read off the prices, and one part of it after
+// another is solved exactly beside the rest (forests.h).
 //
-// After a split the bound is first tightened by moving cost between a choice and the pairs that it is in, which changes
-// no assignment's sum (tighten.h). Then depth-first branch and bound runs in the reverse of the elimination's order.
-// The tables give each partial assignment a lower bound by the same argument; a branch is cut when its bound reaches
-// the best assignment known. It ends with the optimum and a proof, or at its limit with the best found and the bound.
+// If the optimum must be proven, tables follow, with the prices in them. One that would pass the limit is not made: its
+// summands are split into groups, each minimised by itself (mini-buckets). For any f and g, min(f + g) >= min f + min g:
+// the left side has one minimiser, which the right side may choose anew for each summand. So every split can only lower
+// the result, and what the tables say of a partial assignment is a lower bound of all that completes it. Depth-first
+// branch and bound, in the reverse of the elimination's order, cuts a branch when its bound reaches the best assignment
+// known, and ends with the optimum and a proof.
 #pragma once
 
 #include <compare>
@@ -59,12 +61,13 @@ struct ChoiceModel {
   std::vector<std::vector<Cost>> costs;  // costs[choice][value]
   std::vector<Fit> fits;                 // of a leader `a` and a follower `b`
   uint32_t leaders = 0;                  // the choices before this one lead, the others follow
+  std::vector<uint32_t> walk;            // the leaders, those near each other that share followers; empty: by index
 };
 
 struct MinimizeOptions {
   uint64_t table_cells = uint64_t{1} << 20;   // of the largest table
   uint64_t work = uint64_t{1} << 26;          // cells of all tables together; 2^26 take half a second
-  uint64_t search_steps = uint64_t{1} << 18;  // values that branch and bound tries
+  uint64_t search_steps = uint64_t{1} << 18;  // values that branch and bound tries before it makes larger tables
   // Search until the optimum is proven, with tables of up to 2^24 cells, however long it takes.
   bool until_proven = false;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The order of work: eliminate under the largest limit that `work` pays for; if nothing was split, read the answer off
-// the tables. Else make a first assignment, improve it in rounds (some choices stay as they are, all others are solved
-// exactly), and let branch and bound improve it further or prove it.
+// The order of work: eliminate where `work` pays for tables of whatever size it takes, and read the answer off
+// the tables. Else approach the least cost from below by prices (tighten.h) and from above by forests (forests.h); where
+// the optimum must be proven, branch and bound takes it from there.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -11,6 +11,8 @@
 #include "runtime/planner/choice_model.h"
 #include "runtime/planner/elimination.h"
 #include "runtime/planner/elimination_order.h"
+#include "runtime/planner/forests.h"
+#include "runtime/planner/stars.h"
 #include "runtime/planner/tighten.h"
 
 namespace qgen::planner {
@@ -110,85 +112,28 @@ LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const Min
 }
 
 // The first order that can be afforded, from the one that is quickest to find to the best; else the best under a limit.
-LimitedOrder affordable_order(const ChoiceModel& model, const MinimizeOptions& options, uint32_t attempts) {
+LimitedOrder affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
   constexpr size_t kSmall = 512;  // choices
+  constexpr uint32_t kAttempts = 64;
   EliminationOrder order = order_by_table(model, options.table_cells);
   if (is_affordable(order, options)) return {std::move(order), options.table_cells};
   order = order_by_fill(model, options.table_cells);
   if (is_affordable(order, options)) return {std::move(order), options.table_cells};
-  if (attempts > 0 && model.costs.size() <= kSmall) order = order_by_attempts(model, options.table_cells, attempts);
+  if (model.costs.size() <= kSmall) order = order_by_attempts(model, options.table_cells, kAttempts);
   return limited(model, std::move(order), options);
 }
 
-// The leaders at their cheapest, then each follower at its best beside them. Followers meet only leaders, so this finds
-// an assignment whenever any choice of the leaders has one.
-Minimum start(const ChoiceModel& model) {
-  std::vector<std::vector<Cost>> costs = model.costs;
-  Minimum result{Values(model.costs.size(), 0), {}, {}};
-  const auto settle = [&](uint32_t choice) {
-    const auto least = std::min_element(costs[choice].begin(), costs[choice].end());
-    result.values[choice] = static_cast<uint32_t>(least - costs[choice].begin());
-    result.cost = result.cost + *least;
-  };
-  for (uint32_t leader = 0; leader < model.leaders; ++leader) settle(leader);
-  for (const auto& fit : model.fits) {
-    const uint32_t wanted = fit.a_masks[result.values[fit.a]];
-    for (size_t value = 0; value < fit.b_masks.size(); ++value) {
-      if ((fit.b_masks[value] & wanted) == 0) costs[fit.b][value] = kImpossible;
-    }
+// Without tables: the best of many forests, and the bound of the prices.
+Minimum approach(const Stars& stars, const Tightened& tight, uint32_t rounds) {
+  auto chosen = round_off(stars, tight);
+  Minimum best = completed(stars, chosen);
+  if (!is_possible(best.cost)) best = completed(stars, chosen = cheapest(stars));
+  if (is_possible(best.cost)) {
+    improve_by_forests(stars, chosen, rounds);
+    best = completed(stars, chosen);
   }
-  for (uint32_t follower = model.leaders; follower < costs.size(); ++follower) settle(follower);
-  if (!is_possible(result.cost)) return {};
-  return result;
-}
-
-// The model with every choice of `is_kept` left at one value: the one in `values`.
-ChoiceModel restrict_to(const ChoiceModel& model, const Values& values, const std::vector<bool>& is_kept) {
-  ChoiceModel result = model;
-  const auto keep_one = [](auto& list, uint32_t value) { list = {list[value]}; };
-  for (uint32_t choice = 0; choice < values.size(); ++choice) {
-    if (is_kept[choice]) keep_one(result.costs[choice], values[choice]);
-  }
-  for (auto& fit : result.fits) {
-    if (is_kept[fit.a]) keep_one(fit.a_masks, values[fit.a]);
-    if (is_kept[fit.b]) keep_one(fit.b_masks, values[fit.b]);
-  }
-  return result;
-}
-
-// The best assignment that agrees with `best` on the choices kept; never a worse one.
-void resolve_others(const ChoiceModel& model, Minimum& best, std::vector<bool> is_kept,
-                    const MinimizeOptions& options) {
-  auto [order, limit] = affordable_order(restrict_to(model, best.values, is_kept), options, 0);
-  for (uint32_t choice : order.too_wide) is_kept[choice] = true;
-  const ChoiceModel rest = restrict_to(model, best.values, is_kept);
-  Minimum found;
-  Search(rest, eliminate(rest, order.choices, limit, additions(options))).improve(found, rest.costs.size());
-  if (!(found.cost < best.cost)) return;
-  for (uint32_t choice = 0; choice < is_kept.size(); ++choice) {
-    if (!is_kept[choice]) best.values[choice] = found.values[choice];
-  }
-  best.cost = found.cost;
-}
-
-// Another half of the choices is kept in each round; which, is decided by a fixed scrambling of their indices.
-void improve_in_rounds(const ChoiceModel& model, Minimum& best, MinimizeOptions options) {
-  constexpr size_t kMany = 4096;  // choices, so that merely walking over them takes time
-  const uint32_t rounds = model.costs.size() > kMany ? 3 : 12;
-  options.work /= 2 * rounds;
-  for (uint32_t round = 1; round <= rounds; ++round) {
-    std::vector<bool> is_kept(model.costs.size());
-    for (uint32_t choice = 0; choice < is_kept.size(); ++choice) {
-      is_kept[choice] = ((choice + 1) * 0x9e3779b1u >> (32 - round)) % 2 == 1;
-    }
-    resolve_others(model, best, std::move(is_kept), options);
-  }
-}
-
-uint64_t pairs_of_values(const ChoiceModel& model) {
-  uint64_t pairs = 1;
-  for (const auto& fit : model.fits) pairs += fit.a_masks.size() * fit.b_masks.size();
-  return pairs;
+  best.lower_bound = {tight.lower_bound, 0};
+  return best;
 }
 
 // As much as one elimination may take where the optimum must be proven: two seconds, and half a gigabyte.
@@ -199,24 +144,15 @@ MinimizeOptions largest(MinimizeOptions options) {
   return options;
 }
 
-// Where tables have to be split.
-Minimum search(const ChoiceModel& model, MinimizeOptions options, const EliminationOrder& order) {
-  constexpr uint64_t kMostPasses = 100;
-  const uint64_t passes = std::clamp<uint64_t>(options.work / 8 / pairs_of_values(model), 2, kMostPasses);
-  const ChoiceModel tight = tighten(model, static_cast<uint32_t>(passes));
-  Minimum best = start(model);
-  best.lower_bound = {};
-  for (bool is_first = true;; is_first = false) {
-    const auto [limited_order, limit] = limited(tight, order, options);
-    const Elimination tables = eliminate(tight, limited_order.choices, limit, additions(options));
+// Split tables give every branch a bound. `best`: where to begin, and what is known.
+Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options,
+                         const EliminationOrder& order) {
+  while (true) {
+    const auto [limited_order, limit] = limited(model, order, options);
+    const Elimination tables = eliminate(model, limited_order.choices, limit, additions(options));
     if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
     best.lower_bound = std::max(best.lower_bound, tables.lower_bound);
-    Search search(tight, tables);
-    bool is_proven = search.improve(best, is_first ? tight.costs.size() : options.search_steps);
-    if (is_first && !is_proven && !best.values.empty()) {
-      improve_in_rounds(model, best, options);
-      is_proven = search.improve(best, options.search_steps);
-    }
+    const bool is_proven = Search(model, tables).improve(best, options.search_steps);
     if (is_proven) best.lower_bound = best.cost;
     if (is_proven || best.lower_bound == best.cost || !options.until_proven) return best;
     if (options.table_cells < kLargestTable) {
@@ -227,12 +163,25 @@ Minimum search(const ChoiceModel& model, MinimizeOptions options, const Eliminat
   }
 }
 
+// Where tables would have to be split.
+Minimum search(const ChoiceModel& model, const MinimizeOptions& options, const EliminationOrder& order) {
+  const auto stars = stars_of(model);
+  if (!stars) return {{}, kImpossible, kImpossible};
+  const uint64_t affordable = options.work / 2 / std::max<uint64_t>(stars->class_of.size(), 1);
+  const auto rounds = [&](uint64_t least) {
+    return static_cast<uint32_t>(std::clamp<uint64_t>(affordable, least, 100));
+  };
+  const Tightened tight = tighten(*stars, rounds(5));
+  Minimum best = approach(*stars, tight, rounds(8));
+  if (!options.until_proven && is_possible(best.cost)) return best;
+  return branch_and_bound(with_prices(model, *stars, tight), std::move(best), options, order);
+}
+
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  constexpr uint32_t kAttempts = 64;
   const MinimizeOptions most = options.until_proven ? largest(options) : options;
-  const auto [order, limit] = affordable_order(model, most, kAttempts);
+  const auto [order, limit] = affordable_order(model, most);
   if (!order.too_wide.empty()) return search(model, options, order);
   const Elimination tables = eliminate(model, order.choices, limit, UINT64_MAX);
   if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
