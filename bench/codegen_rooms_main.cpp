@@ -87,8 +87,8 @@ std::vector<const emit::Module*> modules_of(const Product& product) {
 }
 
 std::string blob_figures(const Product& product) {
-  const auto file = std::find_if(product.files.begin(), product.files.end(),
-                                 [](const emit::File& f) { return f.path == kBlobFile; });
+  const auto file =
+      std::find_if(product.files.begin(), product.files.end(), [](const emit::File& f) { return f.path == kBlobFile; });
   const auto blob = Blob::open(std::as_bytes(std::span(file->text.data(), file->text.size())));
   if (!blob) give_up(to_text(blob.error()));
   const auto modules = modules_of(product);

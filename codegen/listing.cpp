@@ -112,7 +112,8 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   text += fmt::format("  spec:       {}\n", job.file->path);
   text += fmt::format("  template:   {}\n", spec.template_path->value);
   text += fmt::format("  parameters: {}\n", expand::describe(spec, job.variants[v]));
-  text += fmt::format("  needs:      {}\n", needs.empty() ? "nothing beyond Vulkan 1.3" : fmt::format("{}", fmt::join(needs, " ")));
+  text += fmt::format("  needs:      {}\n",
+                      needs.empty() ? "nothing beyond Vulkan 1.3" : fmt::format("{}", fmt::join(needs, " ")));
   if (const unsigned size = job.variants[v].subgroup_size) text += fmt::format("  subgroups:  of {}\n", size);
   text += fmt::format("  module:     {} bytes of SPIR-V\n", words_of(job, v).size() * sizeof(uint32_t));
   text += section("bindings", bindings_text(spec, module.interface));
@@ -138,7 +139,8 @@ std::string_view trimmed(std::string_view text) {
 
 Result<Question> parse_question(std::string_view text) {
   const auto malformed = [&] {
-    return complaint(fmt::format("cannot read '{}'", text), "operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'");
+    return complaint(fmt::format("cannot read '{}'", text),
+                     "operator(parameter=value, ...), as 'copy(dtype=f32, vec=4)'");
   };
   const size_t open = text.find('(');
   if (open == text.npos || !trimmed(text).ends_with(')')) return malformed();
@@ -270,7 +272,8 @@ Result<std::string> explain(const Product& product, std::string_view id) {
       if (job.variants[v].id == id) return explain_variant(job, v);
     }
   }
-  return complaint(fmt::format("no variant is named '{}'", id), "", "--list names them all, --why-not says what removed one");
+  return complaint(fmt::format("no variant is named '{}'", id), "",
+                   "--list names them all, --why-not says what removed one");
 }
 
 Result<std::string> why_not(const Product& product, std::string_view text) {
@@ -305,9 +308,9 @@ Translated translate_all(const Product& product, reflect::Language language) {
       const std::string& id = job.variants[v].id;
       auto source = reflect::translate(words_of(job, v), language);
       if (source) {
-        translated.files.push_back({fmt::format("{}/{}/{}.{}", is_msl ? "msl" : "hlsl", job.spec.name.value, id,
-                                                is_msl ? "metal" : "hlsl"),
-                                    *std::move(source)});
+        translated.files.push_back(
+            {fmt::format("{}/{}/{}.{}", is_msl ? "msl" : "hlsl", job.spec.name.value, id, is_msl ? "metal" : "hlsl"),
+             *std::move(source)});
       } else {
         translated.refused.push_back(fmt::format("{}: {}", id, source.error().reason));
       }

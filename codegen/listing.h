@@ -26,7 +26,7 @@ Result<std::string> why_not(const Product& product, std::string_view question);
 
 // --emit: the translated source of each variant, and a line for each that cannot be translated.
 struct Translated {
-  std::vector<emit::File> files;  // "msl/quantize_affine/quantize_affine.f32.metal"
+  std::vector<emit::File> files;     // "msl/quantize_affine/quantize_affine.f32.metal"
   std::vector<std::string> refused;  // "quantize_affine.f16: ..."
 };
 Translated translate_all(const Product& product, reflect::Language language);

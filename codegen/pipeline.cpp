@@ -223,9 +223,8 @@ Diagnostics Run::compile() {
     job.keys.resize(job.variants.size());
   }
   const std::vector<VariantPlace> all = all_variants();
-  machine_.threads.for_each_index(all.size(), [&](size_t i) {
-    all[i].job->keys[all[i].variant] = key_of(*all[i].job, all[i].variant, versions);
-  });
+  machine_.threads.for_each_index(
+      all.size(), [&](size_t i) { all[i].job->keys[all[i].variant] = key_of(*all[i].job, all[i].variant, versions); });
 
   std::vector<VariantPlace> places;  // of texts that are compiled now, each once
   std::set<std::pair<const SpecJob*, Digest>> seen;
@@ -279,8 +278,8 @@ Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) co
   }
   module.interface = *std::move(interface);
   compiled.spirv = compile::strip(compiled.spirv);
-  module.spirv = digest_of(std::string_view(reinterpret_cast<const char*>(compiled.spirv.data()),
-                                            compiled.spirv.size() * sizeof(uint32_t)));
+  module.spirv = digest_of(
+      std::string_view(reinterpret_cast<const char*>(compiled.spirv.data()), compiled.spirv.size() * sizeof(uint32_t)));
   return {};
 }
 
@@ -289,8 +288,7 @@ Diagnostics Run::reflect() {
   std::vector<Diagnostics> failures(compiled_.size());
   std::vector<VariantPlace> places;
   for (const Compiled& compiled : compiled_) places.push_back(compiled.place);
-  for_each(Room::reflect, compiled_.size(),
-           [&](size_t i) { failures[i] = reflect_one(compiled_[i], modules[i]); });
+  for_each(Room::reflect, compiled_.size(), [&](size_t i) { failures[i] = reflect_one(compiled_[i], modules[i]); });
   if (Diagnostics errors = gather_errors(std::move(failures), places); !errors.empty()) return errors;
 
   for (size_t i = 0; i < compiled_.size(); ++i) {

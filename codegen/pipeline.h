@@ -53,8 +53,8 @@ struct SpecJob {
   spec::Spec spec;
   std::vector<expand::Variant> variants;
   std::vector<render::Template> parsed_template;  // one; none if the spec has only recipes
-  std::vector<render::Rendered> rendered;  // of each variant
-  std::vector<Digest> keys;                // of each variant: all that reaches the compiler
+  std::vector<render::Rendered> rendered;         // of each variant
+  std::vector<Digest> keys;                       // of each variant: all that reaches the compiler
   cache::SpecPack pack;
   bool pack_changed = false;
   std::vector<const cache::CachedModule*> modules;  // of each variant
@@ -63,8 +63,8 @@ struct SpecJob {
 constexpr std::string_view kBlobFile = "kernels.blob";  // the one output that is no text
 
 struct Product {
-  std::vector<SpecJob> jobs;       // by name; filled up to Settings::last_room
-  std::vector<emit::File> files;   // if the last room is emit
+  std::vector<SpecJob> jobs;      // by name; filled up to Settings::last_room
+  std::vector<emit::File> files;  // if the last room is emit
   std::vector<std::string> files_read;
   Figures figures;
 };

@@ -31,12 +31,9 @@ const std::map<std::string, compile::Optimization> kOptimizations = {
     {"size", compile::Optimization::size},
     {"none", compile::Optimization::none},
 };
-const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},
-                                                 {"expand", Room::expand},
-                                                 {"render", Room::render},
-                                                 {"compile", Room::compile},
-                                                 {"reflect", Room::reflect},
-                                                 {"emit", Room::emit}};
+const std::map<std::string, Room> kShownRooms = {{"spec", Room::spec},       {"expand", Room::expand},
+                                                 {"render", Room::render},   {"compile", Room::compile},
+                                                 {"reflect", Room::reflect}, {"emit", Room::emit}};
 const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::Language::msl},
                                                              {"hlsl", reflect::Language::hlsl}};
 
@@ -66,11 +63,15 @@ void declare_options(CLI::App& app, Flags& flags) {
                  "where templates are; may be given again, the first that has a file wins. Specs must\n"
                  "name every template of the first folder but those below lib/.\n"
                  "Default: the nearest folder named templates beside the specs or above them")
-      ->type_name("DIR")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("-j,--jobs", flags.run.threads, "threads (default: one a core)")
-      ->check(CLI::Range(0, kMostThreads))->option_text("N");
+      ->check(CLI::Range(0, kMostThreads))
+      ->option_text("N");
   app.add_option("--opt", flags.opt, "how modules are optimised: perf (default), size or none")
-      ->check(CLI::IsMember(words(kOptimizations)))->option_text("WHAT");
+      ->check(CLI::IsMember(words(kOptimizations)))
+      ->option_text("WHAT");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
       ->type_name("GLOB");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
@@ -91,10 +92,13 @@ void declare_questions(CLI::App& app, Flags& flags) {
   app.add_option("--explain", flags.explain, "print everything about one variant")->type_name("ID");
   app.add_option("--why-not", flags.why_not, "print what removed the combinations of 'op(name=value, ...)'")
       ->type_name("COMBINATION");
-  app.add_option("--stop-after", flags.stop_after, "print what a room made: spec, expand, render, compile, reflect or emit")
-      ->check(CLI::IsMember(words(kShownRooms)))->option_text("ROOM");
+  app.add_option("--stop-after", flags.stop_after,
+                 "print what a room made: spec, expand, render, compile, reflect or emit")
+      ->check(CLI::IsMember(words(kShownRooms)))
+      ->option_text("ROOM");
   app.add_option("--emit", flags.language, "write variants as msl or hlsl under -o, and list the others")
-      ->check(CLI::IsMember(words(kLanguages)))->option_text("LANGUAGE");
+      ->check(CLI::IsMember(words(kLanguages)))
+      ->option_text("LANGUAGE");
   app.add_flag("--schema", flags.schema, "print the JSON Schema of spec files, for editors");
 }
 
@@ -136,7 +140,8 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
   const auto questions = app.get_options(
       [](const CLI::Option* option) { return option->get_group() == kQuestions && option->count() > 0; });
   if (questions.size() > 1) {
-    return questions[0]->get_name() + " and " + questions[1]->get_name() + " ask for different things: give one of them";
+    return questions[0]->get_name() + " and " + questions[1]->get_name() +
+           " ask for different things: give one of them";
   }
   if (flags.schema) return "";
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";

@@ -34,12 +34,13 @@ RunResult failed(ExitCode code, std::string text) { return {code, "", std::move(
 // What the machine could not do; a path that the user mistyped is the input's fault.
 RunResult failed(const Error& error) {
   const bool is_input = error.kind == Error::Kind::not_found || error.kind == Error::Kind::invalid_argument;
-  return failed(is_input ? ExitCode::bad_input : ExitCode::bad_machine, fmt::format("qgen: error: {}\n", to_text(error)));
+  return failed(is_input ? ExitCode::bad_input : ExitCode::bad_machine,
+                fmt::format("qgen: error: {}\n", to_text(error)));
 }
 
 RunResult failed(const Diagnostics& errors, const SourceTexts& texts) {
-  return failed(ExitCode::bad_input, fmt::format("{}{} error{}\n", to_text(errors, texts), errors.size(),
-                                                 errors.size() == 1 ? "" : "s"));
+  return failed(ExitCode::bad_input,
+                fmt::format("{}{} error{}\n", to_text(errors, texts), errors.size(), errors.size() == 1 ? "" : "s"));
 }
 
 // ---- the session -------------------------------------------------------------------------------------------------------------
@@ -60,7 +61,9 @@ class Session {
   Result<Product> generate(Room last_room);
   Digest inputs_digest() const;
   std::string memo_path() const;
-  std::string pack_path(const std::string& spec) const { return fmt::format("{}/specs/{}.pack", *options_.cache, spec); }
+  std::string pack_path(const std::string& spec) const {
+    return fmt::format("{}/specs/{}.pack", *options_.cache, spec);
+  }
   std::string output_path(const std::string& file) const { return options_.output + "/" + file; }
   std::optional<RunResult> nothing_to_do();
   Done write_files(const Product& product, size_t& written) const;
@@ -90,7 +93,10 @@ RunResult Session::run() {
     case Task::store: result = store(); break;
     case Task::check: result = check(); break;
     case Task::translate: result = translate(); break;
-    case Task::list: case Task::explain: case Task::why_not: case Task::show_room: result = answer(); break;
+    case Task::list:
+    case Task::explain:
+    case Task::why_not:
+    case Task::show_room: result = answer(); break;
   }
   result.err = warnings_ + result.err;
   return result;
@@ -223,8 +229,9 @@ std::string bytes_text(uint64_t bytes) {
 }
 
 std::string summary(const Figures& figures) {
-  const double part = figures.raw_bytes == 0 ? 0 : 100.0 * static_cast<double>(figures.blob_bytes) /
-                                                       static_cast<double>(figures.raw_bytes);
+  const double part = figures.raw_bytes == 0
+                          ? 0
+                          : 100.0 * static_cast<double>(figures.blob_bytes) / static_cast<double>(figures.raw_bytes);
   return fmt::format("{} specs, {} variants, {} modules, SPIR-V {} in a blob of {} ({:.0f} %), C++ {}", figures.specs,
                      figures.variants, figures.modules, bytes_text(figures.raw_bytes), bytes_text(figures.blob_bytes),
                      part, bytes_text(figures.cpp_bytes));
@@ -241,12 +248,13 @@ std::string Session::report(const cache::RunMemo& memo, const std::string& deeds
 
 Done Session::write_stats(const Figures& f, size_t written) const {
   if (options_.stats_file.empty()) return Done(std::monostate{});
-  return write_file(options_.stats_file,
-                    fmt::format("{{\"specs\": {}, \"variants\": {}, \"modules\": {}, \"compiled\": {}, \"from_cache\": {}, "
-                                "\"raw_bytes\": {}, \"blob_bytes\": {}, \"cpp_bytes\": {}, \"files_written\": {}, "
-                                "\"seconds\": {:.3f}}}\n",
-                                f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes,
-                                f.cpp_bytes, written, seconds()));
+  return write_file(
+      options_.stats_file,
+      fmt::format("{{\"specs\": {}, \"variants\": {}, \"modules\": {}, \"compiled\": {}, \"from_cache\": {}, "
+                  "\"raw_bytes\": {}, \"blob_bytes\": {}, \"cpp_bytes\": {}, \"files_written\": {}, "
+                  "\"seconds\": {:.3f}}}\n",
+                  f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes,
+                  written, seconds()));
 }
 
 RunResult Session::store() {
@@ -305,10 +313,13 @@ RunResult Session::check() {
 
 Room room_needed(const RunOptions& options) {
   switch (options.task) {
-    case Task::list: case Task::why_not: return Room::expand;
+    case Task::list:
+    case Task::why_not: return Room::expand;
     case Task::show_room: return options.shown_room == Room::compile ? Room::reflect : options.shown_room;
-    case Task::explain: case Task::translate: return Room::reflect;
-    case Task::store: case Task::check: break;
+    case Task::explain:
+    case Task::translate: return Room::reflect;
+    case Task::store:
+    case Task::check: break;
   }
   return Room::emit;
 }

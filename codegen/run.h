@@ -25,7 +25,7 @@ struct RunOptions {
   std::string question;  // of explain and why_not
   Room shown_room = Room::emit;
   reflect::Language language = reflect::Language::msl;
-  size_t threads = 0;               // 0: one a core
+  size_t threads = 0;                // 0: one a core
   std::optional<std::string> cache;  // folder; nullopt: none
   std::string depfile;
   std::string stats_file;  // JSON

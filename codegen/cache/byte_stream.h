@@ -4,7 +4,7 @@
 // Values as bytes and back, for the cache's files. Both sides are one function over one list of fields, so they cannot
 // disagree:
 //
-//   template <typename Stream> void fields(Stream& s, Interface& i) { s(i.needs); s(i.bindings); }
+//   template <typename Stream> void fields(Stream& s, Interface& i) { s(i.needs, i.bindings); }
 //
 // Reading never runs past the end: what is missing reads as zero, and is_good() tells.
 #pragma once
@@ -22,8 +22,7 @@
 namespace qgen {
 template <typename Stream>
 void fields(Stream& s, Digest& d) {
-  s(d.high);
-  s(d.low);
+  s(d.high, d.low);
 }
 }  // namespace qgen
 
@@ -58,6 +57,11 @@ class ByteWriter {
   template <typename T, size_t N>
   void operator()(const std::array<T, N>& values) {
     for (const T& value : values) (*this)(value);
+  }
+  template <typename First, typename Second, typename... More>
+  void operator()(const First& first, const Second& second, const More&... more) {
+    (*this)(first);
+    (*this)(second, more...);
   }
   std::string take() && { return std::move(bytes_); }
 
@@ -95,6 +99,12 @@ class ByteReader {
   template <typename T, size_t N>
   void operator()(std::array<T, N>& values) {
     for (T& value : values) (*this)(value);
+  }
+
+  template <typename First, typename Second, typename... More>
+  void operator()(First& first, Second& second, More&... more) {
+    (*this)(first);
+    (*this)(second, more...);
   }
 
   bool is_good() const { return is_good_; }

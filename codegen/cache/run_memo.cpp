@@ -10,16 +10,20 @@
 namespace qgen {
 template <typename Stream>
 void fields(Stream& s, Figures& f) {
-  s(f.specs); s(f.variants); s(f.modules); s(f.compiled); s(f.from_cache); s(f.raw_bytes); s(f.blob_bytes); s(f.cpp_bytes);
+  s(f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes);
 }
 }  // namespace qgen
 
 namespace qgen::cache {
 
 template <typename Stream>
-void fields(Stream& s, RunMemo::Output& o) { s(o.path); s(o.bytes); s(o.content); }
+void fields(Stream& s, RunMemo::Output& o) {
+  s(o.path, o.bytes, o.content);
+}
 template <typename Stream>
-void fields(Stream& s, RunMemo& m) { s(m.inputs); s(m.outputs); s(m.files_read); s(m.figures); }
+void fields(Stream& s, RunMemo& m) {
+  s(m.inputs, m.outputs, m.files_read, m.figures);
+}
 
 namespace {
 

@@ -19,37 +19,50 @@
 namespace qgen {
 template <typename Stream>
 void fields(Stream& s, CooperativeMatrixShape& m) {
-  s(m.m); s(m.n); s(m.k); s(m.a); s(m.b); s(m.c); s(m.result); s(m.workgroup_scope);
+  s(m.m, m.n, m.k, m.a, m.b, m.c, m.result, m.workgroup_scope);
 }
 }  // namespace qgen
 
 namespace qgen::reflect {
 template <typename Stream>
-void fields(Stream& s, Member& m) { s(m.name); s(m.offset); s(m.size_bytes); s(m.count); s(m.kind); }
+void fields(Stream& s, Member& m) {
+  s(m.name, m.offset, m.size_bytes, m.count, m.kind);
+}
 template <typename Stream>
-void fields(Stream& s, Binding& b) { s(b.set); s(b.binding); s(b.kind); s(b.access); s(b.name); s(b.members); }
+void fields(Stream& s, Binding& b) {
+  s(b.set, b.binding, b.kind, b.access, b.name, b.members);
+}
 template <typename Stream>
-void fields(Stream& s, SpecializationConstant& c) { s(c.name); s(c.constant_id); s(c.default_value); }
+void fields(Stream& s, SpecializationConstant& c) {
+  s(c.name, c.constant_id, c.default_value);
+}
 template <typename Stream>
-void fields(Stream& s, Resources& r) { s(r.workgroup); s(r.shared_bytes); s(r.cooperative_matrices); }
+void fields(Stream& s, Resources& r) {
+  s(r.workgroup, r.shared_bytes, r.cooperative_matrices);
+}
 template <typename Stream>
 void fields(Stream& s, Interface& i) {
-  s(i.bindings); s(i.push_constants); s(i.push_constants_bytes); s(i.specialization); s(i.needs);
-  s(i.defaults);
+  s(i.bindings, i.push_constants, i.push_constants_bytes, i.specialization, i.needs, i.defaults);
 }
 }  // namespace qgen::reflect
 
 namespace qgen::emit {
 template <typename Stream>
-void fields(Stream& s, PackedModule& m) { s(m.stored); s(m.raw_bytes); s(m.checksum); }
+void fields(Stream& s, PackedModule& m) {
+  s(m.stored, m.raw_bytes, m.checksum);
+}
 template <typename Stream>
-void fields(Stream& s, PackedFamily& f) { s(f.dictionary); s(f.dictionary_raw_bytes); s(f.modules); }
+void fields(Stream& s, PackedFamily& f) {
+  s(f.dictionary, f.dictionary_raw_bytes, f.modules);
+}
 }  // namespace qgen::emit
 
 namespace qgen::cache {
 
 template <typename Stream>
-void fields(Stream& s, CachedModule& m) { s(m.spirv); s(m.interface); s(m.resources); }
+void fields(Stream& s, CachedModule& m) {
+  s(m.spirv, m.interface, m.resources);
+}
 
 namespace {
 
@@ -65,7 +78,9 @@ struct Head {
   uint64_t spirv_bytes = 0;
 };
 template <typename Stream>
-void fields(Stream& s, Head& h) { s(h.magic); s(h.index); s(h.spirv); s(h.index_bytes); s(h.spirv_bytes); }
+void fields(Stream& s, Head& h) {
+  s(h.magic, h.index, h.spirv, h.index_bytes, h.spirv_bytes);
+}
 constexpr size_t kHeadBytes = 56;
 
 // One key of the index.
@@ -74,7 +89,9 @@ struct Row {
   CachedModule module;
 };
 template <typename Stream>
-void fields(Stream& s, Row& r) { s(r.key); s(r.module); }
+void fields(Stream& s, Row& r) {
+  s(r.key, r.module);
+}
 
 struct Index {
   std::vector<Row> rows;
@@ -82,14 +99,18 @@ struct Index {
   std::vector<emit::PackedFamily> family;  // one or none
 };
 template <typename Stream>
-void fields(Stream& s, Index& i) { s(i.rows); s(i.family_key); s(i.family); }
+void fields(Stream& s, Index& i) {
+  s(i.rows, i.family_key, i.family);
+}
 
 struct Words {
   Digest digest;
   emit::Module words;
 };
 template <typename Stream>
-void fields(Stream& s, Words& w) { s(w.digest); s(w.words); }
+void fields(Stream& s, Words& w) {
+  s(w.digest, w.words);
+}
 
 std::string compress(const std::string& raw) {
   std::string stored(ZSTD_compressBound(raw.size()), '\0');

@@ -101,8 +101,8 @@ std::optional<Message> parse_log_line(std::string_view line) {
 // A line's later messages are echoes of its first: what follows from an undeclared name is not worth a report.
 void add_message(Messages& messages, Message message) {
   const bool is_echo = message.line != 0 && std::any_of(messages.begin(), messages.end(), [&](const Message& known) {
-    return known.line == message.line;
-  });
+                         return known.line == message.line;
+                       });
   if (!is_echo) messages.push_back(std::move(message));
 }
 

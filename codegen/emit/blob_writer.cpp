@@ -40,9 +40,9 @@ using Dictionary = std::unique_ptr<ZSTD_CDict, FreeZstd>;
 
 std::string compress(ZSTD_CCtx* context, const ZSTD_CDict* dictionary, std::string_view raw) {
   std::string stored(ZSTD_compressBound(raw.size()), '\0');
-  const size_t size = dictionary
-      ? ZSTD_compress_usingCDict(context, stored.data(), stored.size(), raw.data(), raw.size(), dictionary)
-      : ZSTD_compressCCtx(context, stored.data(), stored.size(), raw.data(), raw.size(), kLevel);
+  const size_t size =
+      dictionary ? ZSTD_compress_usingCDict(context, stored.data(), stored.size(), raw.data(), raw.size(), dictionary)
+                 : ZSTD_compressCCtx(context, stored.data(), stored.size(), raw.data(), raw.size(), kLevel);
   assert(!ZSTD_isError(size) && "the bound is always enough");
   stored.resize(size);
   return stored;
@@ -82,8 +82,8 @@ PackedFamily pack(std::span<const Module> modules) {
   packed.dictionary_raw_bytes = static_cast<uint32_t>(dictionary_text.size());
   for (const Module& module : modules) {
     const std::string_view raw = bytes_of(module);
-    packed.modules.push_back({compress(context.get(), dictionary.get(), raw), static_cast<uint32_t>(raw.size()),
-                              checksum_of(raw)});
+    packed.modules.push_back(
+        {compress(context.get(), dictionary.get(), raw), static_cast<uint32_t>(raw.size()), checksum_of(raw)});
   }
   return packed;
 }

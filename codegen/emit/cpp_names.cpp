@@ -13,6 +13,7 @@
 namespace qgen::emit {
 namespace {
 
+// clang-format off
 constexpr auto kReserved = std::to_array<std::string_view>({
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
     "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
@@ -30,6 +31,7 @@ constexpr auto kOwnTypes = std::to_array<std::string_view>({
     "Access", "BindingInfo", "BindingKind", "BlockField", "DType", "Interface", "Layout", "Name", "Operand", "Operands",
     "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Specialization", "Storage", "Variant",
 });
+// clang-format on
 
 template <size_t N>
 bool is_in(const std::array<std::string_view, N>& sorted, std::string_view word) {

@@ -31,7 +31,7 @@ std::string cpp_word(const spec::Axis& axis, std::string_view word);
 std::string words_array(const spec::Axis& axis);
 
 std::string cpp_type(spec::FieldKind kind);
-std::string cpp_name(Access access);       // "Access::read"
+std::string cpp_name(Access access);         // "Access::read"
 std::string cpp_name(spec::FieldKind kind);  // "FieldInfo::Kind::u32"
 
 // A C++ string literal.

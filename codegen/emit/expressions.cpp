@@ -30,10 +30,10 @@ std::string name_list(const Spec& spec, const Expression& expression) {
   std::vector<std::string> names;
   for (const size_t index : expression::symbols_of(expression)) {
     const std::string& name = spec.scope.symbols()[index].name;
-    names.push_back(name.starts_with(kDevicePrefix)
-                        ? fmt::format("table::after(Name::kDevice, table::DeviceNumber::{})",
-                                      name.substr(kDevicePrefix.size()))
-                        : "Name::" + identifier(name));
+    names.push_back(
+        name.starts_with(kDevicePrefix)
+            ? fmt::format("table::after(Name::kDevice, table::DeviceNumber::{})", name.substr(kDevicePrefix.size()))
+            : "Name::" + identifier(name));
   }
   return names.empty() ? "{}" : fmt::format("table::kNamesOf<{}>", fmt::join(names, ", "));
 }
@@ -72,9 +72,10 @@ void Reads::print(TextWriter& out) const {
 std::string as_cpp(const Spec& spec, const Expression& expression) {
   return expression::to_cpp(expression, spec.scope,
                             {.print_symbol = [&](const Symbol& symbol) { return read_symbol(spec, symbol); },
-                             .print_word = [&](const Symbol& compared_with, std::string_view word) {
-                               return cpp_word(*find_axis(spec.parameters, compared_with.name), word);
-                             }});
+                             .print_word =
+                                 [&](const Symbol& compared_with, std::string_view word) {
+                                   return cpp_word(*find_axis(spec.parameters, compared_with.name), word);
+                                 }});
 }
 
 void print_function(TextWriter& out, const Spec& spec, std::string_view result, std::string_view name,

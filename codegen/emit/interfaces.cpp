@@ -62,14 +62,16 @@ Rows block_rows(const Spec& spec, const Block* block) {
       bytes += members[end].size_bytes;
     }
     const std::string name = identifier(members[first].name);
-    rows.push_back(fmt::format("{{offsetof({}, {}), offsetof(Problem, {}), {}}}", block->struct_name, name, name, bytes));
+    rows.push_back(
+        fmt::format("{{offsetof({}, {}), offsetof(Problem, {}), {}}}", block->struct_name, name, name, bytes));
   }
   return rows;
 }
 
 Rows specialization_slots(const reflect::Interface& interface) {
   Rows rows;
-  for (const auto& constant : interface.specialization) rows.push_back(fmt::format("{{{0}, {0}}}", constant.constant_id));
+  for (const auto& constant : interface.specialization)
+    rows.push_back(fmt::format("{{{0}, {0}}}", constant.constant_id));
   return rows;
 }
 
@@ -142,7 +144,9 @@ std::string interface_row(const Spec& spec, const Shape& shape, SharedValues& sh
 }  // namespace
 
 void print_interfaces(TextWriter& out, const OperatorModel& model) {
-  out.text("// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.");
+  out.text(
+      "// What modules bind, need and use; workgroups, shared bytes and matrices are in the order of "
+      "kSpecializations.");
   SharedValues shared(out);
   Rows rows;
   for (const Shape& shape : model.shapes) rows.push_back(interface_row(model.spec(), shape, shared));

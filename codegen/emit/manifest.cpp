@@ -13,9 +13,9 @@ std::string manifest(std::span<const Family> families) {
   std::string text = "id\tparameters\tneeds\ttemplate\tspec\n";
   for (const Family& family : families) {
     for (const Kernel& kernel : family.kernels) {
-      text += fmt::format("{}\t{}\t{}\t{}\t{}\n", kernel.variant.id, expand::describe(*family.spec, kernel.variant),
-                          fmt::join(names(kernel.interface.needs), " "), family.spec->template_path->value,
-                          family.source);
+      text +=
+          fmt::format("{}\t{}\t{}\t{}\t{}\n", kernel.variant.id, expand::describe(*family.spec, kernel.variant),
+                      fmt::join(names(kernel.interface.needs), " "), family.spec->template_path->value, family.source);
     }
   }
   return text;

@@ -43,7 +43,8 @@ std::string name_row(const Spec& spec, const Symbol& symbol) {
 
 std::string value_of(const Spec& spec, const Symbol& symbol) {
   switch (source_of(spec, symbol.name)) {
-    case Source::specialization: return fmt::format("scope.specialization[{}]", specialization_index(spec, symbol.name));
+    case Source::specialization:
+      return fmt::format("scope.specialization[{}]", specialization_index(spec, symbol.name));
     case Source::parameter: {
       const std::string value = "parameters->" + identifier(symbol.name);
       if (symbol.type == expression::Type::word) return fmt::format("table::word({})", value);
@@ -99,7 +100,8 @@ void print_value_function(TextWriter& out, const Spec& spec) {
     {
       const auto cases = out.indent();
       for (const Symbol& symbol : spec.scope.symbols()) {
-        if (is_own(spec, symbol)) out.line("case Name::{}: return {};", identifier(symbol.name), value_of(spec, symbol));
+        if (is_own(spec, symbol))
+          out.line("case Name::{}: return {};", identifier(symbol.name), value_of(spec, symbol));
       }
       out.text("case Name::kDevice: break;");
     }

@@ -99,8 +99,8 @@ class Checker {
 
   void check_constant(const reflect::SpecializationConstant& constant) {
     if (constant.constant_id < spec_.specialization.size()) return;
-    report(fmt::format("specialization constant '{}' has constant_id {}, which the spec does not declare", constant.name,
-                       constant.constant_id),
+    report(fmt::format("specialization constant '{}' has constant_id {}, which the spec does not declare",
+                       constant.name, constant.constant_id),
            fmt::format("less than {}, the spec's specialization constants", spec_.specialization.size()),
            "add it to `specialization`, whose order gives the ids");
   }
@@ -223,10 +223,9 @@ Result<OperatorModel> model_of(const Family& family) {
     const std::string name = names.name("uses", text_of(kernel)).name;
     model.interface.push_back(name);
     const Binding* buffer = problem_buffer_of(*family.spec, kernel.interface);
-    shapes.try_emplace(
-        name, Shape{name, &kernel.interface, &kernel.resources, kernel.variant.subgroup_size,
-                    find_block(model.blocks, "PushConstants", kernel.interface.push_constants),
-                    buffer ? find_block(model.blocks, "ProblemBuffer", buffer->members) : nullptr});
+    shapes.try_emplace(name, Shape{name, &kernel.interface, &kernel.resources, kernel.variant.subgroup_size,
+                                   find_block(model.blocks, "PushConstants", kernel.interface.push_constants),
+                                   buffer ? find_block(model.blocks, "ProblemBuffer", buffer->members) : nullptr});
   }
   for (auto& [name, shape] : shapes) model.shapes.push_back(std::move(shape));
   return model;

@@ -27,7 +27,7 @@ struct Shape {
   std::string name;  // "uses_1a2b3c4d"
   const reflect::Interface* interface = nullptr;
   const std::vector<reflect::Resources>* resources = nullptr;
-  uint8_t subgroup_size = 0;  // 0: any
+  uint8_t subgroup_size = 0;              // 0: any
   const Block* push_constants = nullptr;  // null: none
   const Block* problem_buffer = nullptr;  // null: none
 };

@@ -16,7 +16,8 @@ namespace qgen::emit {
 std::string operator_header(const OperatorModel& model, const Options& options);
 
 // `families` are those of the run: recipes name kernels of other specs.
-Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families, const Options& options);
+Result<std::string> operator_tables(const OperatorModel& model, std::span<const Family> families,
+                                    const Options& options);
 
 // Parts of operator_tables(). What expressions speak of: `Name` and `kNames`; and the value of each.
 void print_names(TextWriter& out, const spec::Spec& spec);

@@ -46,7 +46,8 @@ class RecipePrinter {
   std::vector<const spec::Recipe*> sorted() const {
     std::vector<const spec::Recipe*> recipes;
     for (const auto& recipe : spec_.recipes) recipes.push_back(&recipe);
-    std::sort(recipes.begin(), recipes.end(), [](const auto* a, const auto* b) { return a->name.value < b->name.value; });
+    std::sort(recipes.begin(), recipes.end(),
+              [](const auto* a, const auto* b) { return a->name.value < b->name.value; });
     return recipes;
   }
 
@@ -183,8 +184,8 @@ class RecipePrinter {
   }
 
   const Family* find_family(std::string_view name) const {
-    const auto family = std::find_if(families_.begin(), families_.end(),
-                                     [&](const Family& f) { return f.spec->name.value == name; });
+    const auto family =
+        std::find_if(families_.begin(), families_.end(), [&](const Family& f) { return f.spec->name.value == name; });
     return family == families_.end() ? nullptr : &*family;
   }
 

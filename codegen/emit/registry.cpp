@@ -21,9 +21,7 @@ std::string joined(const Options& options, std::string_view inner) {
   return inner.empty() ? options.name_space : fmt::format("{}::{}", options.name_space, inner);
 }
 
-bool is_within_qgen(std::string_view name_space) {
-  return name_space == "qgen" || name_space.starts_with("qgen::");
-}
+bool is_within_qgen(std::string_view name_space) { return name_space == "qgen" || name_space.starts_with("qgen::"); }
 
 }  // namespace
 

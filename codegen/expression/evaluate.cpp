@@ -39,20 +39,13 @@ bool truth(const Node& node, Environment environment) {
 template <typename Number>
 Number arithmetic(Op op, Number a, Number b) {
   switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::subtract:
-      return a - b;
-    case Op::multiply:
-      return a * b;
-    case Op::divide:
-      return a / b;
-    case Op::min:
-      return min(a, b);
-    case Op::max:
-      return max(a, b);
-    default:
-      break;
+    case Op::add: return a + b;
+    case Op::subtract: return a - b;
+    case Op::multiply: return a * b;
+    case Op::divide: return a / b;
+    case Op::min: return min(a, b);
+    case Op::max: return max(a, b);
+    default: break;
   }
   assert(false && "arithmetic() is given arithmetic");
   return a;
@@ -73,16 +66,11 @@ bool equal(const Value& a, const Value& b) { return a.index() == b.index() ? a =
 template <typename Number>
 bool ordered(Op op, Number a, Number b) {
   switch (op) {
-    case Op::less:
-      return a < b;
-    case Op::less_equal:
-      return a <= b;
-    case Op::greater:
-      return a > b;
-    case Op::greater_equal:
-      return a >= b;
-    default:
-      break;
+    case Op::less: return a < b;
+    case Op::less_equal: return a <= b;
+    case Op::greater: return a > b;
+    case Op::greater_equal: return a >= b;
+    default: break;
   }
   assert(false && "ordered() is given an ordering");
   return false;
@@ -138,21 +126,16 @@ Value call(const Node& node, Environment environment) {
 
 Value compute(const Node& node, Environment environment) {
   switch (node.op) {
-    case Op::logical_or:
-      return truth(*node.operands[0], environment) || truth(*node.operands[1], environment);
-    case Op::logical_and:
-      return truth(*node.operands[0], environment) && truth(*node.operands[1], environment);
-    case Op::logical_not:
-      return !truth(*node.operands[0], environment);
+    case Op::logical_or: return truth(*node.operands[0], environment) || truth(*node.operands[1], environment);
+    case Op::logical_and: return truth(*node.operands[0], environment) && truth(*node.operands[1], environment);
+    case Op::logical_not: return !truth(*node.operands[0], environment);
     case Op::equal:
     case Op::not_equal:
     case Op::less:
     case Op::less_equal:
     case Op::greater:
-    case Op::greater_equal:
-      return comparison(node, environment);
-    case Op::in:
-      return membership(node, environment);
+    case Op::greater_equal: return comparison(node, environment);
+    case Op::in: return membership(node, environment);
     case Op::add:
     case Op::subtract:
     case Op::multiply:
@@ -160,22 +143,15 @@ Value compute(const Node& node, Environment environment) {
     case Op::remainder:
     case Op::ceil_div:
     case Op::min:
-    case Op::max:
-      return arithmetic(node, environment);
-    case Op::negate:
-      return negated(node, environment);
+    case Op::max: return arithmetic(node, environment);
+    case Op::negate: return negated(node, environment);
     case Op::bytes:
-    case Op::packed:
-      return fact(node, environment);
-    case Op::choose:
-      return choice(node, environment);
-    case Op::call:
-      return call(node, environment);
+    case Op::packed: return fact(node, environment);
+    case Op::choose: return choice(node, environment);
+    case Op::call: return call(node, environment);
     case Op::literal:
-    case Op::word:
-      return node.value;
-    case Op::symbol:
-      return environment[node.symbol];
+    case Op::word: return node.value;
+    case Op::symbol: return environment[node.symbol];
   }
   return Value();
 }

@@ -102,16 +102,11 @@ std::optional<int64_t> fact_of(Op op, std::string_view word) {
 
 std::string_view name(Type type) {
   switch (type) {
-    case Type::boolean:
-      return "boolean";
-    case Type::integer:
-      return "integer";
-    case Type::real:
-      return "real";
-    case Type::word:
-      return "word";
-    case Type::text:
-      return "text";
+    case Type::boolean: return "boolean";
+    case Type::integer: return "integer";
+    case Type::real: return "real";
+    case Type::word: return "word";
+    case Type::text: return "text";
   }
   return "?";
 }
@@ -120,16 +115,11 @@ Type type_of(const Value& value) { return static_cast<Type>(value.index()); }
 
 std::string to_text(const Value& value) {
   switch (type_of(value)) {
-    case Type::boolean:
-      return std::get<bool>(value) ? "true" : "false";
-    case Type::integer:
-      return fmt::format("{}", std::get<Integer>(value).value);
-    case Type::real:
-      return real_text(std::get<Real>(value).value);
-    case Type::word:
-      return std::get<Word>(value).text;
-    case Type::text:
-      return std::get<std::string>(value);
+    case Type::boolean: return std::get<bool>(value) ? "true" : "false";
+    case Type::integer: return fmt::format("{}", std::get<Integer>(value).value);
+    case Type::real: return real_text(std::get<Real>(value).value);
+    case Type::word: return std::get<Word>(value).text;
+    case Type::text: return std::get<std::string>(value);
   }
   return "?";
 }
@@ -189,10 +179,10 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   Diagnostics errors = resolve(**tree, scope, wanted);
   if (!errors.empty()) return errors;
   if (size_of(**tree) > kMaxSize) {
-    return Diagnostics{{(*tree)->where,
-                        fmt::format("the expression has more than {} names, numbers and operators, with what its "
-                                    "definitions stand for",
-                                    kMaxSize)}};
+    return Diagnostics{
+        {(*tree)->where, fmt::format("the expression has more than {} names, numbers and operators, with what its "
+                                     "definitions stand for",
+                                     kMaxSize)}};
   }
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }

@@ -39,7 +39,7 @@ enum class Op : uint8_t {
   bytes,
   packed,
   choose,
-  call,   // a function of the scope
+  call,  // a function of the scope
   literal,
   symbol,
   word,

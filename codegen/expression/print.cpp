@@ -50,24 +50,18 @@ std::string print_binary(const Node& node) {
 std::string print(const Node& node) {
   const OpRow& op = row(node.op);
   switch (node.op) {
-    case Op::literal:
-      return to_text(node.value);
+    case Op::literal: return to_text(node.value);
     case Op::symbol:
-    case Op::word:
-      return node.name;
-    case Op::call:
-      return node.name + print_list(node.operands, Binding::disjunction);
+    case Op::word: return node.name;
+    case Op::call: return node.name + print_list(node.operands, Binding::disjunction);
     case Op::ceil_div:
     case Op::min:
     case Op::max:
     case Op::bytes:
     case Op::packed:
-    case Op::choose:
-      return std::string(op.text) + print_list(node.operands, Binding::disjunction);
-    case Op::logical_not:
-      return fmt::format("not {}", print_at(*node.operands[0], Binding::negation));
-    case Op::negate:
-      return fmt::format("-{}", print_at(*node.operands[0], Binding::sign));
+    case Op::choose: return std::string(op.text) + print_list(node.operands, Binding::disjunction);
+    case Op::logical_not: return fmt::format("not {}", print_at(*node.operands[0], Binding::negation));
+    case Op::negate: return fmt::format("-{}", print_at(*node.operands[0], Binding::sign));
     case Op::in:
       return print_at(*node.operands[0], Binding::sum) + " in " +
              print_list(std::span(node.operands).subspan(1), Binding::sum);
@@ -83,8 +77,7 @@ std::string print(const Node& node) {
     case Op::subtract:
     case Op::multiply:
     case Op::divide:
-    case Op::remainder:
-      return print_binary(node);
+    case Op::remainder: return print_binary(node);
   }
   return "";
 }
@@ -97,29 +90,19 @@ class CppWriter {
 
   std::string print(const Node& node) const {
     switch (node.op) {
-      case Op::literal:
-        return literal(node, false);
-      case Op::symbol:
-        return symbol(node);
-      case Op::word:
-        return "";  // printed by whom it is compared with
+      case Op::literal: return literal(node, false);
+      case Op::symbol: return symbol(node);
+      case Op::word: return "";  // printed by whom it is compared with
       case Op::bytes:
-      case Op::packed:
-        return fact(node.op, *node.operands[0]);
-      case Op::logical_not:
-        return fmt::format("!{}", print_at(*node.operands[0], Binding::primary));
-      case Op::negate:
-        return fmt::format("-{}", print_at(*node.operands[0], Binding::primary));
-      case Op::in:
-        return membership(node);
+      case Op::packed: return fact(node.op, *node.operands[0]);
+      case Op::logical_not: return fmt::format("!{}", print_at(*node.operands[0], Binding::primary));
+      case Op::negate: return fmt::format("-{}", print_at(*node.operands[0], Binding::primary));
+      case Op::in: return membership(node);
       case Op::ceil_div:
       case Op::min:
-      case Op::max:
-        return function(node);
-      case Op::choose:
-        return choice(node);
-      case Op::call:
-        break;
+      case Op::max: return function(node);
+      case Op::choose: return choice(node);
+      case Op::call: break;
       case Op::logical_or:
       case Op::logical_and:
       case Op::equal:
@@ -132,8 +115,7 @@ class CppWriter {
       case Op::subtract:
       case Op::multiply:
       case Op::divide:
-      case Op::remainder:
-        return binary(node);
+      case Op::remainder: return binary(node);
     }
     assert(false && "functions of a scope belong to templates and are never printed as C++");
     return "";

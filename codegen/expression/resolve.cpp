@@ -99,37 +99,31 @@ class Resolver {
   MaybeType resolve(Node& node) {
     switch (node.op) {
       case Op::literal:
-      case Op::word:
-        return node.type;
-      case Op::symbol:
-        return symbol(node);
+      case Op::word: return node.type;
+      case Op::symbol: return symbol(node);
       case Op::logical_or:
       case Op::logical_and:
-      case Op::logical_not:
-        return logic(node);
+      case Op::logical_not: return logic(node);
       case Op::equal:
       case Op::not_equal:
       case Op::less:
       case Op::less_equal:
       case Op::greater:
       case Op::greater_equal:
-      case Op::in:
-        return comparison(node);
+      case Op::in: return comparison(node);
       case Op::add:
       case Op::subtract:
       case Op::multiply:
       case Op::divide:
       case Op::remainder:
-      case Op::negate:
-        return arithmetic(node);
+      case Op::negate: return arithmetic(node);
       case Op::ceil_div:
       case Op::min:
       case Op::max:
       case Op::bytes:
       case Op::packed:
       case Op::choose:
-      case Op::call:
-        return call(node);
+      case Op::call: return call(node);
     }
     return std::nullopt;
   }

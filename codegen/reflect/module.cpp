@@ -24,7 +24,8 @@ std::optional<uint32_t> apply(spv::Op op, uint32_t a, uint32_t b) {
   const bool divides = b != 0 && !(a == 0x80000000u && signed_b == -1);
   const uint32_t shift = b & 31;
   switch (op) {
-    case spv::OpUConvert: case spv::OpSConvert: return a;
+    case spv::OpUConvert:
+    case spv::OpSConvert: return a;
     case spv::OpSNegate: return 0 - a;
     case spv::OpNot: return ~a;
     case spv::OpLogicalNot: return a == 0;
@@ -39,10 +40,14 @@ std::optional<uint32_t> apply(spv::Op op, uint32_t a, uint32_t b) {
     case spv::OpShiftRightLogical: return a >> shift;
     case spv::OpShiftRightArithmetic: return static_cast<uint32_t>(signed_a >> shift);
     case spv::OpShiftLeftLogical: return a << shift;
-    case spv::OpBitwiseOr: case spv::OpLogicalOr: return a | b;
-    case spv::OpBitwiseAnd: case spv::OpLogicalAnd: return a & b;
-    case spv::OpBitwiseXor: case spv::OpLogicalNotEqual: return a ^ b;
-    case spv::OpLogicalEqual: case spv::OpIEqual: return a == b;
+    case spv::OpBitwiseOr:
+    case spv::OpLogicalOr: return a | b;
+    case spv::OpBitwiseAnd:
+    case spv::OpLogicalAnd: return a & b;
+    case spv::OpBitwiseXor:
+    case spv::OpLogicalNotEqual: return a ^ b;
+    case spv::OpLogicalEqual:
+    case spv::OpIEqual: return a == b;
     case spv::OpINotEqual: return a != b;
     case spv::OpULessThan: return a < b;
     case spv::OpULessThanEqual: return a <= b;

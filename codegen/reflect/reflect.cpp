@@ -221,7 +221,8 @@ std::optional<Diagnostics> check(const std::vector<uint32_t>& stub) {
   std::string reason;
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
   tools.SetMessageConsumer([&reason](spv_message_level_t level, const char*, const spv_position_t&, const char* text) {
-    if (level <= SPV_MSG_ERROR && reason.empty()) reason = std::string_view(text).substr(0, std::string_view(text).find('\n'));
+    if (level <= SPV_MSG_ERROR && reason.empty())
+      reason = std::string_view(text).substr(0, std::string_view(text).find('\n'));
   });
   spvtools::ValidatorOptions options;
   options.SetAllowLocalSizeId(true);  // as compile() does

@@ -243,8 +243,8 @@ class MatrixReader {
       return error(fmt::format("a cooperative matrix has scope {}", scope));
     }
     const auto side = [](uint32_t s) { return static_cast<uint16_t>(s); };  // matrix_of() checked the range
-    shapes_.push_back({side(m), side(n), side(k), dtypes[0], dtypes[1], dtypes[2], dtypes[3],
-                       scope == spv::ScopeWorkgroup});
+    shapes_.push_back(
+        {side(m), side(n), side(k), dtypes[0], dtypes[1], dtypes[2], dtypes[3], scope == spv::ScopeWorkgroup});
   }
 
   uint32_t type_of(uint32_t id) const { return module_.definition(id).type; }

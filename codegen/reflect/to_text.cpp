@@ -61,7 +61,8 @@ std::string to_text(const CooperativeMatrixShape& s) {
 std::string to_text(const Interface& interface) {
   std::string text;
   for (const Binding& binding : interface.bindings) text += to_text(binding);
-  if (interface.push_constants_bytes != 0) text += fmt::format("push constants, {} bytes\n", interface.push_constants_bytes);
+  if (interface.push_constants_bytes != 0)
+    text += fmt::format("push constants, {} bytes\n", interface.push_constants_bytes);
   for (const Member& member : interface.push_constants) text += to_text(member);
   for (const SpecializationConstant& constant : interface.specialization) {
     text += fmt::format("specialization {} {} = {}\n", constant.constant_id, constant.name, constant.default_value);
@@ -70,7 +71,8 @@ std::string to_text(const Interface& interface) {
   text += fmt::format("workgroup {}x{}x{}\n", workgroup[0], workgroup[1], workgroup[2]);
   text += fmt::format("shared {} bytes\n", interface.defaults.shared_bytes);
   for (const CooperativeMatrixShape& shape : interface.defaults.cooperative_matrices) text += to_text(shape);
-  text += fmt::format("needs {}\n", interface.needs == 0 ? "nothing" : fmt::format("{}", fmt::join(names(interface.needs), ", ")));
+  text += fmt::format("needs {}\n",
+                      interface.needs == 0 ? "nothing" : fmt::format("{}", fmt::join(names(interface.needs), ", ")));
   return text;
 }
 

@@ -75,7 +75,7 @@ struct Template::Body {
   std::vector<std::string> file_names;  // displays, sorted
   std::vector<size_t> constants;        // indices into Spec::specialization, of those the template uses
   Names names;
-  size_t environment_size = 0;          // names and loop variables
+  size_t environment_size = 0;  // names and loop variables
 };
 
 }  // namespace qgen::render

@@ -60,7 +60,8 @@ std::vector<expression::Expression> arguments_of(const Declaration& declaration)
 std::set<size_t> names_used(const Declaration& declaration, const spec::Spec& spec);
 
 // Without a newline at the end; empty if there is nothing to declare. May be a failure() of glsl.h.
-std::string print(const Declaration& declaration, const spec::Spec& spec, std::span<const expression::Value> environment);
+std::string print(const Declaration& declaration, const spec::Spec& spec,
+                  std::span<const expression::Value> environment);
 
 // "layout(constant_id = 0) const uint workgroup = 64u;"
 std::string constant_declaration(const spec::Spec& spec, size_t index);

@@ -52,9 +52,7 @@ static_assert(is_in_order(), "kRows is indexed by DType");
 const GlslRow& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
 
 bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-bool is_signed(DType dtype) {
-  return dtype != DType::u8 && dtype != DType::u16 && dtype != DType::u32;
-}
+bool is_signed(DType dtype) { return dtype != DType::u8 && dtype != DType::u16 && dtype != DType::u32; }
 
 // Words that no dtype bears come from parameters whose words are something else.
 template <typename OfDType>

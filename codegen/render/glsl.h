@@ -15,14 +15,14 @@
 
 namespace qgen::render {
 
-std::string_view scalar_type(DType dtype);                             // "float16_t"; of bf16 its bits, "uint16_t"
+std::string_view scalar_type(DType dtype);                              // "float16_t"; of bf16 its bits, "uint16_t"
 std::optional<std::string> vector_type(DType dtype, int64_t elements);  // "f16vec4"; nullopt: not 1 to 4 elements
-std::string_view image_format(DType dtype);                            // "rgba16f"
-std::string_view image_type(DType dtype);                              // "iimage3D"
+std::string_view image_format(DType dtype);                             // "rgba16f"
+std::string_view image_type(DType dtype);                               // "iimage3D"
 std::vector<std::string_view> extensions_of(DType dtype, Storage storage);
 
-std::string_view qualifier(Access access);         // "readonly "; nothing where it is both
-std::string camel_case(std::string_view name);     // zero_point -> ZeroPoint
+std::string_view qualifier(Access access);      // "readonly "; nothing where it is both
+std::string camel_case(std::string_view name);  // zero_point -> ZeroPoint
 
 // glsl_type, image_format, is_float, is_signed. The functions of a scope cannot fail: one that is given a value it
 // cannot take returns a failure, which the renderer reports where it stands.

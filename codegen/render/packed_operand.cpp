@@ -50,7 +50,8 @@ class PackedPrinter {
     std::string text = "blocks in the order ";
     for (const Dim dim : dims_.order()) {
       const int block = dims_.block_of(dim);
-      text += block == 1 ? fmt::format("[{}]", kLetters[index(dim)]) : fmt::format("[{}/{}]", kLetters[index(dim)], block);
+      text +=
+          block == 1 ? fmt::format("[{}]", kLetters[index(dim)]) : fmt::format("[{}/{}]", kLetters[index(dim)], block);
     }
     if (dims_.block == 1) return text + " of bytes";
     text += " of ";
@@ -83,8 +84,8 @@ class PackedPrinter {
       out_.line("uint {}_byte(uvec4 at) {{ return {}; }}", operand_.name, block_number());
     } else if (is_blocked()) {
       out_.line("uint {}_block(uvec4 at) {{ return {}; }}", operand_.name, block_number());
-      out_.line("uint {0}_word(uvec4 at) {{ return {0}_block(at) * {1}u + at.{2} % {1}u; }}", operand_.name, dims_.outer_block,
-                component(dims_.outer));
+      out_.line("uint {0}_word(uvec4 at) {{ return {0}_block(at) * {1}u + at.{2} % {1}u; }}", operand_.name,
+                dims_.outer_block, component(dims_.outer));
     } else {
       out_.line("uint {}_word(uvec4 at) {{ return {}; }}", operand_.name, block_number());
     }
@@ -97,7 +98,8 @@ class PackedPrinter {
   void loads() {
     load();
     element();
-    if (is_blocked()) out_.line("uvec4 {0}_load_block(uvec4 at) {{ return {0}_blocks[{0}_block(at)]; }}", operand_.name);
+    if (is_blocked())
+      out_.line("uvec4 {0}_load_block(uvec4 at) {{ return {0}_blocks[{0}_block(at)]; }}", operand_.name);
     if (operand_.across) load_rows(*operand_.across);
   }
 
@@ -120,10 +122,12 @@ class PackedPrinter {
   }
 
   void element() {
-    const std::string word = is_strided() ? fmt::format("{}_byte(at) / 4u", operand_.name) : fmt::format("{}_word(at)", operand_.name);
+    const std::string word =
+        is_strided() ? fmt::format("{}_byte(at) / 4u", operand_.name) : fmt::format("{}_word(at)", operand_.name);
     const std::string lane =
         is_strided() ? fmt::format("{}_byte(at)", operand_.name) : fmt::format("at.{}", component(dims_.packed));
-    out_.line("uint {0}_element(uvec4 at) {{ return {0}_data[{1}] >> (8u * ({2} % 4u)) & 0xffu; }}", operand_.name, word, lane);
+    out_.line("uint {0}_element(uvec4 at) {{ return {0}_data[{1}] >> (8u * ({2} % 4u)) & 0xffu; }}", operand_.name,
+              word, lane);
   }
 
   // Of rows past the side the last one again: loads stay inside.
@@ -133,8 +137,8 @@ class PackedPrinter {
       out_.line("uvec4 {0}_rows(uvec4 at) {{ return {0}_load_block(at); }}", operand_.name);
       return;
     }
-    out_.line("uint {0}_row(uvec4 at, uint i) {{ at.{1} += min(i, {2} - 1u - at.{1}); return {0}_load(at); }}", operand_.name, a,
-              side(across));
+    out_.line("uint {0}_row(uvec4 at, uint i) {{ at.{1} += min(i, {2} - 1u - at.{1}); return {0}_load(at); }}",
+              operand_.name, a, side(across));
     out_.line("uvec4 {}_rows(uvec4 at) {{", operand_.name);
     if (is_transposed()) {
       out_.line("  const uint word = {}_word(at);", operand_.name);
@@ -170,7 +174,8 @@ class PackedPrinter {
       out_.line("  return;");
       out_.text("}");
       out_.line("// The words at a row's ends hold bytes of other rows, which other invocations write.");
-      out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}(word >> (8u * i));", operand_.name, byte_type);
+      out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}(word >> (8u * i));", operand_.name,
+                byte_type);
     }
     out_.text("}");
   }

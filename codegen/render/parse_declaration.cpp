@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "codegen/render/declarations.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "codegen/render/declarations.h"
 #include "codegen/render/directive.h"
 #include "runtime/library/layout_table.h"
 
@@ -44,8 +43,8 @@ std::vector<Argument> split(std::string_view arguments, std::string_view whole, 
 
 class DeclarationParser {
  public:
-  DeclarationParser(std::string_view name, std::vector<Argument> arguments, SourceLocation where, const spec::Spec& spec,
-                    const Names& names)
+  DeclarationParser(std::string_view name, std::vector<Argument> arguments, SourceLocation where,
+                    const spec::Spec& spec, const Names& names)
       : name_(name), arguments_(std::move(arguments)), where_(std::move(where)), spec_(spec), names_(names) {}
 
   Result<Declaration> parse() {
@@ -93,7 +92,8 @@ class DeclarationParser {
     if (!has_four(declaration.sides)) declaration.sides = "sides";
     for (const std::string& field : {name + "_strides", declaration.sides}) {
       if (!has_four(field)) {
-        report(arguments_[0].where, fmt::format("'declare_packed' reads problem field '{}', which '{}' lacks", field, spec_.name.value),
+        report(arguments_[0].where,
+               fmt::format("'declare_packed' reads problem field '{}', which '{}' lacks", field, spec_.name.value),
                fmt::format("{}: u32[4]", field));
       }
     }

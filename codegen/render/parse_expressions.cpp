@@ -25,8 +25,9 @@ Diagnostics with_constant_hint(Diagnostics errors, std::string_view text, const 
   if (!as_number) return errors;
   for (const size_t index : expression::symbols_of(*as_number)) {
     if (names.roles[index] != Role::specialization) continue;
-    errors.front().hint = fmt::format("'{0}' is a specialization constant, and GLSL computes with it: write ${{{0}}} alone",
-                                      names.in_text.symbols()[index].name);
+    errors.front().hint =
+        fmt::format("'{0}' is a specialization constant, and GLSL computes with it: write ${{{0}}} alone",
+                    names.in_text.symbols()[index].name);
   }
   return errors;
 }

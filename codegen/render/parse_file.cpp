@@ -45,7 +45,8 @@ class FileParser {
     while (current_) {
       const bool is_forgiven = forgiven_ends_ > 0 && current_->keyword == "end";
       if (is_forgiven) --forgiven_ends_;
-      else if (forgiven_ends_ == 0) report(keyword_place(), fmt::format("'${}' without an open block", current_->keyword));
+      else if (forgiven_ends_ == 0)
+        report(keyword_place(), fmt::format("'${}' without an open block", current_->keyword));
       Block more = parse_block(state_.names, 0);
       std::move(more.begin(), more.end(), std::back_inserter(block));
     }
@@ -63,13 +64,9 @@ class FileParser {
     return true;
   }
 
-  SourceLocation place(std::string_view part) const {
-    return place_of(part, line_, {file_.display, line_number_, 1});
-  }
+  SourceLocation place(std::string_view part) const { return place_of(part, line_, {file_.display, line_number_, 1}); }
   // "$if"
-  SourceLocation keyword_place() const {
-    return place({current_->keyword.data() - 1, current_->keyword.size() + 1});
-  }
+  SourceLocation keyword_place() const { return place({current_->keyword.data() - 1, current_->keyword.size() + 1}); }
   // What follows the keyword; the keyword where nothing does.
   SourceLocation rest_place() const { return current_->rest.empty() ? keyword_place() : place(current_->rest); }
 
@@ -179,9 +176,7 @@ class FileParser {
 
   // ---- directives
 
-  std::optional<Expression> condition(const Names& names) {
-    return in_directive(current_->rest, names, Type::boolean);
-  }
+  std::optional<Expression> condition(const Names& names) { return in_directive(current_->rest, names, Type::boolean); }
 
   std::optional<Expression> in_directive(std::string_view text, const Names& names, std::optional<Type> wanted) {
     if (!text.empty()) return expressions_.in_directive(text, place(text), names, wanted);
@@ -255,13 +250,14 @@ class FileParser {
 
   bool check_path(std::string_view path) {
     if (path.find("${") != path.npos) {
-      report(place(path), "the path of an include is fixed", "a path",
-             "write an $include in each branch of an $if");
+      report(place(path), "the path of an include is fixed", "a path", "write an $include in each branch of an $if");
       return false;
     }
-    const bool climbs = path == ".." || path.starts_with("../") || path.ends_with("/..") || path.find("/../") != path.npos;
+    const bool climbs =
+        path == ".." || path.starts_with("../") || path.ends_with("/..") || path.find("/../") != path.npos;
     if (!climbs && !path.starts_with('/') && path.find('\\') == path.npos) return true;
-    report(place(path), fmt::format("'{}' leaves the template root", path), "a path below the root, with '/' between its parts");
+    report(place(path), fmt::format("'{}' leaves the template root", path),
+           "a path below the root, with '/' between its parts");
     return false;
   }
 
@@ -305,7 +301,8 @@ class FileParser {
       const size_t close = rest.find('}');
       if (close == rest.npos) return report(place(rest), "'${' has no '}' on its line");
       const std::string_view inside = rest.substr(2, close - 2);
-      if (auto filled = expressions_.in_text(inside, place(inside), names)) pieces.pieces.emplace_back(std::move(*filled));
+      if (auto filled = expressions_.in_text(inside, place(inside), names))
+        pieces.pieces.emplace_back(std::move(*filled));
       rest.remove_prefix(close + 1);
     }
     block.push_back({std::move(pieces)});

@@ -23,8 +23,10 @@ void report_unused(ParseState& state, const std::vector<spec::Axis>& axes, size_
     const expression::Symbol& symbol = state.names.in_directive.symbols()[first];
     state.errors.push_back(
         {symbol.declared,
-         fmt::format("no line of '{}' uses {} '{}'", state.spec.template_path->value, symbol.kind, group.name()), "",
-         "use it, or take it out of the spec: every value of it would be the same kernel", {}});
+         fmt::format("no line of '{}' uses {} '{}'", state.spec.template_path->value, symbol.kind, group.name()),
+         "",
+         "use it, or take it out of the spec: every value of it would be the same kernel",
+         {}});
   }
 }
 
@@ -66,8 +68,11 @@ Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templ
   const auto& wanted = *spec.template_path;
   const auto found = templates.find(wanted.value);
   if (found == templates.end()) {
-    state.errors.push_back({wanted.where, fmt::format("there is no template '{}'", wanted.value), "",
-                            suggest(wanted.value, template_paths(state)), {}});
+    state.errors.push_back({wanted.where,
+                            fmt::format("there is no template '{}'", wanted.value),
+                            "",
+                            suggest(wanted.value, template_paths(state)),
+                            {}});
     return std::move(state.errors);
   }
   state.body->environment_size = state.names.roles.size();

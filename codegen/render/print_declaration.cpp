@@ -54,7 +54,8 @@ class Printer {
     const auto dtype = expression::find_dtype(word_of(operand.dtype));
     if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
     if (storage_of(operand) == Storage::texture3d) {
-      if (declaration.as_words) return failure(fmt::format("'{}' is a texture, which has no words", operand.name.value));
+      if (declaration.as_words)
+        return failure(fmt::format("'{}' is a texture, which has no words", operand.name.value));
       return fmt::format("layout(set = 0, binding = {}, {}) uniform {}restrict {} {}_image;", declaration.operand,
                          image_format(*dtype), qualifier(operand.access), image_type(*dtype), operand.name.value);
     }
@@ -80,12 +81,14 @@ class Printer {
     if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
       return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));
     }
-    PackedOperand described{name, declaration.operand, operand.access, *dtype, *layout, declaration.sides, std::nullopt};
+    PackedOperand described{name, declaration.operand, operand.access, *dtype, *layout, declaration.sides, {}};
     if (!declaration.across) return render::print(described);
     const int64_t across = std::get<Integer>(expression::evaluate(*declaration.across, environment_)).value;
     if (across < 0 || across >= static_cast<int64_t>(Dim::batch) || across == packed(*layout)) {
-      return failure(fmt::format("rows of '{}' lie along width 0, height 1 or channels 2, not along what a word packs, and "
-                                 "{} is given", name, across));
+      return failure(
+          fmt::format("rows of '{}' lie along width 0, height 1 or channels 2, not along what a word packs, and "
+                      "{} is given",
+                      name, across));
     }
     described.across = static_cast<Dim>(across);
     return render::print(described);

@@ -52,7 +52,8 @@ size_t first_code_line(std::string_view text) {
       line.remove_prefix(2);
     }
     const bool is_directive = is_continued || line.starts_with('#');
-    if (!is_in_comment && !is_directive && !line.empty() && !line.starts_with("//")) return outermost_if.value_or(number);
+    if (!is_in_comment && !is_directive && !line.empty() && !line.starts_with("//"))
+      return outermost_if.value_or(number);
     if (line.starts_with("#if") && depth++ == 0) outermost_if = number;
     if (line.starts_with("#endif") && depth > 0 && --depth == 0) outermost_if.reset();
     is_continued = is_directive && line.ends_with('\\');
@@ -97,8 +98,9 @@ class Renderer {
     for (const Item& item : block) {
       if (is_done()) return;
       if (++visits_ > kMaxVisits || rendered_.text.size() > kMaxBytes) {
-        return fail({rendered_.files[0].display, 0, 0, 0},
-                    fmt::format("the rendered text passes {} MiB, or takes more than {} steps", kMaxBytes >> 20, kMaxVisits));
+        return fail(
+            {rendered_.files[0].display, 0, 0, 0},
+            fmt::format("the rendered text passes {} MiB, or takes more than {} steps", kMaxBytes >> 20, kMaxVisits));
       }
       std::visit([this](const auto& what) { visit(what); }, item.what);
     }
@@ -150,8 +152,8 @@ class Renderer {
     }
     const int64_t rounds = std::get<Integer>(expression::evaluate(*loop.rounds, environment_)).value;
     if (rounds > kMaxRounds) {
-      return fail(loop.rounds->where(), fmt::format("the loop runs {} times", rounds), fmt::format("at most {}", kMaxRounds),
-                  "leave long loops to GLSL");
+      return fail(loop.rounds->where(), fmt::format("the loop runs {} times", rounds),
+                  fmt::format("at most {}", kMaxRounds), "leave long loops to GLSL");
     }
     for (int64_t i = 0; i < rounds && !is_done(); ++i) run(loop, Integer(i));
   }
@@ -169,8 +171,9 @@ class Renderer {
 
   void visit(const Requirement& requirement) {
     if (is_true(requirement.condition)) return;
-    fail(requirement.condition.where(), fmt::format("the template requires {}", expression::to_text(requirement.condition)),
-         "", "exclude the variant in the spec, under require");
+    fail(requirement.condition.where(),
+         fmt::format("the template requires {}", expression::to_text(requirement.condition)), "",
+         "exclude the variant in the spec, under require");
   }
 
   bool is_true(const Expression& condition) const {
@@ -183,7 +186,8 @@ class Renderer {
     rendered_.files.push_back({spec_.file, {}});
     const size_t line = first_code_line(rendered_.text);
     size_t offset = 0;
-    for (size_t i = 0; i < line; ++i) offset = std::min(rendered_.text.find('\n', offset), rendered_.text.size() - 1) + 1;
+    for (size_t i = 0; i < line; ++i)
+      offset = std::min(rendered_.text.find('\n', offset), rendered_.text.size() - 1) + 1;
     std::string declarations;
     std::vector<LineOrigin> origins;
     for (const size_t constant : body_.constants) {

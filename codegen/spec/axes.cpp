@@ -20,14 +20,11 @@ std::string_view own_name(const Axis& axis) {
 
 std::string id_part(const Axis& axis, const Value& value) {
   switch (expression::type_of(value)) {
-    case Type::integer:
-      return fmt::format("{}{}", own_name(axis), expression::to_text(value));
-    case Type::boolean:
-      return fmt::format("{}{}", std::get<bool>(value) ? "" : "not_", own_name(axis));
+    case Type::integer: return fmt::format("{}{}", own_name(axis), expression::to_text(value));
+    case Type::boolean: return fmt::format("{}{}", std::get<bool>(value) ? "" : "not_", own_name(axis));
     case Type::word:
     case Type::real:
-    case Type::text:
-      break;
+    case Type::text: break;
   }
   return expression::to_text(value);
 }

@@ -17,14 +17,10 @@ using Kind = YamlNode::Kind;
 
 std::string_view describe(Kind kind) {
   switch (kind) {
-    case Kind::null:
-      return "empty";
-    case Kind::scalar:
-      return "a single value";
-    case Kind::list:
-      return "a list";
-    case Kind::map:
-      return "a map";
+    case Kind::null: return "empty";
+    case Kind::scalar: return "a single value";
+    case Kind::list: return "a list";
+    case Kind::map: return "a map";
   }
   return "?";
 }
@@ -68,12 +64,9 @@ class ShapeChecker {
 
   void check_form(const YamlEntry& entry, const Key& key) {
     switch (key.form) {
-      case Form::one:
-        return check_leaf(entry.value, entry.key.where, fmt::format("'{}'", key.name), key);
-      case Form::list:
-        return check_list(entry.value, key);
-      case Form::map:
-        return check_map(entry.value, key);
+      case Form::one: return check_leaf(entry.value, entry.key.where, fmt::format("'{}'", key.name), key);
+      case Form::list: return check_list(entry.value, key);
+      case Form::map: return check_map(entry.value, key);
     }
   }
 
@@ -110,27 +103,17 @@ class ShapeChecker {
   static std::string_view example(Leaf leaf) {
     switch (leaf) {
       case Leaf::name:
-      case Leaf::reference:
-        return "quantize_affine";
-      case Leaf::text:
-        return "some text";
-      case Leaf::boolean:
-        return "true";
-      case Leaf::number:
-        return "0.5";
-      case Leaf::value:
-        return "f32";
-      case Leaf::word:
-        return "read";
-      case Leaf::choice:
-        return "f32";
-      case Leaf::field:
-        return "u32";
-      case Leaf::expression:
-        return "width % vec == 0";
+      case Leaf::reference: return "quantize_affine";
+      case Leaf::text: return "some text";
+      case Leaf::boolean: return "true";
+      case Leaf::number: return "0.5";
+      case Leaf::value: return "f32";
+      case Leaf::word: return "read";
+      case Leaf::choice: return "f32";
+      case Leaf::field: return "u32";
+      case Leaf::expression: return "width % vec == 0";
       case Leaf::axis:
-      case Leaf::object:
-        break;
+      case Leaf::object: break;
     }
     return "?";
   }
@@ -138,16 +121,13 @@ class ShapeChecker {
   void check_scalar(const YamlNode& node, const std::string& what, const Key& key) {
     switch (key.leaf) {
       case Leaf::name:
-      case Leaf::reference:
-        return check_name(node);
+      case Leaf::reference: return check_name(node);
       case Leaf::boolean:
         if (node.text != "true" && node.text != "false")
           report(node.where, fmt::format("{} is '{}'", what, node.text), "true or false");
         return;
-      case Leaf::number:
-        return check_number(node, what);
-      case Leaf::word:
-        return check_word(node, key);
+      case Leaf::number: return check_number(node, what);
+      case Leaf::word: return check_word(node, key);
       case Leaf::choice:
         if (!node.text.starts_with('$')) check_word(node, key);
         return;
@@ -161,8 +141,7 @@ class ShapeChecker {
       case Leaf::value:
       case Leaf::expression:
       case Leaf::axis:
-      case Leaf::object:
-        return;
+      case Leaf::object: return;
     }
   }
 

@@ -286,13 +286,14 @@ Diagnostics check_parameters_of_operands(const Spec& spec) {
   };
   for (const Axis& axis : spec.parameters) {
     const bool is_read = std::any_of(spec.operands.begin(), spec.operands.end(), [&](const Operand& operand) {
-      return names(operand.dtype, axis) || names(operand.storage, axis) || (operand.layout && names(*operand.layout, axis));
+      return names(operand.dtype, axis) || names(operand.storage, axis) ||
+             (operand.layout && names(*operand.layout, axis));
     });
     if (is_read) continue;
-    errors.push_back(make_error(axis.name.where,
-                                fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only",
-                                            axis.name.value),
-                                "", "without one, parameters are what operands may be: 'dtype: $parameter'"));
+    errors.push_back(make_error(
+        axis.name.where,
+        fmt::format("parameter '{}' needs a 'template': this operator is made of recipes only", axis.name.value), "",
+        "without one, parameters are what operands may be: 'dtype: $parameter'"));
   }
   return errors;
 }
@@ -324,9 +325,9 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
   for (const Step& step : recipe.steps) {
     for (const auto& [theirs, ours] : step.operands) {
       if (ours.value == kNoOperand || holds(sources, ours.value)) continue;
-      errors.push_back(make_error(
-          ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
-          fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
+      errors.push_back(
+          make_error(ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
+                     fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
     }
   }
   return errors;

@@ -131,8 +131,8 @@ class StepChecker {
     if (said == step_.problem.end() && ours) return check_same_type(field, *ours);
     const SourceLocation& where = said == step_.problem.end() ? step_.kernel.where : said->first.where;
     if (field.count != 1) {
-      report(where, fmt::format("'{}' is an array, which is passed on only to an array of the same name",
-                                field.name.value));
+      report(where,
+             fmt::format("'{}' is an array, which is passed on only to an array of the same name", field.name.value));
       return;
     }
     check_fits(field, where, text);

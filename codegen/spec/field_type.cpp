@@ -11,12 +11,9 @@ namespace {
 
 std::string_view name(FieldKind kind) {
   switch (kind) {
-    case FieldKind::u32:
-      return "u32";
-    case FieldKind::i32:
-      return "i32";
-    case FieldKind::f32:
-      return "f32";
+    case FieldKind::u32: return "u32";
+    case FieldKind::i32: return "i32";
+    case FieldKind::f32: return "f32";
   }
   return "?";
 }
@@ -26,14 +23,10 @@ std::string_view name(FieldKind kind) {
 std::optional<FieldType> parse_field_type(std::string_view text) {
   FieldType type;
   const std::string_view kind = text.substr(0, text.find('['));
-  if (kind == "u32")
-    type.kind = FieldKind::u32;
-  else if (kind == "i32")
-    type.kind = FieldKind::i32;
-  else if (kind == "f32")
-    type.kind = FieldKind::f32;
-  else
-    return std::nullopt;
+  if (kind == "u32") type.kind = FieldKind::u32;
+  else if (kind == "i32") type.kind = FieldKind::i32;
+  else if (kind == "f32") type.kind = FieldKind::f32;
+  else return std::nullopt;
   if (kind == text) return type;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data() + kind.size() + 1, end, type.count);

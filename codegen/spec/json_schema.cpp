@@ -37,39 +37,29 @@ std::string object_members(KeyTable keys, const std::string& indent);
 std::string leaf_members(const Key& key, const std::string& indent) {
   switch (key.leaf) {
     case Leaf::name:
-    case Leaf::reference:
-      return std::string(kName);
-    case Leaf::text:
-      return R"("type": "string")";
-    case Leaf::boolean:
-      return R"("type": "boolean")";
-    case Leaf::number:
-      return R"("type": "number", "minimum": 0)";
-    case Leaf::value:
-      return std::string(kValue);
+    case Leaf::reference: return std::string(kName);
+    case Leaf::text: return R"("type": "string")";
+    case Leaf::boolean: return R"("type": "boolean")";
+    case Leaf::number: return R"("type": "number", "minimum": 0)";
+    case Leaf::value: return std::string(kValue);
     case Leaf::axis:
       return fmt::format(R"("type": "array", "minItems": 1, "items": {{"anyOf": [{{{0}}}, )"
                          R"({{"type": "object", "minProperties": 1, "additionalProperties": {{{0}}}}}]}})",
                          kValue);
-    case Leaf::word:
-      return fmt::format(R"("enum": [{}])", joined_quoted(key.words));
+    case Leaf::word: return fmt::format(R"("enum": [{}])", joined_quoted(key.words));
     case Leaf::choice:
       return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "string", "pattern": "^\\$"}}])",
                          joined_quoted(key.words));
-    case Leaf::field:
-      return R"("type": "string", "pattern": "^[uif]32(\\[[0-9]+\\])?$")";
-    case Leaf::expression:
-      return std::string(kExpression);
-    case Leaf::object:
-      return object_members(key.object, indent);
+    case Leaf::field: return R"("type": "string", "pattern": "^[uif]32(\\[[0-9]+\\])?$")";
+    case Leaf::expression: return std::string(kExpression);
+    case Leaf::object: return object_members(key.object, indent);
   }
   return "";
 }
 
 std::string members(const Key& key, const std::string& indent) {
   switch (key.form) {
-    case Form::one:
-      return leaf_members(key, indent);
+    case Form::one: return leaf_members(key, indent);
     case Form::list:
       return fmt::format(R"("type": "array", "minItems": 1, "items": {{{}}})", leaf_members(key, indent));
     case Form::map:

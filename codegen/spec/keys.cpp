@@ -13,7 +13,8 @@ const std::array kOperandKeys = {
     Key{"access", "what the kernel does with it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
     Key{"dtype", "a dtype, or $parameter", Form::one, Leaf::choice, true, dtype_words()},
     Key{"storage", "a storage, or $parameter; buffer if unsaid", Form::one, Leaf::choice, false, storage_words()},
-    Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one, Leaf::choice, false, layout_words()},
+    Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one,
+        Leaf::choice, false, layout_words()},
     Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
 };
 
@@ -43,8 +44,8 @@ const std::array kStepKeys = {
     Key{"kernel", "the operator or kernel family whose kernels may run this step", Form::one, Leaf::reference, true},
     Key{"operands", "its operand: ours, scratch, or 'none'; one of the same name passes unsaid", Form::map,
         Leaf::reference},
-    Key{"problem", "its field: an expression over ours; a field or definition of the same name passes unsaid", Form::map,
-        Leaf::expression},
+    Key{"problem", "its field: an expression over ours; a field or definition of the same name passes unsaid",
+        Form::map, Leaf::expression},
     Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
 };
 

@@ -16,24 +16,19 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n')
-      result += "\\n";
+    if (c == '\n') result += "\\n";
     else if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f')
       result += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-    else
-      result += c;
+    else result += c;
   }
   return result + '"';
 }
 
 std::string_view name(Access access) {
   switch (access) {
-    case Access::read:
-      return "read";
-    case Access::write:
-      return "write";
-    case Access::read_write:
-      return "read_write";
+    case Access::read: return "read";
+    case Access::write: return "write";
+    case Access::read_write: return "read_write";
   }
   return "?";
 }

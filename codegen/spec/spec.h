@@ -30,7 +30,7 @@ struct Located {
 // whoever reads a parameter's value need not know; who combines values walks groups_of() (axes.h).
 struct Axis {
   Located<std::string> name;
-  std::string record;  // "shape": what this is a field of; empty: an axis of single values
+  std::string record;                         // "shape": what this is a field of; empty: an axis of single values
   std::vector<SourceLocation> record_places;  // of a field: where each record stands
   expression::Type type = expression::Type::integer;
   std::vector<Located<expression::Value>> values;
@@ -38,7 +38,7 @@ struct Axis {
 
 // What an operand's dtype or storage is: a fixed word, or the value of a parameter (`$input_dtype`).
 struct Choice {
-  std::string word;       // "f32", or the parameter's name: "input_dtype", "types.input"
+  std::string word;  // "f32", or the parameter's name: "input_dtype", "types.input"
   bool is_parameter = false;
   SourceLocation where;
 };
@@ -48,8 +48,8 @@ struct Operand {
   Access access = Access::read;
   bool is_optional = false;
   Choice dtype;
-  Choice storage;               // default buffer
-  std::optional<Choice> layout; // default: strided in a buffer, any in a texture
+  Choice storage;                // default buffer
+  std::optional<Choice> layout;  // default: strided in a buffer, any in a texture
 };
 
 enum class FieldKind : uint8_t { u32, i32, f32 };
@@ -84,7 +84,7 @@ struct Scratch {
 };
 
 struct Step {
-  Located<std::string> kernel;                               // the operator or kernel family
+  Located<std::string> kernel;  // the operator or kernel family
   // Its operand <- ours, scratch, or 'none'; what is not said, source_of() tells.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;
   // Its field <- an expression's text over our names; what is not said, expression_of() tells.
@@ -101,18 +101,18 @@ struct Recipe {
 
 struct Spec {
   std::string file;
-  Located<std::string> name;       // equals the file's stem
-  bool is_internal = false;        // `kernel: name` rather than `operator: name`
+  Located<std::string> name;  // equals the file's stem
+  bool is_internal = false;   // `kernel: name` rather than `operator: name`
   std::string summary;
   std::optional<Located<std::string>> template_path;  // absent: the operator is made of recipes only
-  std::vector<Operand> operands;   // in binding order
+  std::vector<Operand> operands;                      // in binding order
   std::vector<ProblemField> problem;
   std::vector<Axis> parameters;
   std::vector<Axis> specialization;
-  std::vector<Located<std::string>> definitions;  // names; the expressions below hold what these stand for
-  std::vector<Condition> require;         // names parameters only
-  std::vector<Condition> applies_when;    // parameters, specialization, problem, device
-  std::vector<Condition> require_device;  // parameters, specialization, device
+  std::vector<Located<std::string>> definitions;        // names; the expressions below hold what these stand for
+  std::vector<Condition> require;                       // names parameters only
+  std::vector<Condition> applies_when;                  // parameters, specialization, problem, device
+  std::vector<Condition> require_device;                // parameters, specialization, device
   std::optional<expression::Expression> subgroup_size;  // parameters
   std::array<std::optional<expression::Expression>, 3> grid;
   std::optional<expression::Expression> cost;

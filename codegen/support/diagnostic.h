@@ -26,7 +26,7 @@ namespace qgen {
 
 // A place in a text the user wrote. Line and column count from 1; 0 means that only the rest is known.
 struct SourceLocation {
-  std::string file;     // as the user named it: relative stays relative
+  std::string file;  // as the user named it: relative stays relative
   uint32_t line = 0;
   uint32_t column = 0;  // in bytes
   uint32_t length = 0;  // bytes that the caret underlines; 0 draws one caret

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporarySuffix = ".qgen-tmp";
 
 Error system_error(std::string_view verb, const std::string& path, int code) {
-  const char* hint = code == EACCES || code == EROFS ? "check the permissions of the folder"
+  const char* hint = code == EACCES || code == EROFS    ? "check the permissions of the folder"
                      : code == ENOSPC || code == EDQUOT ? "free some space, then run again: no file was left in half"
-                     : code == EFBIG ? "raise the limit on the size of files (ulimit -f)"
-                                     : "";
+                     : code == EFBIG                    ? "raise the limit on the size of files (ulimit -f)"
+                                                        : "";
   return {Error::Kind::system, fmt::format("cannot {} {}: {}", verb, path, std::strerror(code)), hint};
 }
 
@@ -119,7 +119,8 @@ Done write_file(const std::string& path, std::string_view bytes) {
   const std::string temporary = temporary_name(path);
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file.is_open()) return system_error("write", path, errno);
-  const bool is_written = write_all(file.get(), bytes) && file.close() && ::rename(temporary.c_str(), path.c_str()) == 0;
+  const bool is_written =
+      write_all(file.get(), bytes) && file.close() && ::rename(temporary.c_str(), path.c_str()) == 0;
   if (is_written) return Done(std::monostate{});
   const int reason = errno;
   ::unlink(temporary.c_str());
