@@ -29,9 +29,8 @@ int preference(const DeviceProfile& device) {
 }
 
 size_t preferred(std::span<const DeviceProfile> devices) {
-  const auto best = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
-    return preference(a) < preference(b);
-  });
+  const auto best = std::min_element(devices.begin(), devices.end(),
+                                     [](const auto& a, const auto& b) { return preference(a) < preference(b); });
   return static_cast<size_t>(best - devices.begin());
 }
 
@@ -79,7 +78,8 @@ Expected<size_t> choose_device(std::span<const DeviceProfile> devices, std::stri
   for (size_t i = 0; i < devices.size(); ++i) {
     if (lower(devices[i].name).find(wanted) != std::string::npos) return i;
   }
-  return Error{Error::Kind::not_found, fmt::format("no device is called '{}'; the devices are {}", which, listing(devices)),
+  return Error{Error::Kind::not_found,
+               fmt::format("no device is called '{}'; the devices are {}", which, listing(devices)),
                "name a device by its index, a part of its name, or its UUID (qgen-info prints them)"};
 }
 

@@ -25,9 +25,9 @@ constexpr uint32_t kAmd = 0x1002, kNvidia = 0x10de, kArm = 0x13b5, kQualcomm = 0
 constexpr uint64_t kHbmBytes = uint64_t{70} << 30;
 
 struct Rates {
-  int64_t units;             // where the driver does not say
-  double bytes_per_us;       // a unit; 1 GB/s is 1000 bytes/us
-  double f32_ops_per_us;     // a unit
+  int64_t units;          // where the driver does not say
+  double bytes_per_us;    // a unit; 1 GB/s is 1000 bytes/us
+  double f32_ops_per_us;  // a unit
   double launch_us;
 };
 

@@ -18,7 +18,7 @@ struct EstimateInput {
   int64_t subgroup_size = 32;
   int64_t reported_compute_units = 0;  // by a vendor's extension; 0: not told
   int64_t host_threads = 1;
-  bool has_fast_integer_dot = false;   // integerDotProduct4x8BitPacked*Accelerated
+  bool has_fast_integer_dot = false;  // integerDotProduct4x8BitPacked*Accelerated
 };
 
 // Sets compute_units, bytes_per_us, f32_ops_per_us, int8_ops_per_us and launch_us.

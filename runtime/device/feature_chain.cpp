@@ -74,6 +74,7 @@ constexpr Grant kGrants[] = {
 
 // Bits without a feature of their own: conditions of the dispatcher, and companions of the features above. Each is
 // enabled where it is offered.
+// clang-format off
 constexpr Bit kCompanions[] = {
     QGEN_BIT(vulkan13.maintenance4),           // LocalSizeId: workgroup sizes by specialization constants
     QGEN_BIT(vulkan13.subgroupSizeControl),    // kernels that ask for one subgroup size
@@ -85,6 +86,7 @@ constexpr Bit kCompanions[] = {
     QGEN_BIT(bfloat16.shaderBFloat16DotProduct),
     QGEN_BIT(bfloat16.shaderBFloat16CooperativeMatrix),
 };
+// clang-format on
 #undef QGEN_BIT
 
 struct SubgroupRow {

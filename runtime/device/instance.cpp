@@ -79,7 +79,8 @@ struct Instance::State {
   }
 
   void load_functions() {
-#define QGEN_LOAD(function) functions.function = reinterpret_cast<PFN_##function>(vkGetInstanceProcAddr(handle, #function));
+#define QGEN_LOAD(function) \
+  functions.function = reinterpret_cast<PFN_##function>(vkGetInstanceProcAddr(handle, #function));
     QGEN_INSTANCE_FUNCTIONS(QGEN_LOAD)
 #undef QGEN_LOAD
   }

@@ -12,20 +12,20 @@
 
 namespace qgen::vulkan {
 
-#define QGEN_INSTANCE_FUNCTIONS(X)               \
-  X(vkDestroyInstance)                           \
-  X(vkEnumeratePhysicalDevices)                  \
-  X(vkEnumerateDeviceExtensionProperties)        \
-  X(vkGetPhysicalDeviceProperties)               \
-  X(vkGetPhysicalDeviceProperties2)              \
-  X(vkGetPhysicalDeviceFeatures2)                \
-  X(vkGetPhysicalDeviceMemoryProperties)         \
-  X(vkGetPhysicalDeviceQueueFamilyProperties)    \
-  X(vkGetPhysicalDeviceImageFormatProperties)    \
-  X(vkCreateDevice)                              \
-  X(vkGetDeviceProcAddr)                         \
-  X(vkCreateDebugUtilsMessengerEXT)              \
-  X(vkDestroyDebugUtilsMessengerEXT)             \
+#define QGEN_INSTANCE_FUNCTIONS(X)                     \
+  X(vkDestroyInstance)                                 \
+  X(vkEnumeratePhysicalDevices)                        \
+  X(vkEnumerateDeviceExtensionProperties)              \
+  X(vkGetPhysicalDeviceProperties)                     \
+  X(vkGetPhysicalDeviceProperties2)                    \
+  X(vkGetPhysicalDeviceFeatures2)                      \
+  X(vkGetPhysicalDeviceMemoryProperties)               \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)          \
+  X(vkGetPhysicalDeviceImageFormatProperties)          \
+  X(vkCreateDevice)                                    \
+  X(vkGetDeviceProcAddr)                               \
+  X(vkCreateDebugUtilsMessengerEXT)                    \
+  X(vkDestroyDebugUtilsMessengerEXT)                   \
   X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR) \
   X(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV)
 

@@ -97,8 +97,8 @@ void read_subgroups(const PropertyChain& from, const FeatureChain& features, Dev
   to.numbers.subgroup_size = from.vulkan11.subgroupSize;
   to.min_subgroup_size = from.vulkan13.minSubgroupSize;
   to.max_subgroup_size = from.vulkan13.maxSubgroupSize;
-  to.has_subgroup_size_control = features.vulkan13.subgroupSizeControl &&
-                                 (from.vulkan13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
+  to.has_subgroup_size_control =
+      features.vulkan13.subgroupSizeControl && (from.vulkan13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
 }
 
 uint64_t largest_device_heap_bytes(const Instance& instance, VkPhysicalDevice handle) {
@@ -145,11 +145,12 @@ std::optional<DType> dtype_of(VkComponentTypeKHR type) {
 // From a row of either of Vulkan's two lists. nullopt: a dtype or a scope that qgen has no word for.
 template <typename Row>
 std::optional<CooperativeMatrixShape> shape_of(const Row& row, uint32_t m, uint32_t n, uint32_t k) {
-  const auto a = dtype_of(row.AType), b = dtype_of(row.BType), c = dtype_of(row.CType), result = dtype_of(row.ResultType);
+  const auto a = dtype_of(row.AType), b = dtype_of(row.BType), c = dtype_of(row.CType),
+             result = dtype_of(row.ResultType);
   const bool is_known_scope = row.scope == VK_SCOPE_SUBGROUP_KHR || row.scope == VK_SCOPE_WORKGROUP_KHR;
   if (!a || !b || !c || !result || !is_known_scope || row.saturatingAccumulation) return std::nullopt;
-  return CooperativeMatrixShape{static_cast<uint16_t>(m), static_cast<uint16_t>(n), static_cast<uint16_t>(k),
-                                *a, *b, *c, *result, row.scope == VK_SCOPE_WORKGROUP_KHR};
+  const auto side = [](uint32_t elements) { return static_cast<uint16_t>(elements); };
+  return CooperativeMatrixShape{side(m), side(n), side(k), *a, *b, *c, *result, row.scope == VK_SCOPE_WORKGROUP_KHR};
 }
 
 // Vulkan lists the same flexible shape once for each workgroup size it can have.

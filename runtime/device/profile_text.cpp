@@ -113,9 +113,9 @@ std::string list(const std::vector<std::string_view>& words) {
 std::string list(const std::vector<CooperativeMatrixShape>& shapes) {
   std::vector<std::string> items;
   for (const auto& s : shapes) {
-    items.push_back(fmt::format(
-        R"({{"m": {}, "n": {}, "k": {}, "a": "{}", "b": "{}", "c": "{}", "result": "{}", "scope": "{}"}})", s.m, s.n,
-        s.k, qgen::name(s.a), qgen::name(s.b), qgen::name(s.c), qgen::name(s.result), scope(s)));
+    items.push_back(
+        fmt::format(R"({{"m": {}, "n": {}, "k": {}, "a": "{}", "b": "{}", "c": "{}", "result": "{}", "scope": "{}"}})",
+                    s.m, s.n, s.k, qgen::name(s.a), qgen::name(s.b), qgen::name(s.c), qgen::name(s.result), scope(s)));
   }
   return list(items);
 }

@@ -50,7 +50,8 @@ std::vector<std::byte> with_fitting_header(Bytes bytes) {
   header.version = defaults.version;
   header.total_bytes = file.size();
   const uint64_t index = uint64_t{header.families} * sizeof(FamilyRow) + uint64_t{header.modules} * sizeof(ModuleRow);
-  if (index <= file.size() - sizeof(header)) header.index_checksum = checksum(Bytes(file).subspan(sizeof(header), index));
+  if (index <= file.size() - sizeof(header))
+    header.index_checksum = checksum(Bytes(file).subspan(sizeof(header), index));
   std::memcpy(file.data(), &header, sizeof(header));
   return file;
 }

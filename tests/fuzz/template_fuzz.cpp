@@ -89,7 +89,8 @@ void check_reported(const Diagnostics& errors, const render::TemplateSet& templa
 void check_rendered(const render::Rendered& rendered) {
   const auto lines = static_cast<size_t>(std::count(rendered.text.begin(), rendered.text.end(), '\n'));
   check(rendered.origins.size() == lines && rendered.text.ends_with('\n'));
-  for (const render::LineOrigin origin : rendered.origins) check(origin.file < rendered.files.size() && origin.line > 0);
+  for (const render::LineOrigin origin : rendered.origins)
+    check(origin.file < rendered.files.size() && origin.line > 0);
   check(render::blame(rendered, static_cast<uint32_t>(lines), "here").where.line > 0);
   const std::string bare = render::without_comments(rendered.text);
   check(bare.size() <= rendered.text.size() && render::without_comments(bare) == bare);

@@ -29,6 +29,7 @@ struct Fault {
   std::string_view expected;
 };
 
+// clang-format off
 constexpr Fault kFaults[] = {
     {"undeclared", "#version 450\nvoid main() {\n  acc += 1;\n}\n", "3: 'acc': undeclared identifier\n"},
     {"syntax", "#version 450\nvoid main() {\n  int i = ;\n}\n", "3: syntax error, unexpected SEMICOLON\n"},
@@ -77,6 +78,7 @@ constexpr Fault kFaults[] = {
      "0: the SPIR-V validator: Expected Use of Matrix type and Result Type to be identical; %30 = OpSConvert %26 %22 "
      "(glslang needs two steps: change the matrix's component type first, then its use)\n"},
 };
+// clang-format on
 
 TEST(Compile, faults_are_placed_and_tidied) {
   for (const Fault& fault : kFaults) EXPECT_EQ(messages_of(fault.glsl), fault.expected) << fault.name;

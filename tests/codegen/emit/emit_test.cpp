@@ -209,7 +209,8 @@ TEST_F(Emit, AnotherNamespaceMakesQgenKnown) {
     if (!file.path.starts_with("cpp/")) continue;
     EXPECT_EQ(file.text.find("qgen::generated"), file.text.npos) << file.path;
     const bool is_assembly = file.path == "cpp/blob.S";
-    EXPECT_THAT(file.text, HasSubstr(is_assembly ? "acme_kernels_blob:\n" : "\nusing namespace ::qgen;\n")) << file.path;
+    EXPECT_THAT(file.text, HasSubstr(is_assembly ? "acme_kernels_blob:\n" : "\nusing namespace ::qgen;\n"))
+        << file.path;
   }
 }
 
@@ -221,6 +222,7 @@ struct BadKernel {
   std::string_view expected;
 };
 
+// clang-format off
 const BadKernel kBadKernels[] = {
     {"a push constant of its own", [](Kernel& k) { k.interface.push_constants[0].name = "count"; },
      "specs/scale.yaml: error: push constant 'count' is no problem field\n"
@@ -252,6 +254,7 @@ const BadKernel kBadKernels[] = {
      "  hint: add it to `specialization`, whose order gives the ids\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
 };
+// clang-format on
 
 TEST_F(Emit, ModulesThatDoNotFitAreRefused) {
   for (const BadKernel& bad : kBadKernels) {
@@ -323,7 +326,8 @@ TEST(GeneratedCode, NamesHaveValues) {
   for (size_t i = 0; i < op.names.size(); ++i) {
     const int64_t value = op.value(i, s.scope()).value;
     const auto& words = op.names[i].words;
-    shown.push_back(std::string(op.names[i].name) + "=" + (words.empty() ? std::to_string(value) : std::string(words[value])));
+    shown.push_back(std::string(op.names[i].name) + "=" +
+                    (words.empty() ? std::to_string(value) : std::string(words[value])));
   }
   EXPECT_THAT(shown, ElementsAre("dtype=f16", "storage=buffer", "mode=fast", "vec=4", "fused=1", "workgroup=128",
                                  "unroll=2", "numel=1024", "alpha=2", "device.subgroup_size=32",

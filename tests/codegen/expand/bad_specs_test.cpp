@@ -42,10 +42,8 @@ std::string report(const fs::path& folder, const std::vector<std::string>& files
   for (const std::string& file : files) {
     sources[file] = read_text(folder / file);
     auto parsed = spec::parse_spec(sources[file], file);
-    if (parsed)
-      specs.push_back(*std::move(parsed));
-    else
-      append(errors, parsed.error());
+    if (parsed) specs.push_back(*std::move(parsed));
+    else append(errors, parsed.error());
   }
   if (errors.empty()) append(errors, spec::check_specs(specs));
   if (!errors.empty()) return to_text(errors, sources);

@@ -23,6 +23,7 @@ struct Case {
   std::string_view expected;
 };
 
+// clang-format off
 constexpr Case kCases[] = {
     {"no parameters", "", "op\n"},
     {"words stand alone", "parameters: {dtype: [f32, f16]}", "op.f16\nop.f32\n"},
@@ -80,6 +81,7 @@ constexpr Case kCases[] = {
      "      |   ^\n"
      "  hint: rename a word\n"},
 };
+// clang-format on
 
 TEST(Expand, IsTheProductMinusRequire) {
   for (const Case& row : kCases) {

@@ -36,7 +36,8 @@ TEST_F(Program, BytesDoNotDependOnTheMachine) {
     const fs::path folder = root_ / one_of<std::string>({"a", "b c", "d/e/f", "ö"}, random) / std::to_string(run);
     copy_shuffled(here() / "specs", folder / "specs", random);
     copy_shuffled(here() / "templates", folder / "templates", random);
-    Arguments arguments = one_of<Arguments>({{"specs"}, {"./specs/"}, {"../" + std::to_string(run) + "/specs"}}, random);
+    Arguments arguments =
+        one_of<Arguments>({{"specs"}, {"./specs/"}, {"../" + std::to_string(run) + "/specs"}}, random);
     arguments.insert(arguments.end(), {"-o", "out", "-j", std::to_string(1 + random() % 8)});
     if (random() % 2 == 0) arguments.push_back("--no-cache");
     Running::How how{.folder = folder};

@@ -44,7 +44,8 @@ TEST_P(BadSpecs, AreToldWithCodeTwo) {
   arguments.insert(arguments.end(), {"-o", "out", "--max-variants", "1000", "--no-cache", "-q"});
   expect_told(qgen(arguments), source("bad_specs") / "expected.txt");
 }
-INSTANTIATE_TEST_SUITE_P(All, BadSpecs, testing::ValuesIn(folders("bad_specs")), [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(All, BadSpecs, testing::ValuesIn(folders("bad_specs")),
+                         [](const auto& row) { return row.param; });
 
 class BadTemplates : public Mistakes {};
 TEST_P(BadTemplates, AreToldWithCodeTwo) {

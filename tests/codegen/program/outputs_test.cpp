@@ -23,11 +23,12 @@ std::vector<std::string> names(const std::map<std::string, std::string>& files) 
 TEST_F(Program, WritesTablesManifestAndBlob) {
   const Answer answer = made({"specs", "-o", "out"});
   EXPECT_THAT(names(contents(here() / "out")),
-              ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/registry.cpp",
-                          "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "kernels.blob"));
-  EXPECT_THAT(answer.out, MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
-                                       "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
-                                       "6 compiled, 0 from the cache, 10 files written, [0-9.]+ s\n"));
+              ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h",
+                          "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "kernels.blob"));
+  EXPECT_THAT(answer.out,
+              MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
+                           "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
+                           "6 compiled, 0 from the cache, 10 files written, [0-9.]+ s\n"));
 }
 
 TEST_F(Program, ASecondRunWritesNothing) {
@@ -35,7 +36,8 @@ TEST_F(Program, ASecondRunWritesNothing) {
   const auto before = stamps(here() / "out");
   EXPECT_THAT(made({"specs", "-o", "out"}).out, HasSubstr("\nnothing changed, "));
   EXPECT_EQ(stamps(here() / "out"), before);
-  EXPECT_THAT(made({"specs", "-o", "out", "--no-cache"}).out, HasSubstr("6 compiled, 0 from the cache, 0 files written"));
+  EXPECT_THAT(made({"specs", "-o", "out", "--no-cache"}).out,
+              HasSubstr("6 compiled, 0 from the cache, 0 files written"));
   EXPECT_EQ(stamps(here() / "out"), before);
 }
 
@@ -136,8 +138,9 @@ TEST_F(Program, CheckNamesWhatDiffersIsMissingOrAnOrphan) {
   const auto before = stamps(here() / "out");
   const Answer answer = qgen({"specs", "-o", "out", "--check"});
   EXPECT_EQ(answer.code, 1);
-  EXPECT_EQ(answer.out,
-            "differs: out/cpp/copy.h\nmissing: out/cpp/registry.h\ndiffers: out/kernels.blob\norphan:  out/cpp/gone.h\n");
+  EXPECT_EQ(
+      answer.out,
+      "differs: out/cpp/copy.h\nmissing: out/cpp/registry.h\ndiffers: out/kernels.blob\norphan:  out/cpp/gone.h\n");
   EXPECT_THAT(answer.err, HasSubstr("hint: run qgen without --check"));
   EXPECT_EQ(stamps(here() / "out"), before) << "--check writes nothing";
 }
@@ -155,7 +158,8 @@ TEST_F(Program, EmitWritesTranslationsAndListsTheOthers) {
   EXPECT_THAT(made({"specs", "-o", "out", "--emit", "hlsl"}).out,
               MatchesRegex("not translated: total.subgroup: Unsupported builtin in HLSL: [0-9]+\n"
                            "5 variants translated, 1 not\n"));
-  EXPECT_THAT(read_text(here() / "out/hlsl/copy/copy.f32.vec4.hlsl"), HasSubstr("SPIRV_Cross_NumWorkgroups : register(b0, space1)"));
+  EXPECT_THAT(read_text(here() / "out/hlsl/copy/copy.f32.vec4.hlsl"),
+              HasSubstr("SPIRV_Cross_NumWorkgroups : register(b0, space1)"));
   EXPECT_FALSE(fs::exists(here() / "out/cpp"));
 }
 

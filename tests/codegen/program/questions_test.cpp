@@ -12,13 +12,14 @@ using testing::StartsWith;
 
 TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
   const std::string help = made({"--help"}).out;
-  for (const char* flag :
-       {"--help", "--version", "-o,--output", "--templates", "-j,--jobs", "--opt", "--filter", "--max-variants", "--namespace",
-        "--cache", "--no-cache", "--depfile", "--stats-json", "--check", "--list", "--explain", "--why-not", "--stop-after",
-        "--emit", "--schema", "-q,--quiet", "-v,--verbose"}) {
+  for (const char* flag : {"--help",       "--version",      "-o,--output", "--templates", "-j,--jobs",  "--opt",
+                           "--filter",     "--max-variants", "--namespace", "--cache",     "--no-cache", "--depfile",
+                           "--stats-json", "--check",        "--list",      "--explain",   "--why-not",  "--stop-after",
+                           "--emit",       "--schema",       "-q,--quiet",  "-v,--verbose"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
-  EXPECT_THAT(help, HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is"));
+  EXPECT_THAT(help,
+              HasSubstr("Exit codes: 0 done, 1 --check found a difference, 2 the input is wrong, 3 the machine is"));
   EXPECT_THAT(made({"--version"}).out, StartsWith("qgen "));
 }
 
@@ -89,6 +90,7 @@ struct Refusal {
 };
 void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
 
+// clang-format off
 const Refusal kRefusals[] = {
     {"no_specs", {}, 2, "no specs: name a spec file or a folder of them"},
     {"no_output", {"specs"}, 2, "no output folder: add -o DIR"},
@@ -118,6 +120,7 @@ const Refusal kRefusals[] = {
     {"depfile_cannot_be_made", {"specs", "-o", "out", "--depfile", "/proc/none/d"}, 3, "/proc/none"},
     {"stats_cannot_be_made", {"specs", "-o", "out", "--stats-json", "specs/copy.yaml/s"}, 3, "specs/copy.yaml"},
 };
+// clang-format on
 
 class Refusals : public Program, public testing::WithParamInterface<Refusal> {};
 
@@ -141,7 +144,7 @@ TEST_F(Program, FaultsOfSpecsAndTemplatesAreLocated) {
   answer = qgen({"specs", "-o", "out"});
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.err, HasSubstr("templates/lib/index.glsl:2:"));
-  EXPECT_THAT(answer.err, HasSubstr("1 error\n"))<< "one fault in an include is one report";
+  EXPECT_THAT(answer.err, HasSubstr("1 error\n")) << "one fault in an include is one report";
 }
 
 TEST_F(Program, ATemplateThatNoSpecNamesIsAnErrorOfAWholeTree) {

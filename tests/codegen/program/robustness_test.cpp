@@ -116,7 +116,8 @@ TEST_F(Robustness, SwappedCacheFilesNeverChangeTheOutput) {
 TEST_F(Robustness, ACacheThatCannotBeWrittenIsAWarning) {
   write_text(here() / "file", "");
   const Answer answer = made({"specs", "-o", "out", "--cache", "file/cache"});
-  EXPECT_THAT(answer.err, HasSubstr("qgen: warning: the cache was not written: cannot make the folder file/cache/specs"));
+  EXPECT_THAT(answer.err,
+              HasSubstr("qgen: warning: the cache was not written: cannot make the folder file/cache/specs"));
   expect_same_bytes();
 }
 
@@ -132,7 +133,8 @@ TEST_F(Robustness, AFullDiskIsTheMachinesFaultAndNamesThePath) {
 
 TEST_F(Robustness, ABrokenPipeEndsARunAndNothingElse) {
   made({"specs", "-o", "out"});
-  const std::string command = "cd " + here().string() + " && " + program() + " specs --stop-after compile --no-cache | head -1";
+  const std::string command =
+      "cd " + here().string() + " && " + program() + " specs --stop-after compile --no-cache | head -1";
   EXPECT_EQ(std::system((command + " >/dev/null").c_str()), 0);
   expect_same_bytes();
 }

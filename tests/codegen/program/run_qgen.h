@@ -138,10 +138,10 @@ struct Answer {
 class Running {
  public:
   struct How {
-    fs::path folder;           // where it runs
-    Environment environment;   // on top of this process's own
+    fs::path folder;          // where it runs
+    Environment environment;  // on top of this process's own
     rlim_t most_file_bytes = RLIM_INFINITY;
-    std::string out;           // a path for stdout instead of one of ours; it is not read back
+    std::string out;  // a path for stdout instead of one of ours; it is not read back
   };
 
   Running(const std::string& program, Arguments arguments, const How& how, const fs::path& outputs)

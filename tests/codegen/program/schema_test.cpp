@@ -59,7 +59,8 @@ std::string misfit_of_object(const YAML::Node& node, const YAML::Node& schema, c
 
 std::string misfit(const YAML::Node& node, const YAML::Node& schema, const std::string& at) {
   if (const YAML::Node any = schema["anyOf"]) {
-    const bool fits = std::any_of(any.begin(), any.end(), [&](const auto& one) { return misfit(node, one, at).empty(); });
+    const bool fits =
+        std::any_of(any.begin(), any.end(), [&](const auto& one) { return misfit(node, one, at).empty(); });
     if (!fits) return at + ": fits none of anyOf";
   }
   if (const YAML::Node words = schema["enum"]) {
@@ -78,8 +79,10 @@ std::string misfit(const YAML::Node& node, const YAML::Node& schema, const std::
     if (!std::regex_search(node.Scalar(), std::regex(pattern.Scalar()))) return at + ": has another pattern";
   }
   if (schema["minimum"] && node.as<double>() < schema["minimum"].as<double>()) return at + ": is too small";
-  if (schema["minItems"] && node.IsSequence() && node.size() < schema["minItems"].as<size_t>()) return at + ": has too few items";
-  if (schema["minProperties"] && node.IsMap() && node.size() < schema["minProperties"].as<size_t>()) return at + ": has too few members";
+  if (schema["minItems"] && node.IsSequence() && node.size() < schema["minItems"].as<size_t>())
+    return at + ": has too few items";
+  if (schema["minProperties"] && node.IsMap() && node.size() < schema["minProperties"].as<size_t>())
+    return at + ": has too few members";
   for (size_t i = 0; schema["items"] && i < node.size(); ++i) {
     const std::string text = misfit(node[i], schema["items"], at + "/" + std::to_string(i));
     if (!text.empty()) return text;
@@ -110,8 +113,9 @@ TEST_F(Schema, IsJson) {
 
 // The validator above knows every keyword there is, or else it would be too kind.
 TEST_F(Schema, UsesKnownKeywordsOnly) {
-  const std::vector<std::string> known = {"$schema", "title", "description", "type", "properties", "additionalProperties",
-                                          "required", "enum", "anyOf", "pattern", "items", "minItems", "minProperties", "minimum"};
+  const std::vector<std::string> known = {
+      "$schema", "title", "description", "type",  "properties", "additionalProperties", "required",
+      "enum",    "anyOf", "pattern",     "items", "minItems",   "minProperties",        "minimum"};
   const std::function<void(const YAML::Node&)> look = [&](const YAML::Node& schema) {
     for (const auto& member : schema) EXPECT_THAT(known, testing::Contains(member.first.Scalar()));
     for (const auto& property : schema["properties"]) look(property.second);

@@ -33,6 +33,7 @@ struct Whole {
   std::string_view expected;
 };
 
+// clang-format off
 constexpr Whole kWholes[] = {
     {"reduce", tests::kReduce, R"(binding 0.0 storage_buffer read InputBuffer
 binding 0.1 storage_buffer write OutputBuffer
@@ -97,6 +98,7 @@ shared 0 bytes
 needs nothing
 )"},
 };
+// clang-format on
 
 TEST(Reflect, whole_interfaces) {
   for (const Whole& whole : kWholes) EXPECT_EQ(reflected(spirv_of(whole.glsl)), whole.expected) << whole.name;
@@ -143,6 +145,7 @@ std::string shader(std::string_view globals, std::string_view body) {
 
 constexpr std::string_view kPlain = "layout(binding = 0) buffer Data { uint data[]; };";
 
+// clang-format off
 constexpr Line kLines[] = {
     // What a buffer without readonly or writeonly is for is read from the code.
     {"only read", "layout(binding = 0) buffer A { uint a[]; }; layout(binding = 1) buffer B { uint b[]; };", "b[0] = a[1];",
@@ -200,6 +203,7 @@ constexpr Line kLines[] = {
      "data[0] = clockRealtime2x32EXT();",
      "error: the module needs the SPIR-V capability ShaderClockKHR (5055), for which qgen has no feature"},
 };
+// clang-format on
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -237,11 +241,11 @@ TEST(Reflect, specialization_moves_workgroup_and_shared_memory) {
 }
 
 TEST(Reflect, specialization_moves_the_shapes_of_matrices) {
-  const auto spirv = spirv_of(shader(
-      "layout(constant_id = 0) const uint side = 16u; const uint half_side = side / 2u; "
-      "layout(binding = 0) buffer Data { uint data[]; };",
-      "coopmat<uint, gl_ScopeSubgroup, side, half_side, gl_MatrixUseB> m; coopMatLoad(m, data, 0, 16, 0); "
-      "coopMatStore(m, data, 0, 16, 0);"));
+  const auto spirv = spirv_of(
+      shader("layout(constant_id = 0) const uint side = 16u; const uint half_side = side / 2u; "
+             "layout(binding = 0) buffer Data { uint data[]; };",
+             "coopmat<uint, gl_ScopeSubgroup, side, half_side, gl_MatrixUseB> m; coopMatLoad(m, data, 0, 16, 0); "
+             "coopMatStore(m, data, 0, 16, 0);"));
   const uint32_t ids[] = {0};
   for (const uint32_t side : {16u, 8u}) {
     const uint32_t values[] = {side};
@@ -264,7 +268,8 @@ TEST(Reflect, specialization_survives_stripping) {
 }
 
 TEST(Reflect, an_array_length_past_four_gigabytes_is_refused) {
-  const auto spirv = spirv_of(shader("layout(constant_id = 1) const uint n = 6u; shared uint s[n];", "s[0] = s[1];"), Optimization::none);
+  const auto spirv = spirv_of(shader("layout(constant_id = 1) const uint n = 6u; shared uint s[n];", "s[0] = s[1];"),
+                              Optimization::none);
   const uint32_t ids[] = {1};
   const uint32_t values[] = {0xffffffffu};
   const auto resources = resources_with(spirv, ids, values);

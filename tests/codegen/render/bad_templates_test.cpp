@@ -52,9 +52,8 @@ TEST_P(BadTemplates, pass_when_mended) {
   EXPECT_GT(mended.modules, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, BadTemplates, testing::ValuesIn(pairs()), [](const auto& row) {
-  return row.param.folder.filename().string();
-});
+INSTANTIATE_TEST_SUITE_P(Pairs, BadTemplates, testing::ValuesIn(pairs()),
+                         [](const auto& row) { return row.param.folder.filename().string(); });
 
 }  // namespace
 }  // namespace qgen::render

@@ -29,7 +29,8 @@ TEST(PackedOperand, TheExampleBecomesWhatThePageShows) {
 
 TEST(PackedOperand, ThePageNamesEveryFunctionOfLayouts) {
   const std::string page = tests::read_document(kPath);
-  for (const auto& function : layout_functions()) EXPECT_NE(page.find("`" + function.name + "("), page.npos) << function.name;
+  for (const auto& function : layout_functions())
+    EXPECT_NE(page.find("`" + function.name + "("), page.npos) << function.name;
 }
 
 // ---- text ----------------------------------------------------------------------------------------------------------------

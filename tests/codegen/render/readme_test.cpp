@@ -60,7 +60,8 @@ TEST(Readme, ItsTableRowsBecomeWhatTheyShow) {
     if (row.size() != 2 || row[0].find("${") == row[0].npos) continue;
     ++rows;
     TemplateSet templates;
-    tests::add_template(templates, "scale.comp", "#version 450\n// ${dtype}${vec}${unroll}${workgroup}\n" + row[0] + "\n");
+    tests::add_template(templates, "scale.comp",
+                        "#version 450\n// ${dtype}${vec}${unroll}${workgroup}\n" + row[0] + "\n");
     const auto parsed = parse_template(*spec, templates);
     ASSERT_TRUE(parsed) << row[0] << "\n" << to_text(parsed.error(), {});
     const auto rendered = render(*parsed, *spec, *variant);

@@ -61,7 +61,8 @@ const expand::Variant& variant(std::string_view id) {
 }
 
 // Names every parameter and constant in a comment, so that no row must.
-constexpr std::string_view kUseAll = "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows}\n";
+constexpr std::string_view kUseAll =
+    "// ${dtype} ${storage} ${vec} ${fast} ${shape.m} ${workgroup} ${tiles} ${grain.rows}\n";
 
 TemplateSet templates_of(std::string_view text) {
   TemplateSet templates;
@@ -103,6 +104,7 @@ constexpr std::string_view kHalf1 = "sample.f16.buffer.vec1.not_fast.m8_i8";
 constexpr std::string_view kInt8 = "sample.i8.buffer.vec4.fast.m8_i8";
 constexpr std::string_view kImage = "sample.i8.texture3d.vec4.fast.m8_i8";
 
+// clang-format off
 constexpr Row kRows[] = {
     // ---- ${...}
     {"parameters are their literals", "a ${dtype} ${vec} ${fast}", kFloat4, "a f32 4 true\n"},
@@ -189,6 +191,7 @@ constexpr Row kRows[] = {
     // ---- lines
     {"carriage returns", "a\r\nb ${vec}\r\n$if fast\r\nc\r\n$end\r", kFloat4, "a\nb 4\nc\n"},
 };
+// clang-format on
 
 TEST(Render, rows) {
   for (const Row& row : kRows) EXPECT_EQ(filled(row.text, row.id), row.expected) << row.name;
@@ -197,7 +200,8 @@ TEST(Render, rows) {
 // ---- whole texts -----------------------------------------------------------------------------------------------------
 
 TEST(Render, constants_are_declared_after_the_extensions) {
-  const auto result = rendered("#extension GL_EXT_control_flow_attributes : require\n// of the kernel\nvoid main() {}", kHalf1);
+  const auto result =
+      rendered("#extension GL_EXT_control_flow_attributes : require\n// of the kernel\nvoid main() {}", kHalf1);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->text,
             "#version 450\n"
@@ -237,12 +241,14 @@ TEST(Render, constants_are_declared_before_the_first_code) {
 
 std::string origins_of(const Rendered& result) {
   std::string text;
-  for (const LineOrigin origin : result.origins) text += result.files[origin.file].display + ":" + std::to_string(origin.line) + "\n";
+  for (const LineOrigin origin : result.origins)
+    text += result.files[origin.file].display + ":" + std::to_string(origin.line) + "\n";
   return text;
 }
 
 TEST(Render, every_line_knows_its_origin) {
-  const auto result = rendered("${extensions()}\n$if fast\n$include \"lib/two.glsl\"\n$for i in range(2)\n  x ${i}\n$end\n$end", kInt8);
+  const auto result =
+      rendered("${extensions()}\n$if fast\n$include \"lib/two.glsl\"\n$for i in range(2)\n  x ${i}\n$end\n$end", kInt8);
   ASSERT_TRUE(result);
   EXPECT_EQ(origins_of(*result),
             "templates/sample.comp:1\n"
@@ -273,9 +279,10 @@ TEST(Render, a_large_problem_is_a_buffer) {
   ASSERT_TRUE(spec);
   const auto parsed = parse_template(*spec, templates_of("${declare_problem()}"));
   ASSERT_TRUE(parsed);
-  EXPECT_THAT(render(*parsed, *spec, variant(kFloat4))->text,
-              testing::HasSubstr("layout(set = 0, binding = 3, std430) readonly restrict buffer ProblemBuffer { uint numel; "
-                                 "int first; float scale; uint sizes[32]; } problem;\n"));
+  EXPECT_THAT(
+      render(*parsed, *spec, variant(kFloat4))->text,
+      testing::HasSubstr("layout(set = 0, binding = 3, std430) readonly restrict buffer ProblemBuffer { uint numel; "
+                         "int first; float scale; uint sizes[32]; } problem;\n"));
 }
 
 TEST(Render, a_text_past_its_bound_is_refused) {
@@ -294,7 +301,8 @@ TEST(Render, deep_includes_are_refused) {
   tests::add_template(templates, "20.glsl", "");
   const auto parsed = parse_template(rig().spec, templates);
   ASSERT_FALSE(parsed);
-  EXPECT_THAT(to_text(parsed.error(), {}), testing::StartsWith("templates/14.glsl:1:11: error: includes are nested deeper than 16\n"));
+  EXPECT_THAT(to_text(parsed.error(), {}),
+              testing::StartsWith("templates/14.glsl:1:11: error: includes are nested deeper than 16\n"));
 }
 
 TEST(Render, deep_blocks_are_refused) {

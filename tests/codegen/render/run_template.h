@@ -26,9 +26,9 @@ inline void add_template(render::TemplateSet& templates, const std::string& path
 }
 
 struct Run {
-  std::string errors;                          // as an author reads them
-  std::map<std::string, std::string> rendered; // by variant id
-  size_t modules = 0;                          // compiled
+  std::string errors;                           // as an author reads them
+  std::map<std::string, std::string> rendered;  // by variant id
+  size_t modules = 0;                           // compiled
 };
 
 inline Run run(const std::string& spec_file, const std::string& spec_text, const render::TemplateSet& templates) {
@@ -57,7 +57,8 @@ inline Run run(const std::string& spec_file, const std::string& spec_text, const
       result.rendered[variant.id] = rendered->text;
       const auto spirv = compile::compile(rendered->text, compile::Optimization::none);
       if (spirv) ++result.modules;
-      else for (const auto& message : spirv.error()) mine.errors.push_back(blame(*rendered, message.line, message.text));
+      else
+        for (const auto& message : spirv.error()) mine.errors.push_back(blame(*rendered, message.line, message.text));
     }
     if (!mine.errors.empty()) errors.push_back(std::move(mine));
   }

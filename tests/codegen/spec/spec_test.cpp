@@ -199,14 +199,15 @@ TEST(Spec, HasAScopeInAFixedOrder) {
       testing::ElementsAre(
           "word parameter dtype", "word parameter storage", "boolean parameter fast", "integer parameter vec",
           "word parameter types.load", "integer parameter types.lanes", "integer specialization constant workgroup",
-          "integer specialization constant tile.rows", "integer specialization constant tile.columns", "integer problem field numel", "integer problem field offset",
-          "real problem field eps", "integer device number device.subgroup_size",
-          "integer device number device.max_workgroup_invocations", "integer device number device.max_workgroup_size_x",
-          "integer device number device.shared_memory_bytes", "integer device number device.max_storage_buffer_bytes",
-          "integer device number device.max_image_extent", "integer device number device.compute_units",
-          "boolean device number device.is_cpu", "boolean device number device.is_integrated",
-          "real device number device.bytes_per_us", "real device number device.f32_ops_per_us",
-          "real device number device.int8_ops_per_us", "real device number device.launch_us"));
+          "integer specialization constant tile.rows", "integer specialization constant tile.columns",
+          "integer problem field numel", "integer problem field offset", "real problem field eps",
+          "integer device number device.subgroup_size", "integer device number device.max_workgroup_invocations",
+          "integer device number device.max_workgroup_size_x", "integer device number device.shared_memory_bytes",
+          "integer device number device.max_storage_buffer_bytes", "integer device number device.max_image_extent",
+          "integer device number device.compute_units", "boolean device number device.is_cpu",
+          "boolean device number device.is_integrated", "real device number device.bytes_per_us",
+          "real device number device.f32_ops_per_us", "real device number device.int8_ops_per_us",
+          "real device number device.launch_us"));
 }
 
 TEST(Spec, KnowsThePlaceOfEachField) {

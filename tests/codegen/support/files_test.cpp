@@ -37,7 +37,7 @@ TEST_F(Files, WhatIsWrittenIsRead) {
 
 TEST_F(Files, AnEqualFileKeepsItsTimeStamp) {
   EXPECT_TRUE(*write_if_changed(at("file"), "one"));
-  struct stat before {}, after {};
+  struct stat before = {}, after = {};
   ASSERT_EQ(::stat(at("file").c_str(), &before), 0);
   EXPECT_FALSE(*write_if_changed(at("file"), "one"));
   ASSERT_EQ(::stat(at("file").c_str(), &after), 0);

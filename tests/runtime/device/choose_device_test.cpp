@@ -33,6 +33,7 @@ struct Case {
   std::string_view which;
   size_t index;
 };
+// clang-format off
 constexpr Case kFound[] = {
     {"", 2},          // the discrete one
     {"0", 0},         // an index
@@ -46,6 +47,7 @@ constexpr Case kFound[] = {
     {"abababababababababababababababab", 2},
     {"ABABABAB-ABAB-ABAB-ABAB-ABABABABABAB", 2},
 };
+// clang-format on
 
 TEST(ChooseDevice, FindsByIndexUuidAndName) {
   for (const Case& c : kFound) {

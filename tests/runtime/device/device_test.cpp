@@ -123,9 +123,10 @@ TEST(OpeningADevice, SaysThatThereIsNoValidationLayer) {
 }
 
 TEST(VulkanErrors, AreWords) {
-  EXPECT_EQ(to_text(vulkan::error_of(VK_ERROR_DEVICE_LOST, "submitting the recording")),
-            "submitting the recording failed: VK_ERROR_DEVICE_LOST (-4)\n"
-            "  hint: the driver gave the device up: a kernel ran for too long or left its memory; open the device again");
+  EXPECT_EQ(
+      to_text(vulkan::error_of(VK_ERROR_DEVICE_LOST, "submitting the recording")),
+      "submitting the recording failed: VK_ERROR_DEVICE_LOST (-4)\n"
+      "  hint: the driver gave the device up: a kernel ran for too long or left its memory; open the device again");
   EXPECT_EQ(vulkan::error_of(static_cast<VkResult>(-12345), "x").message,
             "x failed: a result that qgen has no name for (-12345)");
 }
