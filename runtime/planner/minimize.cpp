@@ -12,7 +12,7 @@
 #include "runtime/planner/elimination.h"
 #include "runtime/planner/elimination_order.h"
 #include "runtime/planner/forests.h"
-#include "runtime/planner/stars.h"
+#include "runtime/planner/sieve.h"
 #include "runtime/planner/tighten.h"
 
 namespace qgen::planner {
@@ -95,10 +95,6 @@ using LimitedOrder = std::pair<EliminationOrder, uint64_t>;  // and the cells of
 // What an elimination may spend where splitting makes more tables than its order foresaw.
 uint64_t additions(const MinimizeOptions& options) { return 4 * options.work; }
 
-bool is_affordable(const EliminationOrder& order, const MinimizeOptions& options) {
-  return order.too_wide.empty() && order.work <= options.work;
-}
-
 // The same choices under the largest limit that the work pays for.
 LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const MinimizeOptions& options) {
   constexpr uint64_t kSmallestLimit = 256;
@@ -111,16 +107,20 @@ LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const Min
   return {std::move(order), limit};
 }
 
-// The first order that can be afforded, from the one that is quickest to find to the best; else the best under a limit.
-LimitedOrder affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
+// Where tables are small, so many choices as there may be.
+bool is_affordable(const EliminationOrder& order, const MinimizeOptions& options) {
+  constexpr uint64_t kSmallTable = 1024;
+  return order.too_wide.empty() && order.work <= std::max(options.work, kSmallTable * order.choices.size());
+}
+
+// The first order that can be afforded, from the one that is quickest to find to the best; else the best.
+EliminationOrder good_order(const ChoiceModel& model, const MinimizeOptions& options) {
   constexpr size_t kSmall = 512;  // choices
   constexpr uint32_t kAttempts = 64;
   EliminationOrder order = order_by_table(model, options.table_cells);
-  if (is_affordable(order, options)) return {std::move(order), options.table_cells};
-  order = order_by_fill(model, options.table_cells);
-  if (is_affordable(order, options)) return {std::move(order), options.table_cells};
-  if (model.costs.size() <= kSmall) order = order_by_attempts(model, options.table_cells, kAttempts);
-  return limited(model, std::move(order), options);
+  if (!is_affordable(order, options)) order = order_by_fill(model, options.table_cells);
+  if (is_affordable(order, options) || model.costs.size() > kSmall) return order;
+  return order_by_attempts(model, options.table_cells, kAttempts);
 }
 
 // Without tables: the best of many forests, and the bound of the prices.
@@ -165,7 +165,7 @@ Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions
 
 // Where tables would have to be split.
 Minimum search(const ChoiceModel& model, const MinimizeOptions& options, const EliminationOrder& order) {
-  const auto stars = stars_of(model);
+  const auto stars = sifted(stars_of(model));
   if (!stars) return {{}, kImpossible, kImpossible};
   const uint64_t affordable = options.work / 2 / std::max<uint64_t>(stars->class_of.size(), 1);
   const auto rounds = [&](uint64_t least) {
@@ -181,9 +181,9 @@ Minimum search(const ChoiceModel& model, const MinimizeOptions& options, const E
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
   const MinimizeOptions most = options.until_proven ? largest(options) : options;
-  const auto [order, limit] = affordable_order(model, most);
-  if (!order.too_wide.empty()) return search(model, options, order);
-  const Elimination tables = eliminate(model, order.choices, limit, UINT64_MAX);
+  const EliminationOrder order = good_order(model, most);
+  if (!is_affordable(order, most)) return search(model, options, order);
+  const Elimination tables = eliminate(model, order.choices, most.table_cells, UINT64_MAX);
   if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
   Minimum best;
   Search(model, tables).improve(best, model.costs.size());

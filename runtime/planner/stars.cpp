@@ -12,8 +12,6 @@
 namespace qgen::planner {
 namespace {
 
-using Kept = std::vector<std::vector<bool>>;  // of each choice, which values
-
 // Numbers keys in the order in which they are first seen.
 class Numbering {
  public:
@@ -48,7 +46,7 @@ class Numbering {
 
 class Builder {
  public:
-  Builder(const ChoiceModel& model, const Kept& kept) : model_(model), kept_(kept), place_(model.costs.size()) {}
+  explicit Builder(const ChoiceModel& model) : model_(model), place_(model.costs.size()) {}
 
   Stars run() && {
     if (model_.walk.empty()) {
@@ -66,11 +64,9 @@ class Builder {
   void add_choice(Stars::Side& side, uint32_t choice) {
     place_[choice] = static_cast<uint32_t>(side.choices.size());
     side.choices.push_back(choice);
-    for (uint32_t value = 0; value < model_.costs[choice].size(); ++value) {
-      if (!kept_[choice][value]) continue;
-      side.ids.push_back(value);
-      side.costs.push_back(model_.costs[choice][value]);
-    }
+    const auto& costs = model_.costs[choice];
+    for (uint32_t value = 0; value < costs.size(); ++value) side.ids.push_back(value);
+    side.costs.insert(side.costs.end(), costs.begin(), costs.end());
     side.values.end_list(side.ids.size());
   }
 
@@ -90,49 +86,46 @@ class Builder {
 
   void add_ray(std::span<const uint32_t> fits) {
     const auto& first = model_.fits[fits.front()];
-    Stars::Ray ray{place_[first.a],
-                   place_[first.b],
-                   fits.front(),
-                   stars_.fitting.size(),
-                   0,
-                   static_cast<uint32_t>(stars_.class_of.size()),
-                   stars_.price_count};
-    const auto states = stars_.followers.values.of(stars_.followers.ids, ray.follower);
-    stars_.price_count += stars_.leaders.values.count(ray.leader);
-    const auto representatives = classify(fits, states, stars_.leaders.values.of(stars_.leaders.ids, ray.leader));
-    for (uint32_t state : representatives) list_fitting(fits, ray.leader, state);
-    ray.class_count = static_cast<uint32_t>(representatives.size());
+    Stars::Ray ray{.leader = place_[first.a],
+                   .follower = place_[first.b],
+                   .fit = fits.front(),
+                   .first_class = stars_.fitting.size(),
+                   .class_count = 0,
+                   .classes = static_cast<uint32_t>(stars_.class_of.size()),
+                   .prices = stars_.price_count};
+    const auto examples = classify(fits, first.b_masks.size());
+    for (uint32_t state : examples) list_fitting(fits, state);
+    ray.class_count = static_cast<uint32_t>(examples.size());
     stars_.rays.push_back(ray);
+    stars_.price_count += static_cast<uint32_t>(first.a_masks.size());
   }
 
   // Appends the class of each state; returns one state of each class. States differ if the bits differ by which some
   // value could fit them.
-  std::vector<uint32_t> classify(std::span<const uint32_t> fits, std::span<const uint32_t> states,
-                                 std::span<const uint32_t> values) {
+  std::vector<uint32_t> classify(std::span<const uint32_t> fits, size_t states) {
     const size_t begin = stars_.class_of.size();
-    stars_.class_of.resize(begin + states.size(), 0);
-    std::vector<uint32_t> representatives;
+    stars_.class_of.resize(begin + states, 0);
+    std::vector<uint32_t> examples;
     for (uint32_t index : fits) {
       const auto& fit = model_.fits[index];
       uint32_t asked = 0;
-      for (uint32_t value : values) asked |= fit.a_masks[value];
-      numbering_.clear(states.size());
-      representatives.clear();
-      for (size_t at = 0; at < states.size(); ++at) {
-        auto& its_class = stars_.class_of[begin + at];
-        const uint64_t told_apart = uint64_t{its_class} << 32 | (fit.b_masks[states[at]] & asked);
-        its_class = numbering_.number_of(told_apart);
-        if (its_class == representatives.size()) representatives.push_back(states[at]);
+      for (uint32_t mask : fit.a_masks) asked |= mask;
+      numbering_.clear(states);
+      examples.clear();
+      for (uint32_t state = 0; state < states; ++state) {
+        auto& its_class = stars_.class_of[begin + state];
+        its_class = numbering_.number_of(uint64_t{its_class} << 32 | (fit.b_masks[state] & asked));
+        if (its_class == examples.size()) examples.push_back(state);
       }
     }
-    return representatives;
+    return examples;
   }
 
-  void list_fitting(std::span<const uint32_t> fits, uint32_t leader, uint32_t state) {
-    const auto values = stars_.leaders.values.of(stars_.leaders.ids, leader);
-    for (uint32_t value = 0; value < values.size(); ++value) {
+  void list_fitting(std::span<const uint32_t> fits, uint32_t state) {
+    const auto values = static_cast<uint32_t>(model_.fits[fits.front()].a_masks.size());
+    for (uint32_t value = 0; value < values; ++value) {
       const bool is_fitting = std::all_of(fits.begin(), fits.end(), [&](uint32_t fit) {
-        return (model_.fits[fit].a_masks[values[value]] & model_.fits[fit].b_masks[state]) != 0;
+        return (model_.fits[fit].a_masks[value] & model_.fits[fit].b_masks[state]) != 0;
       });
       if (is_fitting) stars_.fitting_values.push_back(value);
     }
@@ -154,128 +147,13 @@ class Builder {
   }
 
   const ChoiceModel& model_;
-  const Kept& kept_;
   std::vector<uint32_t> place_;  // of a choice, on its side
   Numbering numbering_;
   Stars stars_;
 };
 
-// Strikes values out until each that is left fits some value of every neighbour.
-class Sieve {
- public:
-  explicit Sieve(const Stars& stars)
-      : stars_(stars),
-        values_(stars.leaders.ids.size(), true),
-        states_(stars.followers.ids.size(), true),
-        is_thinned_(stars.followers.choices.size()) {}
-
-  // False: nothing was struck out.
-  bool run() {
-    std::vector<uint32_t> dirty(stars_.rays.size());
-    std::iota(dirty.rbegin(), dirty.rend(), 0u);
-    std::vector<bool> is_dirty(dirty.size(), true);
-    while (!dirty.empty()) {
-      const Stars::Ray& ray = stars_.rays[dirty.back()];
-      is_dirty[dirty.back()] = false;
-      dirty.pop_back();
-      const auto revisit = [&](uint32_t other) {
-        if (!is_dirty[other]) dirty.push_back(other);
-        is_dirty[other] = true;
-      };
-      const auto [has_lost_values, has_lost_states] = strike_out(ray);
-      if (has_lost_states) {
-        for (uint32_t other : stars_.rays_of_follower.of(stars_.by_follower, ray.follower)) revisit(other);
-      }
-      if (has_lost_values) {
-        const auto& begins = stars_.rays_of_leader.begins;
-        for (uint32_t other = begins[ray.leader]; other < begins[ray.leader + 1]; ++other) revisit(other);
-      }
-      is_changed_ = is_changed_ || has_lost_values || has_lost_states;
-    }
-    return is_changed_;
-  }
-
-  void write(Kept& kept) const {
-    write(kept, stars_.leaders, values_);
-    write(kept, stars_.followers, states_);
-  }
-
- private:
-  std::pair<bool, bool> strike_out(const Stars::Ray& ray) {
-    const uint32_t first_value = stars_.leaders.values.begins[ray.leader];
-    std::vector<bool> has_value(ray.class_count);
-    for (uint32_t one = 0; one < ray.class_count; ++one) {
-      for (uint32_t value : stars_.fits(ray, one)) has_value[one] = has_value[one] || values_[first_value + value];
-    }
-    const bool has_lost_states = strike_out_states(ray, has_value);
-    const std::vector<bool> has_state = is_thinned_[ray.follower] ? classes_left(ray) : has_value;
-    std::vector<bool> is_fitting(stars_.leaders.values.count(ray.leader));
-    for (uint32_t one = 0; one < ray.class_count; ++one) {
-      if (!has_state[one]) continue;
-      for (uint32_t value : stars_.fits(ray, one)) is_fitting[value] = true;
-    }
-    bool has_lost_values = false;
-    for (uint32_t value = 0; value < is_fitting.size(); ++value) {
-      if (!values_[first_value + value] || is_fitting[value]) continue;
-      values_[first_value + value] = false;
-      has_lost_values = true;
-    }
-    return {has_lost_values, has_lost_states};
-  }
-
-  bool strike_out_states(const Stars::Ray& ray, const std::vector<bool>& has_value) {
-    if (std::all_of(has_value.begin(), has_value.end(), [](bool has) { return has; })) return false;
-    const uint32_t first = stars_.followers.values.begins[ray.follower];
-    const auto classes = stars_.classes(ray);
-    bool has_lost = false;
-    for (size_t state = 0; state < classes.size(); ++state) {
-      if (has_value[classes[state]] || !states_[first + state]) continue;
-      states_[first + state] = false;
-      has_lost = true;
-    }
-    is_thinned_[ray.follower] = is_thinned_[ray.follower] || has_lost;
-    return has_lost;
-  }
-
-  std::vector<bool> classes_left(const Stars::Ray& ray) const {
-    const uint32_t first = stars_.followers.values.begins[ray.follower];
-    std::vector<bool> has_state(ray.class_count);
-    const auto classes = stars_.classes(ray);
-    for (size_t state = 0; state < classes.size(); ++state) {
-      if (states_[first + state]) has_state[classes[state]] = true;
-    }
-    return has_state;
-  }
-
-  static void write(Kept& kept, const Stars::Side& side, const std::vector<bool>& is_kept) {
-    for (uint32_t choice = 0; choice < side.choices.size(); ++choice) {
-      const uint32_t begin = side.values.begins[choice];
-      for (uint32_t at = begin; at < side.values.begins[choice + 1]; ++at) {
-        if (!is_kept[at]) kept[side.choices[choice]][side.ids[at]] = false;
-      }
-    }
-  }
-
-  const Stars& stars_;
-  std::vector<bool> values_, states_;  // left
-  std::vector<bool> is_thinned_;       // of a follower: it lost states
-  bool is_changed_ = false;
-};
-
 }  // namespace
 
-std::optional<Stars> stars_of(const ChoiceModel& model) {
-  Kept kept;
-  for (const auto& costs : model.costs) kept.emplace_back(costs.size(), true);
-  Stars stars = Builder(model, kept).run();
-  Sieve sieve(stars);
-  if (!sieve.run()) return stars;
-  sieve.write(kept);
-  const auto has_none = [](const std::vector<bool>& values) {
-    return std::none_of(values.begin(), values.end(), [](bool value) { return value; });
-  };
-  if (std::any_of(kept.begin(), kept.end(), has_none)) return std::nullopt;
-  return Builder(model, kept).run();
-}
+Stars stars_of(const ChoiceModel& model) { return Builder(model).run(); }
 
 }  // namespace qgen::planner

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -76,8 +75,6 @@ struct Stars {
   }
 };
 
-// Without the values that fit none of a neighbour's, however often that leaves others without. None: some choice has no
-// value left, so nothing fits.
-std::optional<Stars> stars_of(const ChoiceModel& model);
+Stars stars_of(const ChoiceModel& model);
 
 }  // namespace qgen::planner

@@ -3,7 +3,7 @@
 #include "runtime/planner/states.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <tuple>
 
 namespace qgen::planner {
@@ -12,7 +12,9 @@ namespace {
 class Lister {
  public:
   Lister(const Surroundings& around, CopyTrees& trees, Storage preferred)
-      : around_(around), trees_(trees), conversions_(trees.conversions()), preferred_(preferred) {}
+      : around_(around), trees_(trees), conversions_(trees.conversions()), preferred_(preferred) {
+    give_bits();
+  }
 
   std::vector<State> run() && {
     for (Representation home : around_.homes) add(home);
@@ -21,29 +23,51 @@ class Lister {
       return std::tuple(a.cost, a.home, a.present.bits()) < std::tuple(b.cost, b.home, b.present.bits());
     });
     std::vector<State> kept;
-    std::vector<uint64_t> signatures;
     for (const State& state : all_) {
-      const uint64_t satisfied = signature(state.home, state.present);
-      const bool is_replaced =
-          std::any_of(signatures.begin(), signatures.end(), [&](uint64_t other) { return (satisfied & ~other) == 0; });
-      if (is_replaced) continue;
+      if (is_replaced(state)) continue;
       kept.push_back(state);
-      signatures.push_back(satisfied);
+      satisfied_[state.home.row].push_back(satisfied_by(state.present));
     }
     return kept;
   }
 
  private:
-  // One bit for each set that the state satisfies. With more sets than bits, the representations themselves: what has
-  // more of them satisfies no less.
-  uint64_t signature(Representation home, RepresentationSet present) const {
+  // One bit for each set that a state satisfies, by its home or by what is present. With more sets than bits, one for
+  // each representation: what has more of them satisfies no less.
+  void give_bits() {
     if (around_.offers.size() + around_.demands.size() > 64) {
-      return uint64_t{RepresentationSet(home).bits()} << 32 | present.bits();
+      for (Representation r : any_representation()) {
+        of_home_[r.row] = uint64_t{1} << (32 + r.row);
+        of_present_[r.row] = uint64_t{1} << r.row;
+      }
+      return;
     }
+    uint64_t bit = 1;
+    for (auto offer : around_.offers) {
+      for (Representation r : offer) of_home_[r.row] |= bit;
+      bit <<= 1;
+    }
+    for (auto demand : around_.demands) {
+      for (Representation r : demand) of_present_[r.row] |= bit;
+      bit <<= 1;
+    }
+  }
+
+  uint64_t satisfied_by(RepresentationSet present) const {
     uint64_t bits = 0;
-    for (auto offer : around_.offers) bits = bits << 1 | (offer.contains(home) ? 1 : 0);
-    for (auto demand : around_.demands) bits = bits << 1 | ((demand & present).empty() ? 0 : 1);
+    for (Representation r : present) bits |= of_present_[r.row];
     return bits;
+  }
+
+  // By a state that is kept, of the same home or of one that everybody offers who offers that.
+  bool is_replaced(const State& state) const {
+    const uint64_t satisfied = satisfied_by(state.present);
+    for (Representation home : around_.homes) {
+      if ((of_home_[state.home.row] & ~of_home_[home.row]) != 0) continue;
+      const auto& by = satisfied_[home.row];
+      if (std::any_of(by.begin(), by.end(), [&](uint64_t bits) { return (satisfied & ~bits) == 0; })) return true;
+    }
+    return false;
   }
 
   void add(Representation home) {
@@ -64,10 +88,10 @@ class Lister {
   RepresentationSet useful_copies(Representation home) const {
     RepresentationSet useful;
     for (Representation copy : conversions_.held() - home) {
-      if (!is_possible(conversions_.cost(home, copy)) || is_covered(home, copy, home)) continue;
+      if (!is_possible(conversions_.cost(home, copy)) || is_covered(copy, home)) continue;
       bool is_useful = true;
       for (Representation other : conversions_.held() - home - copy) {
-        is_useful = is_useful && !(is_covered(home, copy, other) && is_easier(other, copy));
+        is_useful = is_useful && !(is_covered(copy, other) && is_easier(other, copy));
       }
       if (is_useful) useful = useful | copy;
     }
@@ -75,9 +99,9 @@ class Lister {
   }
 
   // Whether `by` satisfies every reader that `copy` does.
-  bool is_covered(Representation home, Representation copy, Representation by) const {
+  bool is_covered(Representation copy, Representation by) const {
     const bool leaves = !around_.leaves_as.contains(copy) || around_.leaves_as.contains(by);
-    return leaves && (signature(home, copy) & ~signature(home, by)) == 0;
+    return leaves && (of_present_[copy.row] & ~of_present_[by.row]) == 0;
   }
 
   // Whether `by` can take the place of `copy` in every tree at no higher cost. Of two that can, the first of the table.
@@ -97,7 +121,9 @@ class Lister {
   CopyTrees& trees_;
   const Conversions& conversions_;
   Storage preferred_;
+  std::array<uint64_t, kRepresentations.size()> of_home_{}, of_present_{};
   std::vector<State> all_;
+  std::array<std::vector<uint64_t>, kRepresentations.size()> satisfied_;  // by the states kept of each home
 };
 
 }  // namespace

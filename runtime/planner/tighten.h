@@ -32,6 +32,7 @@ struct Tightened {
 };
 
 // Goes forward and back so often, or until a round gains nothing any more. Each goes over all classes three times.
+// `stars`: as sieve.h leaves them.
 Tightened tighten(const Stars& stars, uint32_t rounds);
 
 // The model with prices moved from leaders to fits: to take apart what is left between bound and cost.
