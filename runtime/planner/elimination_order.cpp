@@ -6,7 +6,6 @@
 #include <bit>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <queue>
 #include <utility>
 
@@ -176,7 +175,11 @@ class Greedy {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
 
-constexpr double kAny = std::numeric_limits<double>::infinity();
+std::optional<EliminationOrder> order_by(Rule rule, const ChoiceModel& model, uint64_t table_cells, double most_work) {
+  auto order = Greedy(model, rule, table_cells, 0).run(most_work);
+  if (order.size() < model.costs.size()) return std::nullopt;
+  return weigh(model, std::move(order), table_cells);
+}
 
 }  // namespace
 
@@ -193,19 +196,17 @@ EliminationOrder weigh(const ChoiceModel& model, std::vector<uint32_t> choices, 
   return result;
 }
 
-EliminationOrder order_by_table(const ChoiceModel& model, uint64_t table_cells) {
-  double most = kAny;
-  return weigh(model, Greedy(model, Rule::table, table_cells, 0).run(most), table_cells);
+std::optional<EliminationOrder> order_by_table(const ChoiceModel& model, uint64_t table_cells, double most_work) {
+  return order_by(Rule::table, model, table_cells, most_work);
 }
 
-EliminationOrder order_by_fill(const ChoiceModel& model, uint64_t table_cells) {
-  double most = kAny;
-  return weigh(model, Greedy(model, Rule::fill, table_cells, 0).run(most), table_cells);
+std::optional<EliminationOrder> order_by_fill(const ChoiceModel& model, uint64_t table_cells, double most_work) {
+  return order_by(Rule::fill, model, table_cells, most_work);
 }
 
 EliminationOrder order_by_attempts(const ChoiceModel& model, uint64_t table_cells, uint32_t attempts) {
   std::vector<uint32_t> best;
-  double least = kAny;
+  double least = kAnyWork;
   for (uint32_t attempt = 0; attempt < attempts; ++attempt) {
     auto order = Greedy(model, Rule::fill, kTooMany, attempt).run(least);
     if (!order.empty()) best = std::move(order);

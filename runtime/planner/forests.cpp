@@ -20,13 +20,15 @@ class Fitting {
   explicit Fitting(const Stars& stars) : stars_(stars) {}
 
   std::span<const Option> of(uint32_t follower, const std::vector<uint32_t>& chosen, const std::vector<bool>& is_free) {
-    options_.clear();
-    const auto costs = stars_.followers.values.of(stars_.followers.costs, follower);
-    for (uint32_t state = 0; state < costs.size(); ++state) options_.push_back({state, costs[state]});
+    states_.resize(stars_.followers.values.count(follower));
+    std::iota(states_.begin(), states_.end(), 0u);
     for (uint32_t index : stars_.rays_of_follower.of(stars_.by_follower, follower)) {
       const Stars::Ray& ray = stars_.rays[index];
       if (!is_free[ray.leader]) keep(ray, chosen[ray.leader]);
     }
+    const auto costs = stars_.followers.values.of(stars_.followers.costs, follower);
+    options_.clear();
+    for (uint32_t state : states_) options_.push_back({state, costs[state]});
     return options_;
   }
 
@@ -37,12 +39,18 @@ class Fitting {
       for (uint32_t fitting : stars_.fits(ray, one)) is_fitting_[one] |= fitting == value ? 1 : 0;
     }
     const auto classes = stars_.classes(ray);
-    std::erase_if(options_, [&](const Option& option) { return is_fitting_[classes[option.state]] == 0; });
+    uint32_t kept = 0;
+    for (uint32_t state : states_) {  // without a jump that depends on the state
+      states_[kept] = state;
+      kept += is_fitting_[classes[state]];
+    }
+    states_.resize(kept);
   }
 
   const Stars& stars_;
+  std::vector<uint32_t> states_;
   std::vector<Option> options_;
-  std::vector<uint8_t> is_fitting_;
+  std::vector<uint32_t> is_fitting_;  // 1 or 0, of each class
 };
 
 // Sets of followers that are joined.

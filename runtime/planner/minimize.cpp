@@ -5,7 +5,7 @@
 // the tables. Else approach the least cost from below by prices (tighten.h) and from above by forests (forests.h); where
 // the optimum must be proven, branch and bound takes it from there.
 #include <algorithm>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "runtime/planner/choice_model.h"
@@ -107,20 +107,31 @@ LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const Min
   return {std::move(order), limit};
 }
 
-// Where tables are small, so many choices as there may be.
-bool is_affordable(const EliminationOrder& order, const MinimizeOptions& options) {
+// Additions that one elimination may take: more where there are so many choices, all with small tables.
+uint64_t affordable_work(const ChoiceModel& model, const MinimizeOptions& options) {
   constexpr uint64_t kSmallTable = 1024;
-  return order.too_wide.empty() && order.work <= std::max(options.work, kSmallTable * order.choices.size());
+  return std::max(options.work, kSmallTable * model.costs.size());
 }
 
-// The first order that can be afforded, from the one that is quickest to find to the best; else the best.
-EliminationOrder good_order(const ChoiceModel& model, const MinimizeOptions& options) {
-  constexpr size_t kSmall = 512;  // choices
+constexpr size_t kSmall = 512;  // choices
+
+// Of many orders the one that takes the fewest additions, where that is soon found.
+EliminationOrder best_order(const ChoiceModel& model, const MinimizeOptions& options) {
   constexpr uint32_t kAttempts = 64;
-  EliminationOrder order = order_by_table(model, options.table_cells);
-  if (!is_affordable(order, options)) order = order_by_fill(model, options.table_cells);
-  if (is_affordable(order, options) || model.costs.size() > kSmall) return order;
-  return order_by_attempts(model, options.table_cells, kAttempts);
+  if (model.costs.size() <= kSmall) return order_by_attempts(model, options.table_cells, kAttempts);
+  return *order_by_fill(model, options.table_cells, kAnyWork);
+}
+
+// An order without a table past the limit, from the one that is quickest to find to the best.
+std::optional<EliminationOrder> affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
+  const uint64_t most = affordable_work(model, options);
+  const auto is_affordable = [&](const std::optional<EliminationOrder>& order) {
+    return order && order->too_wide.empty() && order->work <= most;
+  };
+  auto order = order_by_table(model, options.table_cells, static_cast<double>(most));
+  if (!is_affordable(order)) order = order_by_fill(model, options.table_cells, static_cast<double>(most));
+  if (!is_affordable(order) && model.costs.size() <= kSmall) order = best_order(model, options);
+  return is_affordable(order) ? order : std::nullopt;
 }
 
 // Without tables: the best of many forests, and the bound of the prices.
@@ -145,8 +156,8 @@ MinimizeOptions largest(MinimizeOptions options) {
 }
 
 // Split tables give every branch a bound. `best`: where to begin, and what is known.
-Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options,
-                         const EliminationOrder& order) {
+Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options) {
+  const EliminationOrder order = best_order(model, options);
   while (true) {
     const auto [limited_order, limit] = limited(model, order, options);
     const Elimination tables = eliminate(model, limited_order.choices, limit, additions(options));
@@ -164,26 +175,24 @@ Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions
 }
 
 // Where tables would have to be split.
-Minimum search(const ChoiceModel& model, const MinimizeOptions& options, const EliminationOrder& order) {
+Minimum search(const ChoiceModel& model, const MinimizeOptions& options) {
   const auto stars = sifted(stars_of(model));
   if (!stars) return {{}, kImpossible, kImpossible};
-  const uint64_t affordable = options.work / 2 / std::max<uint64_t>(stars->class_of.size(), 1);
-  const auto rounds = [&](uint64_t least) {
-    return static_cast<uint32_t>(std::clamp<uint64_t>(affordable, least, 100));
-  };
-  const Tightened tight = tighten(*stars, rounds(5));
+  const uint64_t passes = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
+  const auto rounds = [&](uint64_t least) { return static_cast<uint32_t>(std::clamp<uint64_t>(passes, least, 100)); };
+  const Tightened tight = tighten(*stars, rounds(4));
   Minimum best = approach(*stars, tight, rounds(8));
   if (!options.until_proven && is_possible(best.cost)) return best;
-  return branch_and_bound(with_prices(model, *stars, tight), std::move(best), options, order);
+  return branch_and_bound(with_prices(model, *stars, tight), std::move(best), options);
 }
 
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
   const MinimizeOptions most = options.until_proven ? largest(options) : options;
-  const EliminationOrder order = good_order(model, most);
-  if (!is_affordable(order, most)) return search(model, options, order);
-  const Elimination tables = eliminate(model, order.choices, most.table_cells, UINT64_MAX);
+  const auto order = affordable_order(model, most);
+  if (!order) return search(model, options);
+  const Elimination tables = eliminate(model, order->choices, most.table_cells, UINT64_MAX);
   if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
   Minimum best;
   Search(model, tables).improve(best, model.costs.size());

@@ -41,9 +41,13 @@ class RayPrices {
     least_.assign(ray.class_count, kNever);
     const auto classes = stars_.classes(ray);
     const auto states = stars_.followers.values.of(tight_.followers, ray.follower);
+    const std::span<const int64_t> of_class(of_class_);
+    const std::span<int64_t> least(least_);
     for (size_t state = 0; state < states.size(); ++state) {
-      states[state] -= of_class_[classes[state]];
-      least_[classes[state]] = std::min(least_[classes[state]], states[state]);
+      const uint16_t one = classes[state];
+      const int64_t cost = states[state] - of_class[one];
+      states[state] = cost;
+      least[one] = std::min(least[one], cost);
     }
     at_best_.assign(stars_.leaders.values.count(ray.leader), kNever);
     for (uint32_t one = 0; one < ray.class_count; ++one) {
@@ -83,7 +87,8 @@ class RayPrices {
   void add(const Stars::Ray& ray) {
     const auto classes = stars_.classes(ray);
     const auto states = stars_.followers.values.of(tight_.followers, ray.follower);
-    for (size_t state = 0; state < states.size(); ++state) states[state] += of_class_[classes[state]];
+    const std::span<const int64_t> of_class(of_class_);
+    for (size_t state = 0; state < states.size(); ++state) states[state] += of_class[classes[state]];
   }
 
   const Stars& stars_;
