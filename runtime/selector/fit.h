@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/selector/select.h"
@@ -50,6 +51,11 @@ struct Fitting {
 };
 
 Fitting fit(const Request& request, const Filter& filter);
+
+inline Launch launch_of(const OperatorInfo& family, const Candidate& candidate, std::vector<std::byte> problem,
+                 std::vector<OperandSource> operands) {
+  return {&family, candidate.kernel, candidate.row, candidate.groups, std::move(problem), std::move(operands)};
+}
 
 // "op.f32.vec4/workgroup128"
 std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/selector/force.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/library/nearest.h"
+
+namespace qgen::selector {
+namespace {
+
+std::string specializations_text(const OperatorInfo& op) {
+  std::vector<std::string> ids;
+  for (size_t row = 0; row < op.specialization_count(); ++row) ids.push_back(specialization_id(op, row));
+  return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+Error unknown_id(const OperatorInfo& op, const KernelLibrary& library, std::string_view id) {
+  const auto elsewhere = library.find_kernel(id.substr(0, id.find('/')));
+  if (elsewhere.op && elsewhere.op != &op) {
+    return {Error::Kind::not_found, fmt::format("belongs to '{}', not to '{}'", elsewhere.op->name, op.name), ""};
+  }
+  std::vector<std::string_view> known;
+  for (const KernelInfo& kernel : op.kernels) known.push_back(kernel.id);
+  for (const RecipeInfo& recipe : op.recipes) known.push_back(recipe.id);
+  const std::string_view meant = nearest(id.substr(0, id.find_first_of("/(")), known);
+  return {Error::Kind::not_found, fmt::format("is no kernel or recipe of '{}'", op.name),
+          meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
+}
+
+// "op.two_pass(a, b)" -> {"a", "b"}
+std::vector<std::string> step_ids(std::string_view in_parentheses) {
+  std::vector<std::string> ids;
+  while (!in_parentheses.empty()) {
+    const size_t comma = in_parentheses.find(", ");
+    ids.emplace_back(in_parentheses.substr(0, comma));
+    in_parentheses = comma == std::string_view::npos ? "" : in_parentheses.substr(comma + 2);
+  }
+  return ids;
+}
+
+}  // namespace
+
+FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
+  const size_t slash = id.find('/');
+  const std::string_view variant = id.substr(0, slash);
+  const auto kernel = std::ranges::lower_bound(op.kernels, variant, {}, &KernelInfo::id);
+  if (kernel == op.kernels.end() || kernel->id != variant) return {};
+  if (slash == std::string_view::npos) return {&*kernel, std::nullopt, ""};
+  const std::string_view wanted = id.substr(slash + 1);
+  for (size_t row = 0; row < op.specialization_count(); ++row) {
+    if (specialization_id(op, row) == wanted) return {&*kernel, row, ""};
+  }
+  return {&*kernel, std::nullopt, std::string(wanted)};
+}
+
+Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& library, std::string_view force) {
+  Forced forced;
+  if (force.empty()) return forced;
+  const size_t open = force.find('(');
+  const auto recipe = std::ranges::find(op.recipes, force.substr(0, open), &RecipeInfo::id);
+  if (recipe != op.recipes.end()) {
+    forced.recipe = &*recipe;
+    if (open != std::string_view::npos && force.ends_with(')')) {
+      forced.steps = step_ids(force.substr(open + 1, force.size() - open - 2));
+    }
+    if (!forced.steps.empty() && forced.steps.size() != recipe->steps.size()) {
+      return refused(
+          fmt::format("has {} steps, and kernels are given for {}", recipe->steps.size(), forced.steps.size()));
+    }
+    return forced;
+  }
+  const FoundKernel found = find_kernel(op, force);
+  if (!found.kernel) return unknown_id(op, library, force);
+  if (!found.unknown_specialization.empty()) {
+    return Error{Error::Kind::not_found, fmt::format("has no specialization '{}'", found.unknown_specialization),
+                 fmt::format("it has {}", specializations_text(op))};
+  }
+  forced.kernel = {.kernel = found.kernel, .row = found.row};
+  return forced;
+}
+
+}  // namespace qgen::selector
