@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Pipelines: made on demand and once, and kept on disk.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/device/handles.h"
+#include "runtime/dispatch/pipeline_cache_file.h"
+#include "runtime/dispatch/pipelines.h"
+#include "tests/runtime/dispatch/executor_fixture.h"
+#include "tests/runtime/dispatch/temporary_folder.h"
+
+namespace qgen {
+namespace {
+
+using dispatch::Pipelines;
+using testing::Count;
+using testing::ExecutorTest;
+using testing::TemporaryFolder;
+using testing::kit;
+
+class PipelinesTest : public ExecutorTest {
+ protected:
+  void get(Pipelines& pipelines, std::string_view id, size_t specialization = 0) {
+    const OperatorInfo& op = kit().op(id);
+    const auto pipeline = pipelines.get(op, op.kernels.front(), specialization);
+    ASSERT_TRUE(pipeline) << to_text(pipeline.error());
+  }
+};
+
+TEST_F(PipelinesTest, AreMadeOnce) {
+  Pipelines pipelines(device().handles(), library());
+  ASSERT_TRUE(pipelines.init({}));
+  EXPECT_EQ(pipelines.count(), 0u) << "on demand";
+  get(pipelines, "copy.i32");
+  get(pipelines, "copy.i32");
+  EXPECT_EQ(pipelines.count(), 1u);
+  get(pipelines, "copy.i32", 1);
+  EXPECT_EQ(pipelines.count(), 2u) << "another workgroup size is another pipeline";
+}
+
+TEST_F(PipelinesTest, KeepTheirCacheOnDisk) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "cache" / dispatch::cache_file_name(device().profile());
+  {
+    Pipelines pipelines(device().handles(), library());
+    ASSERT_TRUE(pipelines.init(folder.path() / "cache"));
+    EXPECT_FALSE(pipelines.was_cache_read());
+    get(pipelines, "copy.i32");
+    EXPECT_TRUE(pipelines.has_unsaved_pipelines());
+    ASSERT_TRUE(pipelines.save_cache());
+    EXPECT_FALSE(pipelines.has_unsaved_pipelines());
+  }
+  ASSERT_TRUE(std::filesystem::exists(path));
+  {
+    Pipelines pipelines(device().handles(), library());
+    ASSERT_TRUE(pipelines.init(folder.path() / "cache"));
+    EXPECT_TRUE(pipelines.was_cache_read());
+    get(pipelines, "copy.i32");
+  }
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(40);
+  file.put('\x7f');
+  file.close();
+  Pipelines pipelines(device().handles(), library());
+  ASSERT_TRUE(pipelines.init(folder.path() / "cache")) << "a damaged file is no error";
+  EXPECT_FALSE(pipelines.was_cache_read());
+  get(pipelines, "copy.i32");
+}
+
+TEST_F(PipelinesTest, AreSavedByTheExecutorsEnd) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / dispatch::cache_file_name(device().profile());
+  {
+    Executor keeping = make_executor({.pipeline_cache_folder = folder.path()});
+    auto data = keeping.allocate(DType::i32, {3}, Storage::buffer);
+    const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{3, 1});
+    const Work work{&add, {&*data}};
+    ASSERT_TRUE(keeping.record({&work, 1}));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(PipelinesTest, SayWhereTheyCannotBeSaved) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "file") << "x";
+  Executor keeping = make_executor({.pipeline_cache_folder = folder.path() / "file"});
+  const Done saved = keeping.save_pipeline_cache();
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().kind, Error::Kind::system);
+}
+
+}  // namespace
+}  // namespace qgen
