@@ -19,8 +19,11 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
   return otherwise;
 }
 
+// The explanation ends with the hint.
 Error no_kernel(const Selection& selection) {
-  return {Error::Kind::unsupported, explain(selection), selection.hint};
+  std::string text = explain(selection);
+  if (text.ends_with('\n')) text.pop_back();
+  return {Error::Kind::unsupported, std::move(text), ""};
 }
 
 }  // namespace

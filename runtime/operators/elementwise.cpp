@@ -147,6 +147,14 @@ void fill_broadcast(BinaryFields& fields, const Broadcast& whole) {
   }
 }
 
+Done check_layouts(Layout input, Layout other, Layout output) {
+  if (packed(input) == packed(output) && packed(other) == packed(output)) return std::monostate{};
+  return Error{Error::Kind::unsupported,
+               fmt::format("input is {}, other {} and output {}, which do not pack one dimension", name(input),
+                           name(other), name(output)),
+               "q8ta_clone puts a tensor into another layout"};
+}
+
 }  // namespace
 
 Expected<Call> q8ta_binary_call(const TensorDesc& input, const TensorDesc& other, const Q8taBinaryOptions& options) {
@@ -156,6 +164,7 @@ Expected<Call> q8ta_binary_call(const TensorDesc& input, const TensorDesc& other
   if (!whole) return whole.error();
   const TensorDesc output = packed_desc(whole->shape, options.layout);
   if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();
+  if (Done same = check_layouts(input.layout, other.layout, output.layout); !same) return same.error();
   const auto other_scale = scale_with_alpha(options);
   if (!other_scale) return other_scale.error();
   if (Done finite = check_product(options); !finite) return finite.error();

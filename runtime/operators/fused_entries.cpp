@@ -22,7 +22,11 @@ constexpr TensorInfo kOtherZeroPoint{"other_zero_point", true, "as input_zero_po
 constexpr TensorInfo kOutputScale{"output_scale", true,
                                   "f32: one, or of the output's rank; without: the output is real"};
 constexpr TensorInfo kOutputZeroPoint{"output_zero_point", true, "as input_zero_point"};
-constexpr TensorInfo kIntegerInputs[] = {kIntegers, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
+constexpr TensorInfo kIntegerInputs[] = {kIntegers,
+                                         {"input_scale", false, "f32: one, or of the input's rank"},
+                                         kInputZeroPoint,
+                                         {"output_scale", false, "f32: one, or of the output's rank"},
+                                         kOutputZeroPoint};
 constexpr TensorInfo kUnaryInputs[] = {kUnaryInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kBinaryInputs[] = {kInput,      kInputScale,     kInputZeroPoint, kOther,
                                         kOtherScale, kOtherZeroPoint, kOutputScale,    kOutputZeroPoint};

@@ -96,6 +96,12 @@ Expected<Call> q8ta_linear_call(const TensorDesc& input, const TensorDesc& weigh
   }
   const int64_t n = weight.shape[0];
   const Place place = options.output.value_or(Place{input.storage, input.layout});
+  if (place.storage != input.storage || place.layout != input.layout) {
+    return Error{Error::Kind::unsupported,
+                 fmt::format("output is {} and input {}, and a linear layer keeps the layout", name(place.layout),
+                             name(input.layout)),
+                 "q8ta_clone puts a tensor into another layout"};
+  }
   const TensorDesc output{DType::i8, output_shape(input.shape, n), place.storage, place.layout};
 
   const size_t rank = input.shape.size();

@@ -17,6 +17,7 @@ constexpr AttributeInfo kOutputScale{"output_scale", Kind::real, "", "of the out
 constexpr AttributeInfo kOutputZeroPoint{"output_zero_point", Kind::integer, "0", "-128 to 127", {}};
 constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied before the output is quantized",
                                     kActivationWords};
+constexpr AttributeInfo kRealActivation{"activation", Kind::word, "none", "applied last", kActivationWords};
 
 Activation activation_of(const Request& request) {
   return enum_attribute<Activation>(request, "activation", kActivationWords);
@@ -69,7 +70,7 @@ Expected<PreparedCall> prepare_q8ta_linear(Context& context, const Request& requ
 
 constexpr TensorInfo kRealInputs[] = {{"input", false, "f32 or f16, [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kRealOutputs[] = {{"output", false, "[..., N], of the input's dtype"}};
-constexpr AttributeInfo kRealAttributes[] = {kInputScale, kInputZeroPoint, kActivation};
+constexpr AttributeInfo kRealAttributes[] = {kInputScale, kInputZeroPoint, kRealActivation};
 
 Expected<PreparedCall> prepare_linear_q8ta_q8csw(Context& context, const Request& request) {
   PreparedCall prepared;

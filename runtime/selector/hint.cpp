@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <tuple>
 
@@ -38,23 +39,42 @@ std::vector<OperandDesc> as_taken(const Request& request, const KernelInfo& kern
   return operands;
 }
 
+// What kernels take at an operand: those of the operator, and, if none is asked for, those of its recipes' steps.
+std::vector<OperandForm> forms_of(const Request& request, const Filter& filter, size_t operand) {
+  std::vector<OperandForm> forms;
+  for (const KernelInfo& kernel : request.op->kernels) {
+    if (admits(filter, kernel)) forms.push_back(request.op->form(kernel.parameters, operand));
+  }
+  if (filter.kernel) return forms;
+  for (const RecipeInfo& recipe : request.op->recipes) {
+    for (const StepInfo& step : recipe.steps) {
+      for (size_t i = 0; i < step.operands.size(); ++i) {
+        if (step.operands[i].is_scratch || step.operands[i].index != operand) continue;
+        for (const KernelInfo& kernel : step.family->kernels) {
+          if (admits({.takes = step.takes}, kernel)) forms.push_back(step.family->form(kernel.parameters, i));
+        }
+      }
+    }
+  }
+  return forms;
+}
+
 std::string hint_of_untaken_operand(const Request& request, const Filter& filter) {
-  const OperatorInfo& op = *request.op;
   for (size_t i = 0; i < request.operands.size(); ++i) {
-    if (!request.operands[i].is_present) continue;
-    std::vector<std::string> forms;
-    bool is_taken = false;
-    for (const KernelInfo& kernel : op.kernels) {
-      if (!admits(filter, kernel)) continue;
-      const OperandForm form = op.form(kernel.parameters, i);
-      is_taken |= takes(form, request.operands[i]);
+    const OperandDesc& given = request.operands[i];
+    if (!given.is_present) continue;
+    auto forms = forms_of(request, filter, i);
+    if (forms.empty() || std::ranges::any_of(forms, [&](const OperandForm& form) { return takes(form, given); })) continue;
+    // Another layout is nearer than another type.
+    const auto is_of_type = [&](const OperandForm& form) { return form.dtype == given.dtype; };
+    if (std::ranges::any_of(forms, is_of_type)) std::erase_if(forms, std::not_fn(is_of_type));
+    std::vector<std::string> texts;
+    for (const OperandForm& form : forms) {
       const std::string text = form_text(form);
-      if (std::ranges::find(forms, text) == forms.end()) forms.push_back(text);
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
     }
-    if (!is_taken && !forms.empty()) {
-      return fmt::format("no kernel takes {} as {}; there are {}", op.operands[i].name, to_text(request.operands[i]),
-                         fmt::join(forms, ", "));
-    }
+    return fmt::format("no kernel takes {} as {}; there are {}", request.op->operands[i].name, to_text(given),
+                       fmt::join(texts, ", "));
   }
   return "";
 }

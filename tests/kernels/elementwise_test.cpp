@@ -302,6 +302,9 @@ TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   EXPECT_EQ(refusal(q8ta_unary_call(four, relu, {.output = {-1, 0}})), "output_scale is -1, and can be 2^-125 to 2^119");
   EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 4, 5}}, {})),
             "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
+  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.layout = Layout::packed_4w})),
+            "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
+            "  hint: q8ta_clone puts a tensor into another layout");
   EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.alpha = INFINITY})),
             "alpha is inf, and alpha * other_scale is inf\n  hint: its magnitude can be up to 2^119");
   EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.operation = BinaryOperation::mul, .input = {0x1p60f}, .other = {0x1p60f}})),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/operators/linear.h"
+#include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
@@ -66,7 +67,7 @@ const ShapeCase kShapes[] = {
     {{65, 68}, 67},
     {{7, 130}, 130},   // more than a step of k
     {{9}, 5},          // a vector
-    {{3, 2, 12}, 8},   // a batch: A20, q8ta_linear ignored all but the first matrix
+    {{3, 2, 12}, 8},   // a batch
     {{2, 1, 2, 3, 18}, 10},  // 5-D
 };
 
@@ -161,6 +162,90 @@ TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
     request.attributes["output_scale"] = 1.0;
     expect_right(request, kInBuffers);
   }
+}
+
+// ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
+
+// All matrices of a batch but the first were ignored, and the last columns read past the weight where N had an odd number
+// of fours.
+TEST_F(LinearTest, A20_BatchesAndOddFours) {
+  for (const ShapeCase& c : {ShapeCase{{3, 5, 12}, 12}, {{2, 1, 3, 20}, 4}, {{4, 2, 8}, 20}}) {
+    expect_right(q8ta_request(c.input, c.n), kEveryVariant);
+  }
+}
+
+// A weight too large for an image had no kernel. Here it lies in a buffer, whatever its sides.
+TEST_F(LinearTest, A2_WeightsOfAnySides) {
+  expect_right(q8ta_request({1, 8}, 16400), kInBuffers);
+  expect_right(q8ta_request({1, 16400}, 3), kInBuffers);
+}
+
+// A kernel for one row was chosen before the rows were known. Here each call chooses, and shares the weight.
+TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
+  Context on_device = context();
+  Executor& executor = on_device.executor;
+  Request request = q8ta_request({1, 36}, 10);
+  auto weight = Weight::create(request.inputs.at("weight"), {});
+  const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+  const auto bias = executor.upload(request.inputs.at("bias"), Storage::buffer);
+  ASSERT_TRUE(weight && scales && bias);
+  const Q8taLinearOptions options{.input_scale = 0.02F, .input_zero_point = -7, .output_scale = 0.024F, .output_zero_point = 5};
+  request.attributes["output_scale"] = 0.024;
+  for (const int64_t rows : {1, 70, 3, 1}) {
+    request.inputs["input"] = Random(static_cast<uint32_t>(rows)).integers(DType::i8, {rows, 36}, -128, 127);
+    const auto x = executor.upload(request.inputs.at("input"), Storage::buffer);
+    ASSERT_TRUE(x);
+    const auto made = q8ta_linear(on_device, *x, *weight, *scales, &*bias, options);
+    ASSERT_TRUE(made) << to_text(made.error());
+    const auto expected = reference::find("q8ta_linear")(*complete(*find_operator("q8ta_linear"), request));
+    EXPECT_EQ(executor.download(*made)->data, expected.at("output").data) << rows << " rows";
+  }
+}
+
+// ---- refusals ----------------------------------------------------------------------------------------------------------
+
+TEST_F(LinearTest, Refusals) {
+  const TensorDesc x{DType::i8, {3, 12}}, scales{DType::f32, {4}};
+  const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
+  const auto said = [&](const TensorDesc& input, const TensorDesc& s, const std::optional<TensorDesc>& bias,
+                        const Q8taLinearOptions& options) {
+    const auto call = q8ta_linear_call(input, weight, s, bias, options);
+    return call ? "accepted" : to_text(call.error());
+  };
+  struct Row {
+    std::string said, expected;
+  };
+  const Row kRows[] = {
+      {said(x, scales, scales, {}), "accepted"},
+      {said({DType::u8, {3, 12}}, scales, {}, {}), "input is u8, and must be i8"},
+      {said({DType::i8, {3, 10}}, scales, {}, {}),
+       "input [3, 10] times weight [4, 12] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
+      {said(x, {DType::f32, {5}}, {}, {}), "weight_scales of shape [5] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
+      {said(x, {DType::f16, {4}}, {}, {}), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
+      {said(x, scales, TensorDesc{DType::f32, {3}}, {}), "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
+      {said(x, scales, {}, {.input_scale = 0}), "input_scale is 0, and must be a positive, finite and normal number"},
+      {said(x, scales, {}, {.output_scale = -1}), "output_scale is -1, and must be a positive, finite and normal number"},
+      {said(x, scales, {}, {.input_zero_point = 128}), "input_zero_point is 128, and i8 holds -128 to 127"},
+      {said(x, scales, {}, {.output_zero_point = -129}), "output_zero_point is -129, and i8 holds -128 to 127"},
+      {said(x, scales, {}, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
+       "output is packed_4h4w and input strided, and a linear layer keeps the layout\n"
+       "  hint: q8ta_clone puts a tensor into another layout"},
+  };
+  for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
+  const auto deep = q8ta_linear_call({DType::i8, {1, 140000}}, {DType::i8, {4, 140000}}, scales, {}, {});
+  EXPECT_EQ(to_text(deep.error()), "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
+  const auto real = linear_q8ta_q8csw_call(x, weight, scales, {}, {});
+  EXPECT_EQ(to_text(real.error()), "input is i8, and must be f32 or f16");
+}
+
+// A layout that no recipe's kernel takes is told with those that they do.
+TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
+  const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
+  const auto call = q8ta_linear_call({DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c}, weight, {DType::f32, {4}}, {}, {});
+  ASSERT_TRUE(call) << to_text(call.error());
+  const Context on_device = context();
+  EXPECT_EQ(select(call->problem, on_device.profile, on_device.library).hint,
+            "no kernel takes input as i8 buffer packed_4c; there are i8 buffer packed_4h4w, i8 buffer packed_4w, i8 buffer");
 }
 
 }  // namespace
