@@ -163,6 +163,28 @@ int run_cases(Context& context, const Arguments& arguments) {
   return report.count(CaseResult::Kind::failed) == 0 ? kDone : kCasesFailed;
 }
 
+// What an option asks for must be something that is done: no option is ignored.
+Done check_options(const Arguments& arguments) {
+  const bool is_case = !arguments.cases.empty(), is_case_or_time = is_case || arguments.is_timed;
+  const bool is_run = !is_case && !arguments.is_timed;
+  struct Row {
+    bool is_given, is_possible;
+    std::string_view option, goes_with;
+  };
+  const Row rows[] = {
+      {arguments.all_kernels, is_case_or_time, "--all-kernels", "--cases or --time"},
+      {!arguments.json.empty(), is_case_or_time, "--json", "--cases or --time"},
+      {arguments.measure.replays != MeasureOptions{}.replays, arguments.is_timed && !is_case, "--replays", "--time"},
+      {arguments.is_timed, !is_case, "--time", "an operator"},
+      {arguments.is_explained, !is_case, "--explain", "an operator"},
+      {!arguments.outputs.empty(), is_run, "--output", "an operator that is run once"},
+  };
+  for (const Row& row : rows) {
+    if (row.is_given && !row.is_possible) return refused(fmt::format("{} goes with {}", row.option, row.goes_with));
+  }
+  return std::monostate{};
+}
+
 // ---- main -----------------------------------------------------------------------------------------------------------
 
 int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
@@ -184,6 +206,7 @@ int run_program(const Arguments& arguments) {
     fmt::print("{}", list_text());
     return kDone;
   }
+  if (const Done sound = check_options(arguments); !sound) return fail(sound.error());
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
   if (!arguments.cases.empty()) return run_on_device(*library, arguments);
