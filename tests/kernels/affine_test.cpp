@@ -398,10 +398,10 @@ TEST_F(AffineTest, LongBlocks) {
   }
 }
 
-// ---- defects of other implementations -------------------------------------------------------------------------------
+// ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
 // A bound that was left out was taken for given when the other was; mappings and eps were read and forgotten.
-TEST_F(AffineTest, EachBoundMappingAndEpsCounts) {
+TEST_F(AffineTest, A8_EachBoundMappingAndEpsCounts) {
   Request request = choose_request({{6, 40}, {1, 40}}, "asymmetric", 15);
   for (const std::string_view mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
     SCOPED_TRACE(mapping);
@@ -432,7 +432,7 @@ TEST_F(AffineTest, EachBoundMappingAndEpsCounts) {
 }
 
 // A row's parameters were for K a multiple of four, in two dimensions, and not for what came after a resize.
-TEST_F(AffineTest, RowsOfAnyLengthAndRankOneAfterTheOther) {
+TEST_F(AffineTest, A3_RowsOfAnyLengthAndRankOneAfterTheOther) {
   for (const Shape& shape : {Shape{5, 7}, Shape{2, 3, 13}, Shape{1, 1}, Shape{4, 64}, Shape{5, 7}}) {
     Shape block(shape.size(), 1);
     block.back() = shape.back();

@@ -179,11 +179,11 @@ TEST_F(WeightLinearTest, ExtremeActivations) {
   }
 }
 
-// ---- defects of other implementations -------------------------------------------------------------------------------
+// ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
 // Sums of activations over a group were added twice where a worker went round its loop: groups past 128, or from 64 to
 // 128.
-TEST_F(WeightLinearTest, LongGroupsAreSummedOnce) {
+TEST_F(WeightLinearTest, A4_LongGroupsAreSummedOnce) {
   for (const int64_t group_size : {80, 96, 160, 256, 480}) {
     const Layer layer{{6}, 16, 2 * group_size, group_size};
     SCOPED_TRACE(to_text(layer));
@@ -192,20 +192,20 @@ TEST_F(WeightLinearTest, LongGroupsAreSummedOnce) {
 }
 
 // Sums of weights were padded to eight rows and read as if to four.
-TEST_F(WeightLinearTest, RowsThatAreFourPastAMultipleOfEight) {
+TEST_F(WeightLinearTest, A5_RowsThatAreFourPastAMultipleOfEight) {
   for (const int64_t n : {4, 12, 20}) {
     expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", {{5}, n, 128, 32}, 13), kOfFloats);
   }
 }
 
 // A source row was read by words of eight, though only a multiple of four was asked for.
-TEST_F(WeightLinearTest, RowsThatEndInsideAWord) {
+TEST_F(WeightLinearTest, A9_RowsThatEndInsideAWord) {
   for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kOfFloats);
 }
 
 // One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same
 // integers, so what is left is the order of a few additions.
-TEST_F(WeightLinearTest, OneRowIsQuantizedAsManyAre) {
+TEST_F(WeightLinearTest, A23_OneRowIsQuantizedAsManyAre) {
   const Request many = request_of("linear_dq8ca_q4gsw", {{6}, 24, 256, 64}, 14);
   Request one = many;
   one.inputs["input"] = zeros(DType::f32, {1, 256});
@@ -221,7 +221,7 @@ TEST_F(WeightLinearTest, OneRowIsQuantizedAsManyAre) {
 
 // Weights of four bits were used without the offset of 8 that they are stored with, and bytes without their sign; there
 // were no kernels for halves.
-TEST_F(WeightLinearTest, WeightsHaveTheirSignOnHalvesToo) {
+TEST_F(WeightLinearTest, A15_WeightsHaveTheirSignOnHalvesToo) {
   for (const std::string_view op : kOperators) {
     Request request = request_of(op, {{3}, 10, 64, 32}, 15);
     const double least = has_four_bits(op) ? -8 : -128;
@@ -231,7 +231,7 @@ TEST_F(WeightLinearTest, WeightsHaveTheirSignOnHalvesToo) {
 }
 
 // A zero point of the weight was fetched and never looked at. Here there is none to give.
-TEST_F(WeightLinearTest, WeightsHaveNoZeroPoint) {
+TEST_F(WeightLinearTest, A7_WeightsHaveNoZeroPoint) {
   for (const std::string_view op : kOperators) {
     Request request = request_of(op, {{3}, 10, 64, 32}, 16);
     request.inputs["weight_zero_point"] = zeros(DType::i32, {10});
@@ -242,7 +242,7 @@ TEST_F(WeightLinearTest, WeightsHaveNoZeroPoint) {
 }
 
 // What was chosen for the first shape stayed when shapes changed. Here each call chooses, and shares the weight.
-TEST_F(WeightLinearTest, RowsMayChangeFromCallToCall) {
+TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
   Context on_device = context();
   Executor& executor = on_device.executor;
   Request request = request_of("linear_dq8ca_q4gsw", {{1}, 24, 64, 32}, 17);

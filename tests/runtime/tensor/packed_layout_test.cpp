@@ -6,6 +6,7 @@
 
 #include <numeric>
 #include <set>
+#include <tuple>
 
 namespace qgen {
 namespace {
@@ -149,6 +150,21 @@ const RowCase kRows[] = {
     {Layout::packed_4h4w, "packed_4h4w", {Dim::batch, Dim::channels, Dim::height, Dim::width}},
     {Layout::packed_4c1w, "packed_4c1w", {Dim::batch, Dim::height, Dim::channels, Dim::width}},
 };
+
+// A layout was four bits a field in a word, and a block of sixteen ran over into the next field. Here it is a number of its
+// own, and no two rows say the same.
+TEST(LayoutTable, A10_EveryLayoutHasANumberOfItsOwn) {
+  for (const LayoutInfo& a : kLayouts) {
+    EXPECT_EQ(find_layout(a.name), a.layout);
+    for (const LayoutInfo& b : kLayouts) {
+      if (&a == &b || a.is_weight || b.is_weight) continue;
+      const auto key = [](const LayoutInfo& row) {
+        return std::tuple(row.storage, row.dims.packed, row.dims.block, row.dims.outer, row.dims.outer_block, row.dims.is_transposed);
+      };
+      EXPECT_NE(key(a), key(b)) << a.name << " and " << b.name;
+    }
+  }
+}
 
 TEST(LayoutTable, SaysInWhichOrderBlocksLie) {
   for (const RowCase& c : kRows) {
