@@ -7,6 +7,7 @@
 //   ${local_size(x, y)}    layout(local_size_x = 64, local_size_x_id = 0, local_size_y = 2) in;
 //   ${declare(input, 4)}   layout(set = 0, binding = 0, std430) readonly restrict buffer InputBuffer { vec4 input_data[]; };
 //   ${declare_words(x, 4)} layout(set = 0, binding = 1, std430) readonly restrict buffer XWords { uvec4 x_words[]; };
+//   ${declare_bits(y)}     layout(set = 0, binding = 2, std430) writeonly restrict buffer YBits { uint16_t y_bits[]; };
 //   ${declare_packed(input)}  buffers and functions that know its layout: packed_operand.h
 //   ${declare_problem()}   layout(push_constant, std430) uniform Problem { uint numel; } problem;
 //
@@ -14,6 +15,7 @@
 // specialization constant in the place of a number.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
@@ -31,7 +33,7 @@ struct DeclareProblem {};
 struct DeclareOperand {
   size_t operand = 0;
   std::optional<expression::Expression> elements;
-  bool as_words = false;  // the same memory as words of 32 bits, whatever its dtype
+  enum class As : uint8_t { elements, words, bits } as = As::elements;  // what memory is seen as
 };
 struct DeclarePacked {
   size_t operand = 0;

@@ -174,8 +174,9 @@ class PackedPrinter {
       out_.line("  return;");
       out_.text("}");
       out_.line("// The words at a row's ends hold bytes of other rows, which other invocations write.");
-      out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}(word >> (8u * i));", operand_.name,
-                byte_type);
+      // By way of an int of the byte's sign: a conversion that changes it too asks for 8-bit arithmetic.
+      out_.line("for (uint i = 0u; i < lanes; ++i) {}_bytes[byte + i] = {}({}(word >> (8u * i)));", operand_.name,
+                byte_type, operand_.dtype == DType::i8 ? "int" : "uint");
     }
     out_.text("}");
   }

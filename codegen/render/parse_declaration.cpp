@@ -15,8 +15,8 @@ namespace {
 using expression::Expression;
 using expression::Type;
 
-constexpr std::array<std::string_view, 6> kNames = {"declare",       "declare_packed", "declare_problem",
-                                                    "declare_words", "extensions",     "local_size"};
+constexpr std::array<std::string_view, 7> kNames = {
+    "declare", "declare_bits", "declare_packed", "declare_problem", "declare_words", "extensions", "local_size"};
 
 // ---- arguments -------------------------------------------------------------------------------------------------------
 
@@ -50,7 +50,9 @@ class DeclarationParser {
   Result<Declaration> parse() {
     if (name_ == "extensions") return takes(0, 0) ? Result<Declaration>(Extensions{}) : errors_;
     if (name_ == "declare_problem") return takes(0, 0) ? Result<Declaration>(DeclareProblem{}) : errors_;
-    if (name_ == "declare" || name_ == "declare_words") return takes(1, 2) ? operand() : errors_;
+    if (name_ == "declare") return takes(1, 2) ? operand(DeclareOperand::As::elements) : errors_;
+    if (name_ == "declare_words") return takes(1, 2) ? operand(DeclareOperand::As::words) : errors_;
+    if (name_ == "declare_bits") return takes(1, 2) ? operand(DeclareOperand::As::bits) : errors_;
     if (name_ == "declare_packed") return takes(1, 2) ? packed_operand() : errors_;
     return takes(1, 3) ? local_size() : errors_;
   }
@@ -75,10 +77,10 @@ class DeclarationParser {
     return std::nullopt;
   }
 
-  Result<Declaration> operand() {
+  Result<Declaration> operand(DeclareOperand::As as) {
     const auto found = find_operand();
     if (!found) return errors_;
-    DeclareOperand declaration{*found, std::nullopt, name_ == "declare_words"};
+    DeclareOperand declaration{*found, std::nullopt, as};
     if (arguments_.size() == 2) declaration.elements = integer(arguments_[1]);
     if (!errors_.empty()) return errors_;
     return Declaration(std::move(declaration));

@@ -54,12 +54,13 @@ class Printer {
     const auto dtype = expression::find_dtype(word_of(operand.dtype));
     if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
     if (storage_of(operand) == Storage::texture3d) {
-      if (declaration.as_words)
-        return failure(fmt::format("'{}' is a texture, which has no words", operand.name.value));
+      if (declaration.as != DeclareOperand::As::elements) {
+        return failure(fmt::format("'{}' is a texture, which has no {}", operand.name.value, field_of(declaration.as)));
+      }
       return fmt::format("layout(set = 0, binding = {}, {}) uniform {}restrict {} {}_image;", declaration.operand,
                          image_format(*dtype), qualifier(operand.access), image_type(*dtype), operand.name.value);
     }
-    const DType element = declaration.as_words ? DType::u32 : *dtype;
+    const DType element = element_of(declaration.as, *dtype);
     const int64_t elements =
         declaration.elements ? std::get<Integer>(expression::evaluate(*declaration.elements, environment_)).value : 1;
     const auto type = elements == 3 ? std::nullopt : vector_type(element, elements);
@@ -69,8 +70,7 @@ class Printer {
     }
     return fmt::format("layout(set = 0, binding = {}, std430) {}restrict buffer {}{} {{ {} {}_{}[]; }};",
                        declaration.operand, qualifier(operand.access), camel_case(operand.name.value),
-                       declaration.as_words ? "Words" : "Buffer", *type, operand.name.value,
-                       declaration.as_words ? "words" : "data");
+                       block_of(declaration.as), *type, operand.name.value, field_of(declaration.as));
   }
 
   std::string operator()(const DeclarePacked& declaration) const {
@@ -121,6 +121,31 @@ class Printer {
   }
   Storage storage_of(const spec::Operand& operand) const {
     return word_of(operand.storage) == name(Storage::texture3d) ? Storage::texture3d : Storage::buffer;
+  }
+
+  static DType element_of(DeclareOperand::As as, DType dtype) {
+    switch (as) {
+      case DeclareOperand::As::elements: return dtype;
+      case DeclareOperand::As::words: return DType::u32;
+      case DeclareOperand::As::bits: return bytes(dtype) == 1 ? DType::u8 : bytes(dtype) == 2 ? DType::u16 : DType::u32;
+    }
+    return dtype;
+  }
+  static std::string_view block_of(DeclareOperand::As as) {
+    switch (as) {
+      case DeclareOperand::As::elements: return "Buffer";
+      case DeclareOperand::As::words: return "Words";
+      case DeclareOperand::As::bits: return "Bits";
+    }
+    return "";
+  }
+  static std::string_view field_of(DeclareOperand::As as) {
+    switch (as) {
+      case DeclareOperand::As::elements: return "data";
+      case DeclareOperand::As::words: return "words";
+      case DeclareOperand::As::bits: return "bits";
+    }
+    return "";
   }
 
   static std::string_view glsl_type(spec::FieldKind kind) {

@@ -217,13 +217,13 @@ constexpr InterfaceInfo binds_aa6862e8 = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
+  uses_55beb393,
   uses_7e16bbe4,
-  uses_a0a88215,
   uses_a9dd3c33,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_82d4c958, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_55beb393
   {&binds_82d4c958, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7e16bbe4
-  {&binds_82d4c958, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_a0a88215
   {&binds_aa6862e8, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_a9dd3c33
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -231,7 +231,7 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_plain.f16", {f16}, uses_a0a88215},
+    {"bmm_plain.f16", {f16}, uses_55beb393},
     {"bmm_plain.f32", {f32}, uses_7e16bbe4},
     {"bmm_plain.i8", {i8}, uses_a9dd3c33},
   });

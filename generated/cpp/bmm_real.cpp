@@ -238,6 +238,17 @@ constexpr InterfaceInfo binds_7e58e6b0 = {
     .problem_buffer = problem_buffer_a49b7fd1,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
+constexpr BindingInfo bindings_15affcb8[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_46e85c9a = {
+    .bindings = bindings_15affcb8,
+    .problem_buffer = problem_buffer_a49b7fd1,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
 constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -279,17 +290,6 @@ constexpr InterfaceInfo binds_55eb7972 = {
     .problem_buffer = problem_buffer_a49b7fd1,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-constexpr BindingInfo bindings_15affcb8[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_46e85c9a = {
-    .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_a49b7fd1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
 constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
@@ -306,35 +306,35 @@ constexpr InterfaceInfo binds_3c0c0f9f = {
 enum Interface : uint16_t {
   uses_3d5508be,
   uses_3f548378,
+  uses_551ab3fa,
   uses_57d19098,
+  uses_583595d0,
   uses_69363dca,
+  uses_7791f731,
   uses_7ad59330,
-  uses_81416c03,
-  uses_90417fc4,
+  uses_81d2a3e8,
   uses_97990945,
-  uses_aaf7d532,
-  uses_b91a2ba7,
-  uses_d630e2f7,
+  uses_ad02700d,
+  uses_b6a6c5af,
+  uses_d86fb46d,
   uses_db602f93,
-  uses_dd9746aa,
-  uses_e8f19c77,
   uses_fb98e7f2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_cf7faeca, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_3d5508be
   {&binds_cd7ba288, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_3f548378
+  {&binds_cf7faeca, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_551ab3fa
   {&binds_7e58e6b0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_57d19098
+  {&binds_46e85c9a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_583595d0
   {&binds_b328c0f6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_69363dca
+  {&binds_b328c0f6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_7791f731
   {&binds_63364e71, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_7ad59330
-  {&binds_55eb7972, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_81416c03
-  {&binds_cf7faeca, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_90417fc4
+  {&binds_7e58e6b0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_81d2a3e8
   {&binds_55eb7972, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_97990945
-  {&binds_7e58e6b0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_aaf7d532
-  {&binds_b328c0f6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b91a2ba7
-  {&binds_63364e71, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d630e2f7
+  {&binds_55eb7972, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_ad02700d
+  {&binds_63364e71, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b6a6c5af
+  {&binds_3c0c0f9f, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d86fb46d
   {&binds_46e85c9a, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_db602f93
-  {&binds_3c0c0f9f, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_dd9746aa
-  {&binds_46e85c9a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e8f19c77
   {&binds_3c0c0f9f, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_fb98e7f2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -342,19 +342,19 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_real.f16.f16.f16", {f16, f16, f16}, uses_e8f19c77},
-    {"bmm_real.f16.f16.i8", {f16, f16, i8}, uses_b91a2ba7},
-    {"bmm_real.f16.i8.f16", {f16, i8, f16}, uses_dd9746aa},
-    {"bmm_real.f16.i8.i8", {f16, i8, i8}, uses_aaf7d532},
+    {"bmm_real.f16.f16.f16", {f16, f16, f16}, uses_583595d0},
+    {"bmm_real.f16.f16.i8", {f16, f16, i8}, uses_7791f731},
+    {"bmm_real.f16.i8.f16", {f16, i8, f16}, uses_d86fb46d},
+    {"bmm_real.f16.i8.i8", {f16, i8, i8}, uses_81d2a3e8},
     {"bmm_real.f32.f32.f32", {f32, f32, f32}, uses_db602f93},
     {"bmm_real.f32.f32.i8", {f32, f32, i8}, uses_69363dca},
     {"bmm_real.f32.i8.f32", {f32, i8, f32}, uses_fb98e7f2},
     {"bmm_real.f32.i8.i8", {f32, i8, i8}, uses_57d19098},
-    {"bmm_real.i8.f16.f16", {i8, f16, f16}, uses_d630e2f7},
-    {"bmm_real.i8.f16.i8", {i8, f16, i8}, uses_90417fc4},
+    {"bmm_real.i8.f16.f16", {i8, f16, f16}, uses_b6a6c5af},
+    {"bmm_real.i8.f16.i8", {i8, f16, i8}, uses_551ab3fa},
     {"bmm_real.i8.f32.f32", {i8, f32, f32}, uses_7ad59330},
     {"bmm_real.i8.f32.i8", {i8, f32, i8}, uses_3d5508be},
-    {"bmm_real.i8.i8.f16", {i8, i8, f16}, uses_81416c03},
+    {"bmm_real.i8.i8.f16", {i8, i8, f16}, uses_ad02700d},
     {"bmm_real.i8.i8.f32", {i8, i8, f32}, uses_97990945},
     {"bmm_real.i8.i8.i8", {i8, i8, i8}, uses_3f548378},
   });

@@ -214,17 +214,17 @@ constexpr InterfaceInfo binds_23132f56 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
-  uses_2e29956c,
+  uses_315fa918,
   uses_4412c791,
-  uses_6b175118,
+  uses_5ffdbba8,
   uses_82f86a16,
   uses_c30a5565,
   uses_d2f5bae7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_2e29956c
+  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_315fa918
   {&binds_23132f56, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_4412c791
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_6b175118
+  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_5ffdbba8
   {&binds_23132f56, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_82f86a16
   {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_c30a5565
   {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_d2f5bae7
@@ -234,8 +234,8 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_tiled.f16.packed.side4", {f16, Dot::packed, 4}, uses_6b175118},
-    {"bmm_tiled.f16.scalar.side4", {f16, Dot::scalar, 4}, uses_2e29956c},
+    {"bmm_tiled.f16.packed.side4", {f16, Dot::packed, 4}, uses_5ffdbba8},
+    {"bmm_tiled.f16.scalar.side4", {f16, Dot::scalar, 4}, uses_315fa918},
     {"bmm_tiled.f32.packed.side4", {f32, Dot::packed, 4}, uses_d2f5bae7},
     {"bmm_tiled.f32.scalar.side4", {f32, Dot::scalar, 4}, uses_c30a5565},
     {"bmm_tiled.i8.packed.side4", {i8, Dot::packed, 4}, uses_4412c791},

@@ -221,19 +221,19 @@ constexpr InterfaceInfo binds_5b93d307 = {
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_1ce0eeaf,
+  uses_14d49b06,
   uses_29dd2c50,
   uses_521d810e,
+  uses_7ab61c2a,
   uses_97fa6817,
-  uses_bf445306,
   uses_fc9d64e6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_1ce0eeaf
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_14d49b06
   {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585},  // uses_29dd2c50
   {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585},  // uses_521d810e
+  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_7ab61c2a
   {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_97fa6817
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bf445306
   {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_fc9d64e6
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -242,10 +242,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_1ce0eeaf},
-    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_1ce0eeaf},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_bf445306},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_bf445306},
+    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_7ab61c2a},
+    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_7ab61c2a},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_14d49b06},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_14d49b06},
     {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_29dd2c50},
     {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_fc9d64e6},
     {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_521d810e},

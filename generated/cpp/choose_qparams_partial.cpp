@@ -167,18 +167,18 @@ constexpr InterfaceInfo binds_ae18e4be = {
 enum Interface : uint16_t {
   uses_1adadf34,
   uses_5e939d21,
-  uses_725e813e,
+  uses_7d8aec49,
   uses_ad0674b4,
+  uses_d6d982f8,
   uses_eb9fd439,
-  uses_f3e3cc8c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1adadf34
   {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_5e939d21
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_725e813e
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_7d8aec49
   {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_ad0674b4
+  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_d6d982f8
   {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_eb9fd439
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_f3e3cc8c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -186,10 +186,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_f3e3cc8c},
-    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_f3e3cc8c},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_725e813e},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_725e813e},
+    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_d6d982f8},
+    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_d6d982f8},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_7d8aec49},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_7d8aec49},
     {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_5e939d21},
     {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_1adadf34},
     {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_ad0674b4},

@@ -230,29 +230,29 @@ constexpr InterfaceInfo binds_c29c2df1 = {
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_1d003733,
+  uses_29f8a04d,
   uses_36b786af,
   uses_4357e2c8,
   uses_48d2816f,
-  uses_96f8642e,
   uses_a0535c9d,
   uses_b103b0fb,
   uses_cc37a405,
-  uses_e82504ba,
+  uses_e5287933,
   uses_ebb81f5a,
+  uses_ecf5df16,
   uses_ed291690,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_1d003733
+  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_29f8a04d
   {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_36b786af
   {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4357e2c8
   {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_48d2816f
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_96f8642e
   {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_a0535c9d
   {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_b103b0fb
   {&binds_c29c2df1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_cc37a405
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e82504ba
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_e5287933
   {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ebb81f5a
+  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_ecf5df16
   {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed291690
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -261,40 +261,40 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_e82504ba},
-    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_e82504ba},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_e5287933},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_e5287933},
     {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_ebb81f5a},
-    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_29f8a04d},
     {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_cc37a405},
     {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_ed291690},
     {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_ed291690},
     {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_ebb81f5a},
     {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_b103b0fb},
     {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_e82504ba},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_e82504ba},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_e5287933},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_e5287933},
     {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_36b786af},
-    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_29f8a04d},
     {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_cc37a405},
     {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_4357e2c8},
     {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_4357e2c8},
     {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_36b786af},
     {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_b103b0fb},
     {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_96f8642e},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_96f8642e},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_ecf5df16},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_ecf5df16},
     {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_29f8a04d},
     {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_cc37a405},
     {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_48d2816f},
     {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_48d2816f},
     {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_a0535c9d},
     {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_b103b0fb},
     {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_96f8642e},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_96f8642e},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_ecf5df16},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_ecf5df16},
     {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_1d003733},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_29f8a04d},
     {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_cc37a405},
     {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_48d2816f},
     {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_48d2816f},

@@ -211,15 +211,15 @@ constexpr uint32_t workgroup_929cf34d[][3] = {
 };
 constexpr uint32_t shared_bytes_3f80dfcb[] = {19472, 19472, 19472, 22544, 22544, 22544};
 enum Interface : uint16_t {
-  uses_8e85488e,
-  uses_8f7be72c,
+  uses_85121246,
   uses_a084ad87,
+  uses_f0a82b96,
   uses_f36de0cb,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_8e85488e
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_8f7be72c
+  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_85121246
   {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::integer_dot_product)},  // uses_a084ad87
+  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::storage_buffer_16bit)},  // uses_f0a82b96
   {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb},  // uses_f36de0cb
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -228,22 +228,22 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 1, 1}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 1, 2}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 1, 4}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 4, 1}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 4, 2}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 4, 4}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 1, 1}, uses_8e85488e},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 4, 1}, uses_8e85488e},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 1, 1}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 1, 2}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 1, 4}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 4, 1}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 4, 2}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 4, 4}, uses_8f7be72c},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 1, 1}, uses_8e85488e},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 4, 1}, uses_8e85488e},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 1, 1}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 1, 2}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 1, 4}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 4, 1}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 4, 2}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 4, 4}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 1, 1}, uses_f0a82b96},
+    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 4, 1}, uses_f0a82b96},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 1, 1}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 1, 2}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 1, 4}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 4, 1}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 4, 2}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 4, 4}, uses_85121246},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 1, 1}, uses_f0a82b96},
+    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 4, 1}, uses_f0a82b96},
     {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n1", {f32, f32, weight_q4_rows, Dot::packed, 1, 1}, uses_a084ad87},
     {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n2", {f32, f32, weight_q4_rows, Dot::packed, 1, 2}, uses_a084ad87},
     {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n4", {f32, f32, weight_q4_rows, Dot::packed, 1, 4}, uses_a084ad87},

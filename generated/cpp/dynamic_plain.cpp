@@ -181,11 +181,11 @@ constexpr InterfaceInfo binds_16ba622f = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_8b6c7fd8[] = {520, 2056};
 enum Interface : uint16_t {
-  uses_1c5a8b73,
+  uses_1752a6d9,
   uses_d4641f54,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_1c5a8b73
+  {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8, bit(Feature::storage_buffer_16bit)},  // uses_1752a6d9
   {&binds_16ba622f, workgroup_9d85d7a5, shared_bytes_8b6c7fd8},  // uses_d4641f54
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -194,8 +194,8 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows}, uses_1c5a8b73},
-    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows}, uses_1c5a8b73},
+    {"dynamic_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows}, uses_1752a6d9},
+    {"dynamic_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows}, uses_1752a6d9},
     {"dynamic_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows}, uses_d4641f54},
     {"dynamic_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows}, uses_d4641f54},
   });

@@ -136,19 +136,19 @@ constexpr InterfaceInfo binds_0f057b33 = {
 constexpr uint32_t workgroup_a1ca9fc5[][3] = {{64, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
 constexpr uint32_t shared_bytes_579c6463[] = {520, 2056, 8200};
 enum Interface : uint16_t {
-  uses_3168a351,
   uses_5b56b660,
+  uses_cfce64aa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_3168a351
   {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463},  // uses_5b56b660
+  {&binds_0f057b33, workgroup_a1ca9fc5, shared_bytes_579c6463, bit(Feature::storage_buffer_16bit)},  // uses_cfce64aa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_quantize.f16", {f16}, uses_3168a351},
+    {"dynamic_quantize.f16", {f16}, uses_cfce64aa},
     {"dynamic_quantize.f32", {f32}, uses_5b56b660},
   });
 }();

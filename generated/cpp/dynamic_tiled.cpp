@@ -165,23 +165,23 @@ constexpr uint32_t shared_bytes_8a5cf0e7[] = {8448};
 constexpr uint32_t shared_bytes_b962e29a[] = {2176};
 enum Interface : uint16_t {
   uses_1a0ed4b8,
-  uses_4291d899,
+  uses_1cdd6f1f,
   uses_5d8eef88,
   uses_61708c6c,
-  uses_77c3203b,
-  uses_c9a4a3d6,
+  uses_965c11a6,
+  uses_b06e490c,
+  uses_d2136b45,
   uses_f554a761,
-  uses_f9bb31fe,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::integer_dot_product)},  // uses_1a0ed4b8
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_4291d899
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_1cdd6f1f
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::integer_dot_product)},  // uses_5d8eef88
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::integer_dot_product)},  // uses_61708c6c
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_8a5cf0e7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_77c3203b
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_c9a4a3d6
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_965c11a6
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_9beba241, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_b06e490c
+  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_d2136b45
   {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_f554a761
-  {&binds_1c06faf0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_f9bb31fe
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -189,14 +189,14 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k16", {f16, weight_q4_rows, Dot::packed, 4, 16}, uses_f9bb31fe},
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k32", {f16, weight_q4_rows, Dot::packed, 4, 32}, uses_4291d899},
-    {"dynamic_tiled.f16.weight_q4_rows.packed.side8.step_k32", {f16, weight_q4_rows, Dot::packed, 8, 32}, uses_77c3203b},
-    {"dynamic_tiled.f16.weight_q4_rows.scalar.side4.step_k16", {f16, weight_q4_rows, Dot::scalar, 4, 16}, uses_c9a4a3d6},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k16", {f16, weight_q8_rows, Dot::packed, 4, 16}, uses_f9bb31fe},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k32", {f16, weight_q8_rows, Dot::packed, 4, 32}, uses_4291d899},
-    {"dynamic_tiled.f16.weight_q8_rows.packed.side8.step_k32", {f16, weight_q8_rows, Dot::packed, 8, 32}, uses_77c3203b},
-    {"dynamic_tiled.f16.weight_q8_rows.scalar.side4.step_k16", {f16, weight_q8_rows, Dot::scalar, 4, 16}, uses_c9a4a3d6},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k16", {f16, weight_q4_rows, Dot::packed, 4, 16}, uses_965c11a6},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side4.step_k32", {f16, weight_q4_rows, Dot::packed, 4, 32}, uses_b06e490c},
+    {"dynamic_tiled.f16.weight_q4_rows.packed.side8.step_k32", {f16, weight_q4_rows, Dot::packed, 8, 32}, uses_1cdd6f1f},
+    {"dynamic_tiled.f16.weight_q4_rows.scalar.side4.step_k16", {f16, weight_q4_rows, Dot::scalar, 4, 16}, uses_d2136b45},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k16", {f16, weight_q8_rows, Dot::packed, 4, 16}, uses_965c11a6},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side4.step_k32", {f16, weight_q8_rows, Dot::packed, 4, 32}, uses_b06e490c},
+    {"dynamic_tiled.f16.weight_q8_rows.packed.side8.step_k32", {f16, weight_q8_rows, Dot::packed, 8, 32}, uses_1cdd6f1f},
+    {"dynamic_tiled.f16.weight_q8_rows.scalar.side4.step_k16", {f16, weight_q8_rows, Dot::scalar, 4, 16}, uses_d2136b45},
     {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k16", {f32, weight_q4_rows, Dot::packed, 4, 16}, uses_61708c6c},
     {"dynamic_tiled.f32.weight_q4_rows.packed.side4.step_k32", {f32, weight_q4_rows, Dot::packed, 4, 32}, uses_1a0ed4b8},
     {"dynamic_tiled.f32.weight_q4_rows.packed.side8.step_k32", {f32, weight_q4_rows, Dot::packed, 8, 32}, uses_5d8eef88},

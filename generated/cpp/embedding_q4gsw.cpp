@@ -130,12 +130,12 @@ constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
   uses_0d7b29dd,
-  uses_9d2bf827,
+  uses_190f07a0,
   uses_e45c6b57,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0d7b29dd
-  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_9d2bf827
+  {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_190f07a0
   {&binds_b58fbf10, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e45c6b57
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -143,7 +143,7 @@ constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"embedding_q4gsw.f16.vec1", {f16, 1}, uses_9d2bf827},
+    {"embedding_q4gsw.f16.vec1", {f16, 1}, uses_190f07a0},
     {"embedding_q4gsw.f16.vec4", {f16, 4}, uses_e45c6b57},
     {"embedding_q4gsw.f32.vec1", {f32, 1}, uses_0d7b29dd},
     {"embedding_q4gsw.f32.vec4", {f32, 4}, uses_e45c6b57},

@@ -153,13 +153,13 @@ constexpr InterfaceInfo binds_db4b1d8b = {
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_46cc9322,
   uses_89cb1cef,
+  uses_b5a5ce9c,
   uses_f304bc6b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_46cc9322
   {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_89cb1cef
+  {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b5a5ce9c
   {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_f304bc6b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -168,7 +168,7 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_finish.f16.strided", {f16, strided}, uses_46cc9322},
+    {"q8_linear_finish.f16.strided", {f16, strided}, uses_b5a5ce9c},
     {"q8_linear_finish.f32.strided", {f32, strided}, uses_f304bc6b},
     {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_89cb1cef},
     {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_89cb1cef},

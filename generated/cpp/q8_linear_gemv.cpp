@@ -227,72 +227,72 @@ constexpr uint32_t workgroup_d702571f[][3] = {
 constexpr uint32_t shared_bytes_d52ff2b5[] = {
   8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
 };
+constexpr uint32_t shared_bytes_2c84f0ba[] = {
+  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
+};
+constexpr uint32_t shared_bytes_3d8e9a79[] = {
+  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
+};
 constexpr uint32_t shared_bytes_2177d27c[] = {
   4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
 };
 constexpr uint32_t shared_bytes_175c35f7[] = {
   2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
 };
-constexpr uint32_t shared_bytes_3d8e9a79[] = {
-  512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
-};
 constexpr uint32_t shared_bytes_12e6c472[] = {
   16384, 16384, 16384, 32768, 32768, 32768, 8192, 8192, 8192, 32768, 32768, 32768, 8192, 8192, 8192,
 };
-constexpr uint32_t shared_bytes_2c84f0ba[] = {
-  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
-};
 enum Interface : uint16_t {
-  uses_0f2d3c9f,
   uses_10212093,
-  uses_20f861bb,
-  uses_4f4ff799,
-  uses_598d671d,
+  uses_10236378,
+  uses_20861645,
+  uses_2f87bbc1,
   uses_5b073e01,
   uses_67aa38ce,
   uses_7642c952,
   uses_76bd1173,
-  uses_83459c06,
+  uses_77be0d54,
+  uses_848c93dc,
   uses_868031ec,
-  uses_8832bf3c,
   uses_88a0d87e,
   uses_8fd44aa0,
+  uses_90c93bb5,
   uses_9153217b,
   uses_99fc013d,
   uses_9e7d63a0,
-  uses_aca48850,
+  uses_a214eaa8,
   uses_b0cf7f49,
   uses_b21cfa3d,
   uses_c666f86c,
+  uses_d05045f4,
   uses_d134f02b,
   uses_e0e53270,
-  uses_eb184d06,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_0f2d3c9f
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_10212093
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_20f861bb
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4f4ff799
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_598d671d
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_10236378
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_20861645
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_2f87bbc1
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_5b073e01
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_67aa38ce
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c},  // uses_7642c952
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472},  // uses_76bd1173
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_83459c06
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_77be0d54
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_848c93dc
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_868031ec
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8832bf3c
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_88a0d87e
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8fd44aa0
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_90c93bb5
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_9153217b
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_99fc013d
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_9e7d63a0
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_aca48850
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_a214eaa8
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7},  // uses_b0cf7f49
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b21cfa3d
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_c666f86c
+  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_d05045f4
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d134f02b
   {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_e0e53270
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_eb184d06
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -300,14 +300,14 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
     {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
     {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
     {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
@@ -324,22 +324,22 @@ constexpr auto kRows = [] {
     {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
     {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
     {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
     {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
     {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
     {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
@@ -372,22 +372,22 @@ constexpr auto kRows = [] {
     {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
     {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
     {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_eb184d06},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_598d671d},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_20f861bb},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8832bf3c},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_0f2d3c9f},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4f4ff799},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_83459c06},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_aca48850},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
     {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
     {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
     {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},

@@ -161,13 +161,13 @@ constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
   uses_3f94bed6,
+  uses_5801a667,
   uses_e5d3d6bc,
-  uses_e87a71a4,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3f94bed6
+  {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_5801a667
   {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_e5d3d6bc
-  {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e87a71a4
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -175,17 +175,17 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_e87a71a4},
+    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_5801a667},
     {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_3f94bed6},
     {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_e5d3d6bc},
-    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_e87a71a4},
-    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_e87a71a4},
+    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_5801a667},
+    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_5801a667},
     {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_3f94bed6},
     {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_3f94bed6},
     {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_e5d3d6bc},
     {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_e5d3d6bc},
-    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_e87a71a4},
-    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_e87a71a4},
+    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_5801a667},
+    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_5801a667},
     {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_3f94bed6},
     {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_3f94bed6},
     {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_e5d3d6bc},

@@ -104,18 +104,18 @@ constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
   uses_43f171c5,
-  uses_a4301e9f,
+  uses_e5cb3d4e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_43f171c5
-  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_a4301e9f
+  {&binds_bbcb81ab, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_e5cb3d4e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_quantize.f16", {f16}, uses_a4301e9f},
+    {"q8_linear_quantize.f16", {f16}, uses_e5cb3d4e},
     {"q8_linear_quantize.f32", {f32}, uses_43f171c5},
   });
 }();

@@ -228,49 +228,49 @@ constexpr InterfaceInfo binds_e0410c5c = {
     .specialization = slots_ec888001,
 };
 constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
 constexpr uint32_t shared_bytes_0f5e1119[] = {1600, 2176, 3200, 4352};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
 enum Interface : uint16_t {
   uses_0a3599dc,
   uses_2009b68f,
   uses_284836f6,
-  uses_2c640421,
   uses_3ccf026b,
-  uses_44d7feb5,
+  uses_4daf46db,
+  uses_55dff96e,
   uses_56c7f2df,
   uses_65ed26d3,
   uses_81401aff,
-  uses_83eadfdd,
+  uses_825482e8,
+  uses_870115e1,
   uses_8f8a23bb,
   uses_9a494591,
   uses_9abcb65b,
-  uses_a09efb61,
   uses_baeb173e,
   uses_bd36ad98,
   uses_c164fa82,
   uses_c42b0cae,
-  uses_ef19e82f,
+  uses_d5899d36,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_0a3599dc
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2009b68f
   {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_284836f6
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_2c640421
   {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_3ccf026b
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_44d7feb5
+  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_4daf46db
+  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_55dff96e
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_56c7f2df
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_65ed26d3
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_81401aff
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_83eadfdd
+  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_825482e8
+  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_870115e1
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_8f8a23bb
   {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9a494591
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_9abcb65b
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_a09efb61
   {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_baeb173e
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_bd36ad98
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_c164fa82
   {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c42b0cae
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_ef19e82f
+  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_d5899d36
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -278,12 +278,12 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_83eadfdd},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2c640421},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a09efb61},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_44d7feb5},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
     {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
     {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
     {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
@@ -296,18 +296,18 @@ constexpr auto kRows = [] {
     {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
     {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
     {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_83eadfdd},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2c640421},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a09efb61},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_44d7feb5},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_83eadfdd},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_2c640421},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a09efb61},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_44d7feb5},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
     {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
     {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
     {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
@@ -332,18 +332,18 @@ constexpr auto kRows = [] {
     {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
     {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
     {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_83eadfdd},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2c640421},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a09efb61},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_44d7feb5},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_83eadfdd},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_ef19e82f},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_2c640421},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a09efb61},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_44d7feb5},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
     {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
     {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
     {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},

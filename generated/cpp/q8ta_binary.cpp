@@ -182,13 +182,13 @@ constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
   uses_002d7b4f,
   uses_02a16e5d,
-  uses_2346f7ea,
+  uses_174caa11,
+  uses_3b7c144a,
   uses_46398151,
   uses_493d516c,
-  uses_52547b1a,
-  uses_6ebcfc2f,
-  uses_830ff3f8,
+  uses_6045217c,
   uses_9ae5d397,
+  uses_9d29cdc2,
   uses_aaefa481,
   uses_d941113f,
   uses_e72f6943,
@@ -196,13 +196,13 @@ enum Interface : uint16_t {
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_002d7b4f
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_02a16e5d
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_2346f7ea
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_174caa11
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_3b7c144a
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_46398151
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_493d516c
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_52547b1a
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_6ebcfc2f
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_830ff3f8
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_6045217c
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_9ae5d397
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9d29cdc2
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_aaefa481
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d941113f
   {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e72f6943
@@ -235,23 +235,23 @@ constexpr auto kRows = [] {
     {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_493d516c},
     {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_493d516c},
     {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_002d7b4f},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_830ff3f8},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_9d29cdc2},
     {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_aaefa481},
     {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_52547b1a},
+    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_6045217c},
     {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_aaefa481},
     {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_52547b1a},
+    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_6045217c},
     {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_02a16e5d},
     {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_6ebcfc2f},
+    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_174caa11},
     {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_9ae5d397},
     {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_d941113f},
     {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_493d516c},
-    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_2346f7ea},
+    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_3b7c144a},
     {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_9ae5d397},
     {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_2346f7ea},
+    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_3b7c144a},
     {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_46398151},
     {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_46398151},
     {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_aaefa481},
@@ -264,13 +264,13 @@ constexpr auto kRows = [] {
     {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_493d516c},
     {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_02a16e5d},
     {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_e72f6943},
-    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_6ebcfc2f},
+    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_174caa11},
     {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_9ae5d397},
     {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_2346f7ea},
+    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_3b7c144a},
     {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_9ae5d397},
     {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_2346f7ea},
+    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_3b7c144a},
     {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_493d516c},
   });
 }();

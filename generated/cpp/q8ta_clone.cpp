@@ -122,20 +122,16 @@ constexpr InterfaceInfo binds_0eb8d14f = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_063c2822,
   uses_0abd4082,
   uses_2048259e,
-  uses_8aa5584b,
   uses_93bafe0c,
   uses_9c143eaf,
   uses_f3932529,
   uses_f9a765a6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_063c2822
   {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0abd4082
   {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2048259e
-  {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_8aa5584b
   {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_93bafe0c
   {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9c143eaf
   {&binds_0eb8d14f, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_f3932529
@@ -153,41 +149,41 @@ constexpr auto kRows = [] {
     {"q8ta_clone.i8.packed_4c.packed_4h4w.flat0", {i8, packed_4c, packed_4h4w, 0}, uses_0abd4082},
     {"q8ta_clone.i8.packed_4c.packed_4w.flat0", {i8, packed_4c, packed_4w, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4c.packed_4w4c.flat0", {i8, packed_4c, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4c.strided.flat0", {i8, packed_4c, strided, 0}, uses_9c143eaf},
     {"q8ta_clone.i8.packed_4c1w.packed_4c.flat0", {i8, packed_4c1w, packed_4c, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat0", {i8, packed_4c1w, packed_4c1w, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4c1w.packed_4c1w.flat1", {i8, packed_4c1w, packed_4c1w, 1}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4c1w.packed_4h4w.flat0", {i8, packed_4c1w, packed_4h4w, 0}, uses_0abd4082},
     {"q8ta_clone.i8.packed_4c1w.packed_4w.flat0", {i8, packed_4c1w, packed_4w, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4c1w.packed_4w4c.flat0", {i8, packed_4c1w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4c1w.strided.flat0", {i8, packed_4c1w, strided, 0}, uses_9c143eaf},
     {"q8ta_clone.i8.packed_4h4w.packed_4c.flat0", {i8, packed_4h4w, packed_4c, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4h4w.packed_4c1w.flat0", {i8, packed_4h4w, packed_4c1w, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat0", {i8, packed_4h4w, packed_4h4w, 0}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4h4w.packed_4h4w.flat1", {i8, packed_4h4w, packed_4h4w, 1}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4h4w.packed_4w.flat0", {i8, packed_4h4w, packed_4w, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4h4w.packed_4w4c.flat0", {i8, packed_4h4w, packed_4w4c, 0}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_8aa5584b},
+    {"q8ta_clone.i8.packed_4h4w.strided.flat0", {i8, packed_4h4w, strided, 0}, uses_2048259e},
     {"q8ta_clone.i8.packed_4w.packed_4c.flat0", {i8, packed_4w, packed_4c, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4w.packed_4c1w.flat0", {i8, packed_4w, packed_4c1w, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4w.packed_4h4w.flat0", {i8, packed_4w, packed_4h4w, 0}, uses_0abd4082},
     {"q8ta_clone.i8.packed_4w.packed_4w.flat0", {i8, packed_4w, packed_4w, 0}, uses_f3932529},
     {"q8ta_clone.i8.packed_4w.packed_4w.flat1", {i8, packed_4w, packed_4w, 1}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4w.packed_4w4c.flat0", {i8, packed_4w, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.packed_4w.strided.flat0", {i8, packed_4w, strided, 0}, uses_9c143eaf},
     {"q8ta_clone.i8.packed_4w4c.packed_4c.flat0", {i8, packed_4w4c, packed_4c, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4w4c.packed_4c1w.flat0", {i8, packed_4w4c, packed_4c1w, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4w4c.packed_4h4w.flat0", {i8, packed_4w4c, packed_4h4w, 0}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4w4c.packed_4w.flat0", {i8, packed_4w4c, packed_4w, 0}, uses_f9a765a6},
     {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat0", {i8, packed_4w4c, packed_4w4c, 0}, uses_93bafe0c},
     {"q8ta_clone.i8.packed_4w4c.packed_4w4c.flat1", {i8, packed_4w4c, packed_4w4c, 1}, uses_93bafe0c},
-    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_8aa5584b},
+    {"q8ta_clone.i8.packed_4w4c.strided.flat0", {i8, packed_4w4c, strided, 0}, uses_2048259e},
     {"q8ta_clone.i8.strided.packed_4c.flat0", {i8, strided, packed_4c, 0}, uses_f3932529},
     {"q8ta_clone.i8.strided.packed_4c1w.flat0", {i8, strided, packed_4c1w, 0}, uses_f3932529},
     {"q8ta_clone.i8.strided.packed_4h4w.flat0", {i8, strided, packed_4h4w, 0}, uses_0abd4082},
     {"q8ta_clone.i8.strided.packed_4w.flat0", {i8, strided, packed_4w, 0}, uses_f3932529},
     {"q8ta_clone.i8.strided.packed_4w4c.flat0", {i8, strided, packed_4w4c, 0}, uses_0abd4082},
-    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_063c2822},
+    {"q8ta_clone.i8.strided.strided.flat0", {i8, strided, strided, 0}, uses_9c143eaf},
     {"q8ta_clone.i8.strided.strided.flat1", {i8, strided, strided, 1}, uses_93bafe0c},
     {"q8ta_clone.u8.packed_4c.packed_4c.flat0", {u8, packed_4c, packed_4c, 0}, uses_f3932529},
     {"q8ta_clone.u8.packed_4c.packed_4c.flat1", {u8, packed_4c, packed_4c, 1}, uses_93bafe0c},

@@ -131,20 +131,20 @@ constexpr InterfaceInfo binds_44b867c6 = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_15fcb407,
+  uses_212c101a,
+  uses_29812710,
   uses_30e3844a,
   uses_5986055c,
   uses_ad58fd25,
   uses_d306969c,
-  uses_d574dd8c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_15fcb407
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_212c101a
+  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_29812710
   {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_30e3844a
   {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5986055c
   {&binds_44b867c6, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_ad58fd25
   {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d306969c
-  {&binds_7ac3a9aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_d574dd8c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -153,7 +153,7 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4c.f16.buffer.strided", {packed_4c, f16, buffer, strided}, uses_29812710},
     {"q8ta_dequantize.packed_4c.f16.texture3d.channels_packed", {packed_4c, f16, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c.f16.texture3d.height_packed", {packed_4c, f16, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c.f16.texture3d.width_packed", {packed_4c, f16, texture3d, width_packed}, uses_ad58fd25},
@@ -161,7 +161,7 @@ constexpr auto kRows = [] {
     {"q8ta_dequantize.packed_4c.f32.texture3d.channels_packed", {packed_4c, f32, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c.f32.texture3d.height_packed", {packed_4c, f32, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c.f32.texture3d.width_packed", {packed_4c, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4c1w.f16.buffer.strided", {packed_4c1w, f16, buffer, strided}, uses_29812710},
     {"q8ta_dequantize.packed_4c1w.f16.texture3d.channels_packed", {packed_4c1w, f16, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c1w.f16.texture3d.height_packed", {packed_4c1w, f16, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c1w.f16.texture3d.width_packed", {packed_4c1w, f16, texture3d, width_packed}, uses_ad58fd25},
@@ -169,7 +169,7 @@ constexpr auto kRows = [] {
     {"q8ta_dequantize.packed_4c1w.f32.texture3d.channels_packed", {packed_4c1w, f32, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c1w.f32.texture3d.height_packed", {packed_4c1w, f32, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4c1w.f32.texture3d.width_packed", {packed_4c1w, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_15fcb407},
+    {"q8ta_dequantize.packed_4h4w.f16.buffer.strided", {packed_4h4w, f16, buffer, strided}, uses_212c101a},
     {"q8ta_dequantize.packed_4h4w.f16.texture3d.channels_packed", {packed_4h4w, f16, texture3d, channels_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4h4w.f16.texture3d.height_packed", {packed_4h4w, f16, texture3d, height_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4h4w.f16.texture3d.width_packed", {packed_4h4w, f16, texture3d, width_packed}, uses_5986055c},
@@ -177,7 +177,7 @@ constexpr auto kRows = [] {
     {"q8ta_dequantize.packed_4h4w.f32.texture3d.channels_packed", {packed_4h4w, f32, texture3d, channels_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4h4w.f32.texture3d.height_packed", {packed_4h4w, f32, texture3d, height_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4h4w.f32.texture3d.width_packed", {packed_4h4w, f32, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.packed_4w.f16.buffer.strided", {packed_4w, f16, buffer, strided}, uses_29812710},
     {"q8ta_dequantize.packed_4w.f16.texture3d.channels_packed", {packed_4w, f16, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4w.f16.texture3d.height_packed", {packed_4w, f16, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4w.f16.texture3d.width_packed", {packed_4w, f16, texture3d, width_packed}, uses_ad58fd25},
@@ -185,7 +185,7 @@ constexpr auto kRows = [] {
     {"q8ta_dequantize.packed_4w.f32.texture3d.channels_packed", {packed_4w, f32, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4w.f32.texture3d.height_packed", {packed_4w, f32, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.packed_4w.f32.texture3d.width_packed", {packed_4w, f32, texture3d, width_packed}, uses_ad58fd25},
-    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_15fcb407},
+    {"q8ta_dequantize.packed_4w4c.f16.buffer.strided", {packed_4w4c, f16, buffer, strided}, uses_212c101a},
     {"q8ta_dequantize.packed_4w4c.f16.texture3d.channels_packed", {packed_4w4c, f16, texture3d, channels_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4w4c.f16.texture3d.height_packed", {packed_4w4c, f16, texture3d, height_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4w4c.f16.texture3d.width_packed", {packed_4w4c, f16, texture3d, width_packed}, uses_5986055c},
@@ -193,7 +193,7 @@ constexpr auto kRows = [] {
     {"q8ta_dequantize.packed_4w4c.f32.texture3d.channels_packed", {packed_4w4c, f32, texture3d, channels_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4w4c.f32.texture3d.height_packed", {packed_4w4c, f32, texture3d, height_packed}, uses_5986055c},
     {"q8ta_dequantize.packed_4w4c.f32.texture3d.width_packed", {packed_4w4c, f32, texture3d, width_packed}, uses_5986055c},
-    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_d574dd8c},
+    {"q8ta_dequantize.strided.f16.buffer.strided", {strided, f16, buffer, strided}, uses_29812710},
     {"q8ta_dequantize.strided.f16.texture3d.channels_packed", {strided, f16, texture3d, channels_packed}, uses_ad58fd25},
     {"q8ta_dequantize.strided.f16.texture3d.height_packed", {strided, f16, texture3d, height_packed}, uses_ad58fd25},
     {"q8ta_dequantize.strided.f16.texture3d.width_packed", {strided, f16, texture3d, width_packed}, uses_ad58fd25},

@@ -135,26 +135,26 @@ constexpr InterfaceInfo binds_07de4855 = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_187085be,
-  uses_241d5553,
   uses_2f210e52,
-  uses_30f3468b,
   uses_5324d499,
-  uses_8bc2095c,
+  uses_9ac3c43b,
   uses_aa750986,
+  uses_b75a9e8a,
+  uses_b8796790,
   uses_c6be770d,
-  uses_eeaef10d,
+  uses_ed878a2f,
+  uses_f9d8daf9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_187085be
-  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_241d5553
   {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2f210e52
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_30f3468b
   {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5324d499
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_8bc2095c
+  {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9ac3c43b
   {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_aa750986
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b75a9e8a
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b8796790
   {&binds_07de4855, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_c6be770d
-  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_eeaef10d
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_ed878a2f
+  {&binds_cd3e1351, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_f9d8daf9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -163,54 +163,54 @@ constexpr auto kRows = [] {
   using enum Storage;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_30f3468b},
-    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_30f3468b},
-    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_187085be},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_30f3468b},
-    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_187085be},
-    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_eeaef10d},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c", {f16, buffer, strided, packed_4c}, uses_b75a9e8a},
+    {"q8ta_quantize.f16.buffer.strided.packed_4c1w", {f16, buffer, strided, packed_4c1w}, uses_b75a9e8a},
+    {"q8ta_quantize.f16.buffer.strided.packed_4h4w", {f16, buffer, strided, packed_4h4w}, uses_f9d8daf9},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w", {f16, buffer, strided, packed_4w}, uses_b75a9e8a},
+    {"q8ta_quantize.f16.buffer.strided.packed_4w4c", {f16, buffer, strided, packed_4w4c}, uses_f9d8daf9},
+    {"q8ta_quantize.f16.buffer.strided.strided", {f16, buffer, strided, strided}, uses_b8796790},
     {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c", {f16, texture3d, channels_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.channels_packed.packed_4c1w", {f16, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.channels_packed.packed_4h4w", {f16, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w", {f16, texture3d, channels_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.channels_packed.packed_4w4c", {f16, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f16.texture3d.channels_packed.strided", {f16, texture3d, channels_packed, strided}, uses_9ac3c43b},
     {"q8ta_quantize.f16.texture3d.height_packed.packed_4c", {f16, texture3d, height_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.height_packed.packed_4c1w", {f16, texture3d, height_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.height_packed.packed_4h4w", {f16, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f16.texture3d.height_packed.packed_4w", {f16, texture3d, height_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.height_packed.packed_4w4c", {f16, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f16.texture3d.height_packed.strided", {f16, texture3d, height_packed, strided}, uses_9ac3c43b},
     {"q8ta_quantize.f16.texture3d.width_packed.packed_4c", {f16, texture3d, width_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.width_packed.packed_4c1w", {f16, texture3d, width_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.width_packed.packed_4h4w", {f16, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f16.texture3d.width_packed.packed_4w", {f16, texture3d, width_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f16.texture3d.width_packed.packed_4w4c", {f16, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f16.texture3d.width_packed.strided", {f16, texture3d, width_packed, strided}, uses_9ac3c43b},
     {"q8ta_quantize.f32.buffer.strided.packed_4c", {f32, buffer, strided, packed_4c}, uses_2f210e52},
     {"q8ta_quantize.f32.buffer.strided.packed_4c1w", {f32, buffer, strided, packed_4c1w}, uses_2f210e52},
     {"q8ta_quantize.f32.buffer.strided.packed_4h4w", {f32, buffer, strided, packed_4h4w}, uses_5324d499},
     {"q8ta_quantize.f32.buffer.strided.packed_4w", {f32, buffer, strided, packed_4w}, uses_2f210e52},
     {"q8ta_quantize.f32.buffer.strided.packed_4w4c", {f32, buffer, strided, packed_4w4c}, uses_5324d499},
-    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_8bc2095c},
+    {"q8ta_quantize.f32.buffer.strided.strided", {f32, buffer, strided, strided}, uses_ed878a2f},
     {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c", {f32, texture3d, channels_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.channels_packed.packed_4c1w", {f32, texture3d, channels_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.channels_packed.packed_4h4w", {f32, texture3d, channels_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w", {f32, texture3d, channels_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.channels_packed.packed_4w4c", {f32, texture3d, channels_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.texture3d.channels_packed.strided", {f32, texture3d, channels_packed, strided}, uses_9ac3c43b},
     {"q8ta_quantize.f32.texture3d.height_packed.packed_4c", {f32, texture3d, height_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.height_packed.packed_4c1w", {f32, texture3d, height_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.height_packed.packed_4h4w", {f32, texture3d, height_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f32.texture3d.height_packed.packed_4w", {f32, texture3d, height_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.height_packed.packed_4w4c", {f32, texture3d, height_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.texture3d.height_packed.strided", {f32, texture3d, height_packed, strided}, uses_9ac3c43b},
     {"q8ta_quantize.f32.texture3d.width_packed.packed_4c", {f32, texture3d, width_packed, packed_4c}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.width_packed.packed_4c1w", {f32, texture3d, width_packed, packed_4c1w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.width_packed.packed_4h4w", {f32, texture3d, width_packed, packed_4h4w}, uses_c6be770d},
     {"q8ta_quantize.f32.texture3d.width_packed.packed_4w", {f32, texture3d, width_packed, packed_4w}, uses_aa750986},
     {"q8ta_quantize.f32.texture3d.width_packed.packed_4w4c", {f32, texture3d, width_packed, packed_4w4c}, uses_c6be770d},
-    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_241d5553},
+    {"q8ta_quantize.f32.texture3d.width_packed.strided", {f32, texture3d, width_packed, strided}, uses_9ac3c43b},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -127,18 +127,18 @@ constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
 enum Interface : uint16_t {
   uses_08b7b735,
   uses_4f726634,
+  uses_704241b0,
   uses_86581d7a,
-  uses_8c2df9e0,
   uses_8f4b0da7,
-  uses_e2bd7100,
+  uses_d67b35d5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_08b7b735
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_4f726634
+  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_704241b0
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_86581d7a
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_8c2df9e0
   {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_8f4b0da7
-  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_e2bd7100
+  {&binds_21ab3457, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_d67b35d5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -151,41 +151,41 @@ constexpr auto kRows = [] {
     {"q8ta_unary.packed_4c.packed_4h4w.flat0", {packed_4c, packed_4h4w, 0}, uses_86581d7a},
     {"q8ta_unary.packed_4c.packed_4w.flat0", {packed_4c, packed_4w, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, 0}, uses_86581d7a},
-    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_e2bd7100},
+    {"q8ta_unary.packed_4c.strided.flat0", {packed_4c, strided, 0}, uses_d67b35d5},
     {"q8ta_unary.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, 1}, uses_8f4b0da7},
     {"q8ta_unary.packed_4c1w.packed_4h4w.flat0", {packed_4c1w, packed_4h4w, 0}, uses_86581d7a},
     {"q8ta_unary.packed_4c1w.packed_4w.flat0", {packed_4c1w, packed_4w, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, 0}, uses_86581d7a},
-    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0}, uses_e2bd7100},
+    {"q8ta_unary.packed_4c1w.strided.flat0", {packed_4c1w, strided, 0}, uses_d67b35d5},
     {"q8ta_unary.packed_4h4w.packed_4c.flat0", {packed_4h4w, packed_4c, 0}, uses_4f726634},
     {"q8ta_unary.packed_4h4w.packed_4c1w.flat0", {packed_4h4w, packed_4c1w, 0}, uses_4f726634},
     {"q8ta_unary.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, 0}, uses_8f4b0da7},
     {"q8ta_unary.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, 1}, uses_8f4b0da7},
     {"q8ta_unary.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4w, 0}, uses_4f726634},
     {"q8ta_unary.packed_4h4w.packed_4w4c.flat0", {packed_4h4w, packed_4w4c, 0}, uses_8f4b0da7},
-    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_8c2df9e0},
+    {"q8ta_unary.packed_4h4w.strided.flat0", {packed_4h4w, strided, 0}, uses_704241b0},
     {"q8ta_unary.packed_4w.packed_4c.flat0", {packed_4w, packed_4c, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4w.packed_4c1w.flat0", {packed_4w, packed_4c1w, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, 0}, uses_86581d7a},
     {"q8ta_unary.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, 0}, uses_08b7b735},
     {"q8ta_unary.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, 1}, uses_8f4b0da7},
     {"q8ta_unary.packed_4w.packed_4w4c.flat0", {packed_4w, packed_4w4c, 0}, uses_86581d7a},
-    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_e2bd7100},
+    {"q8ta_unary.packed_4w.strided.flat0", {packed_4w, strided, 0}, uses_d67b35d5},
     {"q8ta_unary.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4c, 0}, uses_4f726634},
     {"q8ta_unary.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, 0}, uses_4f726634},
     {"q8ta_unary.packed_4w4c.packed_4h4w.flat0", {packed_4w4c, packed_4h4w, 0}, uses_8f4b0da7},
     {"q8ta_unary.packed_4w4c.packed_4w.flat0", {packed_4w4c, packed_4w, 0}, uses_4f726634},
     {"q8ta_unary.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, 0}, uses_8f4b0da7},
     {"q8ta_unary.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, 1}, uses_8f4b0da7},
-    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_8c2df9e0},
+    {"q8ta_unary.packed_4w4c.strided.flat0", {packed_4w4c, strided, 0}, uses_704241b0},
     {"q8ta_unary.strided.packed_4c.flat0", {strided, packed_4c, 0}, uses_08b7b735},
     {"q8ta_unary.strided.packed_4c1w.flat0", {strided, packed_4c1w, 0}, uses_08b7b735},
     {"q8ta_unary.strided.packed_4h4w.flat0", {strided, packed_4h4w, 0}, uses_86581d7a},
     {"q8ta_unary.strided.packed_4w.flat0", {strided, packed_4w, 0}, uses_08b7b735},
     {"q8ta_unary.strided.packed_4w4c.flat0", {strided, packed_4w4c, 0}, uses_86581d7a},
-    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_e2bd7100},
+    {"q8ta_unary.strided.strided.flat0", {strided, strided, 0}, uses_d67b35d5},
     {"q8ta_unary.strided.strided.flat1", {strided, strided, 1}, uses_8f4b0da7},
   });
 }();

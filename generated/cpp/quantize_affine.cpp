@@ -198,19 +198,6 @@ constexpr InterfaceInfo binds_0ab7236d = {
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_14085fc1[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_f8f23214 = {
-    .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_ceb63823,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
 constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -237,35 +224,42 @@ constexpr InterfaceInfo binds_3429fb0d = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_f8f23214 = {
+    .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_ceb63823,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
 enum Interface : uint16_t {
-  uses_16b2c78e,
   uses_24a4f856,
-  uses_4613ddfa,
   uses_4f5071e2,
-  uses_54657703,
-  uses_580b9478,
+  uses_560f6b47,
   uses_82898bff,
   uses_858ee565,
-  uses_a40ffbe0,
   uses_b805c3bc,
+  uses_d3524244,
   uses_dff95138,
-  uses_e8523942,
+  uses_e45d6c20,
   uses_ed64b0bd,
   uses_ef8ea023,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_16b2c78e
   {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_24a4f856
-  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_4613ddfa
   {&binds_e7657d43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4f5071e2
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_54657703
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_580b9478
+  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_560f6b47
   {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_82898bff
   {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_858ee565
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit)},  // uses_a40ffbe0
   {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_b805c3bc
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d3524244
   {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dff95138
-  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e8523942
+  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_e45d6c20
   {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed64b0bd
   {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_ef8ea023
 };
@@ -275,25 +269,25 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_580b9478},
-    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_580b9478},
-    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_e45d6c20},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_e45d6c20},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_560f6b47},
     {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_b805c3bc},
     {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_580b9478},
-    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_580b9478},
-    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_e45d6c20},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_e45d6c20},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_560f6b47},
     {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_dff95138},
     {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_54657703},
-    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_54657703},
-    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_e8523942},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_d3524244},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_d3524244},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_560f6b47},
     {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_ef8ea023},
     {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_16b2c78e},
-    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_16b2c78e},
-    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_e8523942},
-    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_4613ddfa},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_d3524244},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_d3524244},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_560f6b47},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_ef8ea023},
     {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_4f5071e2},
     {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_ed64b0bd},
     {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_ed64b0bd},
@@ -310,10 +304,10 @@ constexpr auto kRows = [] {
     {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_858ee565},
     {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_ef8ea023},
     {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_a40ffbe0},
-    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_a40ffbe0},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_82898bff},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_82898bff},
     {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_858ee565},
-    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_4613ddfa},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_ef8ea023},
     {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_4f5071e2},
   });
 }();

@@ -111,18 +111,18 @@ constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
   uses_26bf88b3,
-  uses_a406a100,
+  uses_b24121c5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_26bf88b3
-  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_a406a100
+  {&binds_5cc1f72c, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_b24121c5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"sum_slices.f16", {f16}, uses_a406a100},
+    {"sum_slices.f16", {f16}, uses_b24121c5},
     {"sum_slices.f32", {f32}, uses_26bf88b3},
   });
 }();

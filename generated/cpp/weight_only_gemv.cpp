@@ -165,29 +165,29 @@ constexpr InterfaceInfo binds_942a36ce = {
 constexpr uint32_t workgroup_929cf34d[][3] = {
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_1a67c91b[] = {18944, 18944, 18944, 20992, 20992, 20992};
 constexpr uint32_t shared_bytes_7aec2b9f[] = {18496, 18496, 18496, 20544, 20544, 20544};
-constexpr uint32_t shared_bytes_2ec2748f[] = {18560, 18560, 18560, 20608, 20608, 20608};
+constexpr uint32_t shared_bytes_1a67c91b[] = {18944, 18944, 18944, 20992, 20992, 20992};
 constexpr uint32_t shared_bytes_f11580a4[] = {18688, 18688, 18688, 20736, 20736, 20736};
+constexpr uint32_t shared_bytes_2ec2748f[] = {18560, 18560, 18560, 20608, 20608, 20608};
 enum Interface : uint16_t {
-  uses_11283822,
-  uses_2c92dff5,
-  uses_3c1f31bc,
+  uses_35b65f1f,
   uses_5a943f5c,
   uses_7c58401f,
-  uses_b11d5b9e,
+  uses_85f2a4db,
+  uses_b0e8a14a,
   uses_bb0d01ff,
   uses_c1b8337e,
+  uses_ecea9bca,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_1a67c91b, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_11283822
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_7aec2b9f, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_2c92dff5
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_2ec2748f, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_3c1f31bc
+  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_7aec2b9f, bit(Feature::storage_buffer_16bit)},  // uses_35b65f1f
   {&binds_942a36ce, workgroup_929cf34d, shared_bytes_1a67c91b},  // uses_5a943f5c
   {&binds_942a36ce, workgroup_929cf34d, shared_bytes_7aec2b9f},  // uses_7c58401f
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_f11580a4, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_b11d5b9e
+  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_f11580a4, bit(Feature::storage_buffer_16bit)},  // uses_85f2a4db
+  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_2ec2748f, bit(Feature::storage_buffer_16bit)},  // uses_b0e8a14a
   {&binds_942a36ce, workgroup_929cf34d, shared_bytes_f11580a4},  // uses_bb0d01ff
   {&binds_942a36ce, workgroup_929cf34d, shared_bytes_2ec2748f},  // uses_c1b8337e
+  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_1a67c91b, bit(Feature::storage_buffer_16bit)},  // uses_ecea9bca
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -195,18 +195,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n1", {f16, f16, weight_q4_rows, 1, 1}, uses_3c1f31bc},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n2", {f16, f16, weight_q4_rows, 1, 2}, uses_3c1f31bc},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n4", {f16, f16, weight_q4_rows, 1, 4}, uses_3c1f31bc},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n1", {f16, f16, weight_q4_rows, 4, 1}, uses_11283822},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n2", {f16, f16, weight_q4_rows, 4, 2}, uses_11283822},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n4", {f16, f16, weight_q4_rows, 4, 4}, uses_11283822},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n1", {f16, f16, weight_q8_rows, 1, 1}, uses_2c92dff5},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n2", {f16, f16, weight_q8_rows, 1, 2}, uses_2c92dff5},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n4", {f16, f16, weight_q8_rows, 1, 4}, uses_2c92dff5},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n1", {f16, f16, weight_q8_rows, 4, 1}, uses_b11d5b9e},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n2", {f16, f16, weight_q8_rows, 4, 2}, uses_b11d5b9e},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n4", {f16, f16, weight_q8_rows, 4, 4}, uses_b11d5b9e},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n1", {f16, f16, weight_q4_rows, 1, 1}, uses_b0e8a14a},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n2", {f16, f16, weight_q4_rows, 1, 2}, uses_b0e8a14a},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n4", {f16, f16, weight_q4_rows, 1, 4}, uses_b0e8a14a},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n1", {f16, f16, weight_q4_rows, 4, 1}, uses_ecea9bca},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n2", {f16, f16, weight_q4_rows, 4, 2}, uses_ecea9bca},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n4", {f16, f16, weight_q4_rows, 4, 4}, uses_ecea9bca},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n1", {f16, f16, weight_q8_rows, 1, 1}, uses_35b65f1f},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n2", {f16, f16, weight_q8_rows, 1, 2}, uses_35b65f1f},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n4", {f16, f16, weight_q8_rows, 1, 4}, uses_35b65f1f},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n1", {f16, f16, weight_q8_rows, 4, 1}, uses_85f2a4db},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n2", {f16, f16, weight_q8_rows, 4, 2}, uses_85f2a4db},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n4", {f16, f16, weight_q8_rows, 4, 4}, uses_85f2a4db},
     {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n1", {f32, f32, weight_q4_rows, 1, 1}, uses_c1b8337e},
     {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n2", {f32, f32, weight_q4_rows, 1, 2}, uses_c1b8337e},
     {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n4", {f32, f32, weight_q4_rows, 1, 4}, uses_c1b8337e},

@@ -145,11 +145,11 @@ constexpr InterfaceInfo binds_2aa0edfe = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_83122738,
+  uses_26f8fa11,
   uses_cd3d3716,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_83122738
+  {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_16bit)},  // uses_26f8fa11
   {&binds_2aa0edfe, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_cd3d3716
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -158,8 +158,8 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows}, uses_83122738},
-    {"weight_only_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows}, uses_83122738},
+    {"weight_only_plain.f16.f16.weight_q4_rows", {f16, f16, weight_q4_rows}, uses_26f8fa11},
+    {"weight_only_plain.f16.f16.weight_q8_rows", {f16, f16, weight_q8_rows}, uses_26f8fa11},
     {"weight_only_plain.f32.f32.weight_q4_rows", {f32, f32, weight_q4_rows}, uses_cd3d3716},
     {"weight_only_plain.f32.f32.weight_q8_rows", {f32, f32, weight_q8_rows}, uses_cd3d3716},
   });

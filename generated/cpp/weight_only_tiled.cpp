@@ -138,6 +138,21 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_a6ef5d33[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::output, Access::write),
+};
+constexpr BlockField push_constants_256a0171[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 40}};
+constexpr InterfaceInfo binds_80d8a712 = {
+    .bindings = bindings_a6ef5d33,
+    .push_constants = push_constants_256a0171,
+    .push_constants_bytes = sizeof(PushConstants),
+};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_21fd66e3[] = {16896};
+constexpr uint32_t shared_bytes_8a197589[] = {8704};
 constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -145,45 +160,30 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(3, Operand::bias, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_256a0171[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 40}};
 constexpr InterfaceInfo binds_748379a4 = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_256a0171,
     .push_constants_bytes = sizeof(PushConstants),
 };
-constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_21fd66e3[] = {16896};
-constexpr BindingInfo bindings_a6ef5d33[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_80d8a712 = {
-    .bindings = bindings_a6ef5d33,
-    .push_constants = push_constants_256a0171,
-    .push_constants_bytes = sizeof(PushConstants),
-};
-constexpr uint32_t shared_bytes_8a197589[] = {8704};
 enum Interface : uint16_t {
-  uses_517f5960,
+  uses_2915eac4,
+  uses_54a17df7,
   uses_69d33dec,
   uses_797b4562,
+  uses_9d61e0f0,
   uses_a56104fb,
   uses_cda56cde,
-  uses_e30ec0d3,
-  uses_f362e870,
-  uses_ff96a1fa,
+  uses_f6ceb54b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_517f5960
+  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_2915eac4
+  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_54a17df7
   {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_69d33dec
   {&binds_748379a4, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_797b4562
+  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::storage_buffer_16bit)},  // uses_9d61e0f0
   {&binds_748379a4, workgroup_d4b360f5, shared_bytes_8a197589},  // uses_a56104fb
   {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_21fd66e3},  // uses_cda56cde
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_e30ec0d3
-  {&binds_80d8a712, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_f362e870
-  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_8a197589, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit)},  // uses_ff96a1fa
+  {&binds_748379a4, workgroup_d4b360f5, shared_bytes_21fd66e3, bit(Feature::storage_buffer_16bit)},  // uses_f6ceb54b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -191,14 +191,14 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side4", {f16, f16, weight_q4_rows, Stage::whole, 4}, uses_ff96a1fa},
-    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side8", {f16, f16, weight_q4_rows, Stage::whole, 8}, uses_517f5960},
-    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side4", {f16, f16, weight_q8_rows, Stage::whole, 4}, uses_ff96a1fa},
-    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side8", {f16, f16, weight_q8_rows, Stage::whole, 8}, uses_517f5960},
-    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side4", {f16, f32, weight_q4_rows, Stage::slice, 4}, uses_f362e870},
-    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side8", {f16, f32, weight_q4_rows, Stage::slice, 8}, uses_e30ec0d3},
-    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side4", {f16, f32, weight_q8_rows, Stage::slice, 4}, uses_f362e870},
-    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side8", {f16, f32, weight_q8_rows, Stage::slice, 8}, uses_e30ec0d3},
+    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side4", {f16, f16, weight_q4_rows, Stage::whole, 4}, uses_9d61e0f0},
+    {"weight_only_tiled.f16.f16.weight_q4_rows.whole.side8", {f16, f16, weight_q4_rows, Stage::whole, 8}, uses_f6ceb54b},
+    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side4", {f16, f16, weight_q8_rows, Stage::whole, 4}, uses_9d61e0f0},
+    {"weight_only_tiled.f16.f16.weight_q8_rows.whole.side8", {f16, f16, weight_q8_rows, Stage::whole, 8}, uses_f6ceb54b},
+    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side4", {f16, f32, weight_q4_rows, Stage::slice, 4}, uses_54a17df7},
+    {"weight_only_tiled.f16.f32.weight_q4_rows.slice.side8", {f16, f32, weight_q4_rows, Stage::slice, 8}, uses_2915eac4},
+    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side4", {f16, f32, weight_q8_rows, Stage::slice, 4}, uses_54a17df7},
+    {"weight_only_tiled.f16.f32.weight_q8_rows.slice.side8", {f16, f32, weight_q8_rows, Stage::slice, 8}, uses_2915eac4},
     {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side4", {f32, f32, weight_q4_rows, Stage::slice, 4}, uses_69d33dec},
     {"weight_only_tiled.f32.f32.weight_q4_rows.slice.side8", {f32, f32, weight_q4_rows, Stage::slice, 8}, uses_cda56cde},
     {"weight_only_tiled.f32.f32.weight_q4_rows.whole.side4", {f32, f32, weight_q4_rows, Stage::whole, 4}, uses_a56104fb},

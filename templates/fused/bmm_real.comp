@@ -33,9 +33,16 @@ const uint kStride = kTile + 1u;  // no two rows' elements of one column in one 
 shared float staged_input[kTile * kStride];  // [row][k]
 shared float staged_other[kTile * kStride];  // [k][column]
 
+$if input_dtype == f16
+${declare_bits(input)}
+$end
+$if other_dtype == f16
+${declare_bits(other)}
+$end
+
 float input_at(uint element, uint parameter) {
 $if input_dtype == f16
-  return f16_to_f32(packFloat2x16(f16vec2(input_data[element])) & 0xffffu);
+  return f16_to_f32(uint(input_bits[element]));
 $elif input_dtype == f32
   return flush_subnormal(input_data[element]);
 $else
@@ -47,7 +54,7 @@ $end
 
 float other_at(uint element, uint parameter) {
 $if other_dtype == f16
-  return f16_to_f32(packFloat2x16(f16vec2(other_data[element])) & 0xffffu);
+  return f16_to_f32(uint(other_bits[element]));
 $elif other_dtype == f32
   return flush_subnormal(other_data[element]);
 $else

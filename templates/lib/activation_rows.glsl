@@ -5,14 +5,14 @@
 // workgroup, and then integers. docs/linear_weights.md says which.
 shared Qparams row_qparams;
 
-int input_bits(uint index) { return floatBitsToInt(load_real(index)); }
+int activation_bits(uint index) { return floatBitsToInt(load_real(index)); }
 
 // The parameters of one row, given to all. All invocations of the workgroup must call it.
 Qparams qparams_of_row(uint row) {
   const int sign_mask = -0x7fffffff - 1;
   ivec2 mine = ivec2(0);
   for (uint k = gl_LocalInvocationIndex; k < problem.k; k += ${workgroup}) {
-    mine = max(mine, extremes_of(input_bits(row * problem.k + k), sign_mask));
+    mine = max(mine, extremes_of(activation_bits(row * problem.k + k), sign_mask));
   }
   const ivec2 extremes = team_max(mine, ${workgroup});
   if (gl_LocalInvocationIndex == 0u) row_qparams = qparams_of(extremes);

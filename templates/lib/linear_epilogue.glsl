@@ -87,15 +87,12 @@ $else
 $end
 }
 $else
+$include "lib/store_real.glsl"
+
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   const uint count = min(problem.n - column, 4u);
   for (uint lane = 0u; lane < count; ++lane) {
-    const float y = real_output(sums[lane], lane, columns);
-$if output_dtype == f16
-    output_data[row * problem.n + column + lane] = unpackFloat2x16(f32_to_f16(y)).x;
-$else
-    output_data[row * problem.n + column + lane] = y;
-$end
+    store_real(row * problem.n + column + lane, real_output(sums[lane], lane, columns));
   }
 }
 $end

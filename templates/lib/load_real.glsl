@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `input`, as f32.
-float load_real(uint index) {
+// One element of the real operand `input`, as f32. Halves come as their bits, which no device needs f16 arithmetic for.
 $if input_dtype == f16
-  return f16_to_f32(packFloat2x16(f16vec2(input_data[index])) & 0xffffu);
+${declare_bits(input)}
+
+float load_real(uint index) { return f16_to_f32(uint(input_bits[index])); }
 $else
-  return input_data[index];
+float load_real(uint index) { return input_data[index]; }
 $end
-}

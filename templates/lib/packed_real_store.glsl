@@ -21,13 +21,7 @@ $else
 // The same memory as `output`, four elements at a time.
 layout(set = 0, binding = 1, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
 
-void store_real(uint index, float x) {
-$if output_dtype == f16
-  output_data[index] = unpackFloat2x16(f32_to_f16(x)).x;
-$else
-  output_data[index] = x;
-$end
-}
+$include "lib/store_real.glsl"
 
 void output_store_reals(uvec4 at, vec4 x) {
   const uint width_stride = uint(problem.output_strides[0]);

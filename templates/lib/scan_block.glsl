@@ -9,7 +9,9 @@
 $if input_dtype == f16 and input_storage == buffer
 const int kSignMask = ~0x7fff;
 
-int bits_at(uint index) { return bitfieldExtract(int(packFloat2x16(f16vec2(input_data[index]))), 0, 16); }
+${declare_bits(input)}
+
+int bits_at(uint index) { return bitfieldExtract(int(uint(input_bits[index])), 0, 16); }
 ivec2 widened(ivec2 extremes) {
   return ivec2(floatBitsToInt(f16_to_f32(uint(extremes.x))), floatBitsToInt(f16_to_f32(uint(extremes.y))));
 }

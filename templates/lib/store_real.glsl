@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `output`, from f32. A half is rounded half to even.
-void store_real(uint index, float value) {
+// One element of the real operand `output`, from f32. A half is rounded half to even, and goes as its bits, which no device
+// needs f16 arithmetic for.
 $if output_dtype == f16
-  output_data[index] = unpackFloat2x16(f32_to_f16(value)).x;
+${declare_bits(output)}
+
+void store_real(uint index, float value) { output_bits[index] = uint16_t(f32_to_f16(value)); }
 $else
-  output_data[index] = value;
+void store_real(uint index, float value) { output_data[index] = value; }
 $end
-}

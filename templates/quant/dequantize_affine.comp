@@ -30,13 +30,7 @@ float dequantize_element(int q, uint element) {
 }
 
 $if output_storage == buffer
-void store_real(uint index, float x) {
-$if output_dtype == f16
-  output_data[index] = unpackFloat2x16(f32_to_f16(x)).x;
-$else
-  output_data[index] = x;
-$end
-}
+$include "lib/store_real.glsl"
 $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4

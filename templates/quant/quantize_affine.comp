@@ -32,6 +32,15 @@ int quantize_element(float x, uint element) {
   return quantize(x, current_block);
 }
 
+$if output_storage == buffer
+// Through an unsigned int, where the output is: a conversion that changes the sign too asks for 8-bit arithmetic.
+$if is_signed(output_dtype)
+void store_output(uint index, int q) { output_data[index] = ${glsl_type(output_dtype)}(q); }
+$else
+void store_output(uint index, int q) { output_data[index] = ${glsl_type(output_dtype)}(uint(q)); }
+$end
+$end
+
 $if input_storage == buffer and output_storage == buffer and vec == 4
 // The same memory as `input` and `output`, seen as words.
 ${declare_words(input, bytes(input_dtype))}
@@ -55,7 +64,7 @@ ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
 void step(uint word) {
   const uint end = min(4u * word + 4u, problem.numel);
   for (uint i = 4u * word; i < end; ++i) {
-    output_data[i] = ${glsl_type(output_dtype)}(quantize_element(load_real(problem.first + i), i));
+    store_output(i, quantize_element(load_real(problem.first + i), i));
   }
 }
 
@@ -87,7 +96,7 @@ bool make_steps(uint first) {
 $elif input_storage == buffer and output_storage == buffer
 void step(uint element) {
   if (element >= problem.numel) return;
-  output_data[element] = ${glsl_type(output_dtype)}(quantize_element(load_real(offset_of(element)), element));
+  store_output(element, quantize_element(load_real(offset_of(element)), element));
 }
 $else
 $include "lib/texel.glsl"
@@ -122,7 +131,7 @@ $end
 $else
 void step(uint element) {
   if (element >= problem.image_steps) return;
-  output_data[element] = ${glsl_type(output_dtype)}(quantize_element(load_at(coordinate_of(element)), element));
+  store_output(element, quantize_element(load_at(coordinate_of(element)), element));
 }
 $end
 $end

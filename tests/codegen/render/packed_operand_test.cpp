@@ -67,7 +67,7 @@ void x_store(uvec4 at, uint word) {
     return;
   }
   // The words at a row's ends hold bytes of other rows, which other invocations write.
-  for (uint i = 0u; i < lanes; ++i) x_bytes[byte + i] = uint8_t(word >> (8u * i));
+  for (uint i = 0u; i < lanes; ++i) x_bytes[byte + i] = uint8_t(uint(word >> (8u * i)));
 }
 void x_store_rows(uvec4 at, uvec4 rows) {
   const uint count = problem.x_sides[2] - at.z;
