@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace qgen::planner {
@@ -101,7 +102,8 @@ class Builder {
     }
     const auto trees = trees_of_(described, result_.held[tensor]);
     if (!trees) return trees.error();
-    result_.states[tensor] = states_of(around, **trees, device_.preferred);
+    const auto [known, is_new] = known_states_.emplace(std::pair((*trees)->number(), around), tensor);
+    result_.states[tensor] = is_new ? states_of(around, **trees, device_.preferred) : result_.states[known->second];
     if (!result_.states[tensor].empty()) return std::monostate{};
     return Error{Error::Kind::unsupported,
                  fmt::format("{} is written as {} and leaves as {}, and no conversion leads there", describe(described),
@@ -123,6 +125,9 @@ class Builder {
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
       for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
     }
+    around.takers = std::min(around.takers, kRepresentations.size());
+    std::sort(around.offers.begin(), around.offers.end());
+    std::sort(around.demands.begin(), around.demands.end());
     return around;
   }
 
@@ -228,6 +233,8 @@ class Builder {
 
   const DeviceModel& device_;
   CopyTreesOf trees_of_;
+  // A tensor with the same trees and surroundings: most of a graph is made of repeated parts.
+  std::map<std::pair<uint32_t, Surroundings>, uint32_t> known_states_;
   Assignment result_;
 };
 

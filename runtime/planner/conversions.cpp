@@ -40,8 +40,8 @@ void Conversions::walk(Representation from, Representation to, std::vector<Conve
   }
 }
 
-CopyTrees::CopyTrees(const Conversions& conversions)
-    : conversions_(conversions), place_(any_representation().bits() + 1), rows_(1) {
+CopyTrees::CopyTrees(const Conversions& conversions, uint32_t number)
+    : conversions_(conversions), number_(number), place_(any_representation().bits() + 1), rows_(1) {
   rows_.front().fill({});  // the empty set's
 }
 
@@ -112,7 +112,7 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
   const auto known = known_.find(direct);
   if (known != known_.end()) return &known->second;
   if (known_.size() == kMostKnown) known_.clear();
-  return &known_.emplace(direct, CopyTrees(Conversions(held, direct))).first->second;
+  return &known_.emplace(direct, CopyTrees(Conversions(held, direct), count_++)).first->second;
 }
 
 }  // namespace qgen::planner

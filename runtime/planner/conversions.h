@@ -65,9 +65,10 @@ class Conversions {
 
 class CopyTrees {
  public:
-  explicit CopyTrees(const Conversions& conversions);
+  explicit CopyTrees(const Conversions& conversions, uint32_t number = 0);
 
   const Conversions& conversions() const { return conversions_; }
+  uint32_t number() const { return number_; }  // the same, the same trees
 
   // Of the least tree that has `reached`.
   Cost cost(Representation home, RepresentationSet reached) { return at(home, (reached - home).bits()); }
@@ -83,6 +84,7 @@ class CopyTrees {
   void collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps);
 
   Conversions conversions_;
+  uint32_t number_;
   std::vector<uint16_t> place_;  // of a set's row in rows_; 0: not yet there
   std::vector<Row> rows_;
 };
@@ -98,6 +100,7 @@ class CopyTreesOf {
  private:
   const ConversionCost& cost_;
   std::map<Conversions::Matrix, CopyTrees> known_;
+  uint32_t count_ = 0;
 };
 
 }  // namespace qgen::planner

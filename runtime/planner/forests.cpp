@@ -90,14 +90,15 @@ std::vector<bool> free_leaders(const Stars& stars, uint32_t round) {
   return is_free;
 }
 
-// Dynamic programming over the trees of one forest: sums go up from the leaves, choices down from the roots.
+// Dynamic programming over the trees of a forest: sums go up from the leaves, choices down from the roots.
 class Forest {
  public:
-  Forest(const Stars& stars, std::vector<uint32_t>& chosen, std::vector<bool> is_free)
-      : stars_(stars), chosen_(chosen), is_free_(std::move(is_free)), fitting_(stars) {}
+  Forest(const Stars& stars, std::vector<uint32_t>& chosen) : stars_(stars), chosen_(chosen), fitting_(stars) {}
 
   // False: all stays as it was.
-  bool solve() {
+  bool solve(std::vector<bool> is_free) {
+    is_free_ = std::move(is_free);
+    is_changed_ = false;
     plant();
     for (size_t at = places_.size(); at-- > 0;) send_up(places_[at]);
     for (Place& place : places_) choose(place);
@@ -117,6 +118,8 @@ class Forest {
 
   // Lists all places, each after the one above it.
   void plant() {
+    places_.clear();
+    options_.clear();
     std::vector<bool> is_planted(stars_.followers.choices.size());
     for (uint32_t leader = 0; leader < is_free_.size(); ++leader) {
       if (!is_free_[leader]) continue;
@@ -234,8 +237,9 @@ std::vector<uint32_t> cheapest(const Stars& stars) {
 
 void improve_by_forests(const Stars& stars, std::vector<uint32_t>& chosen, uint32_t rounds) {
   constexpr uint32_t kIdleRounds = 4;  // and it is not likely that another gains anything
+  Forest forest(stars, chosen);
   for (uint32_t round = 1, idle = 0; round <= rounds && idle < kIdleRounds; ++round) {
-    const bool is_changed = Forest(stars, chosen, free_leaders(stars, round)).solve();
+    const bool is_changed = forest.solve(free_leaders(stars, round));
     idle = is_changed ? 0 : idle + 1;
   }
 }

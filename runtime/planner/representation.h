@@ -88,7 +88,7 @@ class RepresentationSet {
   constexpr int size() const { return std::popcount(bits_); }
   constexpr bool contains(Representation r) const { return (bits_ >> r.row & 1) != 0; }
   constexpr Representation first() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
-  friend constexpr bool operator==(RepresentationSet, RepresentationSet) = default;
+  friend constexpr auto operator<=>(RepresentationSet, RepresentationSet) = default;  // for use as a key
   friend constexpr RepresentationSet operator&(RepresentationSet a, RepresentationSet b) {
     return from_bits(a.bits_ & b.bits_);
   }

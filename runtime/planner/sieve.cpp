@@ -57,6 +57,7 @@ class Sieve {
         number[stars_.leaders.values.begins[leader] + value] = next++;
       }
     }
+    result.class_of.reserve(stars_.class_of.size());
     for (const Stars::Ray& ray : stars_.rays) {
       add_sifted(ray, number, result.followers.values.of(states_left, ray.follower), result);
     }

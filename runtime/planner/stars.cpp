@@ -71,6 +71,9 @@ class Builder {
   }
 
   void add_rays() {
+    size_t states = 0;
+    for (const auto& fit : model_.fits) states += fit.b_masks.size();
+    stars_.class_of.reserve(states);
     std::vector<uint32_t> order(model_.fits.size());
     std::iota(order.begin(), order.end(), 0u);
     const auto key = [&](uint32_t fit) {

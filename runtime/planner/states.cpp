@@ -12,9 +12,12 @@ namespace {
 class Lister {
  public:
   Lister(const Surroundings& around, CopyTrees& trees, Storage preferred)
-      : around_(around), trees_(trees), conversions_(trees.conversions()), preferred_(preferred) {
-    give_bits();
-  }
+      : around_(around),
+        trees_(trees),
+        conversions_(trees.conversions()),
+        preferred_(preferred),
+        of_home_(bits_of(around.offers)),
+        of_present_(bits_of(around.demands)) {}
 
   std::vector<State> run() && {
     for (Representation home : around_.homes) add(home);
@@ -32,42 +35,36 @@ class Lister {
   }
 
  private:
-  // One bit for each set that a state satisfies, by its home or by what is present. With more sets than bits, one for
-  // each representation: what has more of them satisfies no less.
-  void give_bits() {
-    if (around_.offers.size() + around_.demands.size() > 64) {
-      for (Representation r : any_representation()) {
-        of_home_[r.row] = uint64_t{1} << (32 + r.row);
-        of_present_[r.row] = uint64_t{1} << r.row;
+  using Bits = std::array<uint32_t, kRepresentations.size()>;
+
+  // For each representation one bit for each set that has it. With more sets than bits, one for the representation:
+  // what has more of them satisfies no less.
+  static Bits bits_of(const std::vector<RepresentationSet>& sets) {
+    Bits result{};
+    for (Representation r : any_representation()) {
+      if (sets.size() > 32) result[r.row] = 1u << r.row;
+      for (size_t set = 0; set < sets.size() && sets.size() <= 32; ++set) {
+        result[r.row] |= sets[set].contains(r) ? 1u << set : 0;
       }
-      return;
     }
-    uint64_t bit = 1;
-    for (auto offer : around_.offers) {
-      for (Representation r : offer) of_home_[r.row] |= bit;
-      bit <<= 1;
-    }
-    for (auto demand : around_.demands) {
-      for (Representation r : demand) of_present_[r.row] |= bit;
-      bit <<= 1;
-    }
+    return result;
   }
 
-  uint64_t satisfied_by(RepresentationSet present) const {
-    uint64_t bits = 0;
+  uint32_t satisfied_by(RepresentationSet present) const {
+    uint32_t bits = 0;
     for (Representation r : present) bits |= of_present_[r.row];
     return bits;
   }
 
   // By a state that is kept, of the same home or of one that everybody offers who offers that.
   bool is_replaced(const State& state) const {
-    const uint64_t satisfied = satisfied_by(state.present);
+    const uint32_t satisfied = satisfied_by(state.present);
+    uint32_t count = 0;  // of states that could replace it: looking at all is quicker than stopping at one
     for (Representation home : around_.homes) {
       if ((of_home_[state.home.row] & ~of_home_[home.row]) != 0) continue;
-      const auto& by = satisfied_[home.row];
-      if (std::any_of(by.begin(), by.end(), [&](uint64_t bits) { return (satisfied & ~bits) == 0; })) return true;
+      for (uint32_t by : satisfied_[home.row]) count += (satisfied & ~by) == 0 ? 1 : 0;
     }
-    return false;
+    return count > 0;
   }
 
   void add(Representation home) {
@@ -121,9 +118,9 @@ class Lister {
   CopyTrees& trees_;
   const Conversions& conversions_;
   Storage preferred_;
-  std::array<uint64_t, kRepresentations.size()> of_home_{}, of_present_{};
+  Bits of_home_, of_present_;
   std::vector<State> all_;
-  std::array<std::vector<uint64_t>, kRepresentations.size()> satisfied_;  // by the states kept of each home
+  std::array<std::vector<uint32_t>, kRepresentations.size()> satisfied_;  // by the states kept of each home
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Surroundings {
   std::vector<RepresentationSet> offers;   // sets that modes write, each once
   std::vector<RepresentationSet> demands;  // sets that modes read, each once
   size_t takers = 0;                       // operands that read it, and the caller: no plan needs more copies
+  friend auto operator<=>(const Surroundings&, const Surroundings&) = default;
 };
 
 // Empty where no conversion leads to what the caller takes. Of states that cost the same, that of the lower home comes
