@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators_bench [DEVICE]: how long operators take on the device, each as it is chosen and, beside it, the plain way.
+// operators_bench [DEVICE [PAUSE]]: how long operators take on the device, each as it is chosen and, beside it, the plain
+// way. Before each it rests for PAUSE seconds: a GPU that is never idle may lower its clock by half.
 //
 //   operators_bench --benchmark_filter='q8ta_add/.*'
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/chosen ...  q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1/...
@@ -14,8 +15,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "bench/operator_rows.h"
 #include "registry.h"
@@ -70,9 +74,12 @@ Done time_way(benchmark::State& state, Context& context, const Row& row, const W
   return std::monostate{};
 }
 
-void add(Context& context, const Row& row, const char* name, const Way& way) {
-  const auto run = [&context, row, way](benchmark::State& state) {
+using Seconds = std::chrono::duration<double>;
+
+void add(Context& context, Seconds pause, const Row& row, const char* name, const Way& way) {
+  const auto run = [&context, pause, row, way](benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
+      std::this_thread::sleep_for(pause);
       if (Done timed = time_way(state, context, row, way); !timed)
         return state.SkipWithError(to_text(timed.error()).c_str());
     }
@@ -84,12 +91,12 @@ void add(Context& context, const Row& row, const char* name, const Way& way) {
 }
 
 // Operators of the registry that nobody made rows for are named.
-void add_all(Context& context) {
+void add_all(Context& context, Seconds pause) {
   std::set<std::string, std::less<>> timed;
   for (const Row& row : bench::operator_rows()) {
     timed.insert(row.op);
-    add(context, row, "chosen", row.chosen);
-    if (row.plain) add(context, row, "plain", *row.plain);
+    add(context, pause, row, "chosen", row.chosen);
+    if (row.plain) add(context, pause, row, "plain", *row.plain);
   }
   for (const OperatorEntry& entry : operators()) {
     if (!timed.contains(entry.name)) fmt::print(stderr, "'{}' has no rows in operator_rows.cpp\n", entry.name);
@@ -113,7 +120,7 @@ int main(int argc, char** argv) {
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
   benchmark::AddCustomContext("device", device->profile().name);
-  add_all(context);
+  add_all(context, Seconds(argc > 2 ? std::atof(argv[2]) : 0));
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
