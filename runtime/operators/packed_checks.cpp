@@ -50,15 +50,14 @@ Done check_tensor(std::string_view operand, const TensorDesc& tensor, std::span<
 }
 
 Done check_packed(std::string_view operand, const TensorDesc& tensor, std::span<const DType> dtypes) {
-  if (Done fits = check_tensor(operand, tensor, dtypes); !fits) return fits;
   const bool is_known = tensor.layout == Layout::strided || info(tensor.layout).is_packed_bytes();
-  if (tensor.storage == Storage::buffer && is_known) return std::monostate{};
+  if (tensor.storage == Storage::buffer && is_known) return check_tensor(operand, tensor, dtypes);
   std::vector<std::string_view> layouts = {name(Layout::strided)};
   for (const LayoutInfo& row : kLayouts) {
     if (row.is_packed_bytes()) layouts.push_back(row.name);
   }
-  return refused(fmt::format("{} is {} in a {}, and can be {} in a buffer", operand, name(tensor.layout),
-                             name(tensor.storage), fmt::join(layouts, ", ")));
+  return refused(
+      fmt::format("{} is {}, and can be {} in a buffer", operand, name(tensor.layout), fmt::join(layouts, ", ")));
 }
 
 }  // namespace qgen

@@ -92,7 +92,7 @@ TEST_F(PackedTest, CloneWritesEveryByteOfItsLayout) {
   }
 }
 
-// ---- reals ---------------------------------------------------------------------------------------------------------------
+// ---- reals ----------------------------------------------------------------------------------------------------------
 
 Request quantize_request(HostTensor input, double scale, int64_t zero_point) {
   return {.inputs = {{"input", std::move(input)}},
@@ -176,7 +176,7 @@ TEST_F(PackedTest, QuantizeWritesEveryByteOfItsLayout) {
   }
 }
 
-// ---- views ---------------------------------------------------------------------------------------------------------------
+// ---- views ----------------------------------------------------------------------------------------------------------
 
 struct ViewCase {
   std::string_view name;
@@ -220,7 +220,7 @@ TEST_F(PackedTest, QuantizeReadsViews) {
   }
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------
+// ---- refusals -------------------------------------------------------------------------------------------------------
 
 TEST(PackedCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
@@ -228,10 +228,11 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   const TensorDesc reals{DType::f32, {2, 3, 4, 5}};
   EXPECT_EQ(refusal(q8ta_clone_call(reals, Layout::packed_4c)), "input is f32, and can be i8 or u8");
   EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::width_packed)),
-            "output is width_packed in a buffer, and that is a layout of a texture3d");
+            "output is width_packed, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
+            "packed_4h4c in a buffer");
   EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
-            "output is weight_q8_rows in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
-            "packed_4c1w, packed_4h4c in a buffer");
+            "output is weight_q8_rows, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
+            "packed_4h4c in a buffer");
   EXPECT_EQ(refusal(q8ta_clone_call({DType::i8, {int64_t{1} << 31}}, Layout::packed_4c)),
             "output of shape [2147483648] takes 8589934592 elements in packed_4c, and kernels count to 4294967295\n"
             "  hint: split the tensor");
