@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: qgen authors
-"""codegen_figures.py [BUILD] [--runs N]: what the generator costs, as a table of figure, bar, best peer and measurement.
+"""codegen_figures.py [BUILD] [--runs N]: what the generator costs: a table of figure, bar, best peer and measurement.
 
 BUILD is a release build, build/release unless given, in which `qgen` and `codegen_rooms` are built. The corpus is
-bench/codegen_corpus: 21 families of 48 variants. Times are CPU seconds, user and system, of the whole process and all its
+bench/codegen_corpus: 21 families of 48 variants. Times are CPU seconds, user and system, of the whole process and its
 threads, so that a busy machine shows little; where a wall time is given it is the least of several. Medians elsewhere.
 
 Exit code 1 if a bar is missed.
@@ -99,14 +99,15 @@ def edit(file, pattern, replacement):
     file.write_text(edited)
 
 
-# ---- the rows ----------------------------------------------------------------------------------------------------------
+# ---- the rows --------------------------------------------------------------------------------------------------------
 
 def cold(bench, tree):
     times = []
     for _ in range(3):
         run, stats = bench.made(tree, "--no-cache")
         times.append(1e3 * run.cpu / stats["compiled"])
-    measured = f"{statistics.median(times):.1f} ms ({stats['variants']} variants of {stats['raw_bytes'] / stats['variants'] / 1e3:.1f} kB)"
+    kilobytes = stats["raw_bytes"] / stats["variants"] / 1e3
+    measured = f"{statistics.median(times):.1f} ms ({stats['variants']} variants of {kilobytes:.1f} kB)"
     bench.row("CPU per optimised variant, cold", "<= 18 ms", "95 ms", measured, statistics.median(times) <= 18)
 
 
@@ -148,7 +149,8 @@ def template_edited(bench, tree):
 def sizes(bench, tree):
     _, stats = bench.made(tree)
     cpp, blob = stats["cpp_bytes"] / stats["variants"], stats["blob_bytes"] / stats["raw_bytes"]
-    bench.row("generated C++ per variant / blob as part of raw SPIR-V", "<= 300 bytes / <= 25 %", "12,400 bytes / 100 %",
+    bench.row("generated C++ per variant / blob as part of raw SPIR-V", "<= 300 bytes / <= 25 %",
+              "12,400 bytes / 100 %",
               f"{cpp:.0f} bytes / {100 * blob:.1f} %", cpp <= 300 and blob <= 0.25)
 
 
@@ -162,7 +164,8 @@ def compiled_tables(bench, tree):
     for _ in range(3):
         tables = Run([compiler, "-std=c++20", "-O3", "-DNDEBUG", "-fPIC", f"-I{SOURCE}", "-c", unity, "-o", "tables.o"],
                      bench.work).checked()
-        blob = Run([compiler, "-c", f"-Wa,-I{tree / 'out'}", tree / "out/cpp/blob.S", "-o", "blob.o"], bench.work).checked()
+        blob = Run([compiler, "-c", f"-Wa,-I{tree / 'out'}", tree / "out/cpp/blob.S", "-o", "blob.o"],
+                   bench.work).checked()
         runs.append((tables.cpu + blob.cpu, max(tables.megabytes, blob.megabytes)))
     cpu, megabytes = statistics.median(r[0] for r in runs), max(r[1] for r in runs)
     bench.row("compiling the generated C++ and blob of the whole corpus", "<= 3 CPU s, <= 300 MB", "12.6 s, 743 MB",
@@ -191,12 +194,13 @@ def determinism(bench):
         bench.made(folder, "-j", chance.randint(1, 8), *cache, environment=environment)
         digests.setdefault(tuple(contents(folder / "out").items()), i)
         shutil.rmtree(folder)
-    bench.row(f"bytes of every output over {bench.runs} runs with random -j, locale, TZ, folder and file order", "one digest",
+    bench.row(f"bytes of every output over {bench.runs} runs with random -j, locale, TZ, folder and file order",
+              "one digest",
               "differs", "one digest" if len(digests) == 1 else f"{len(digests)} digests", len(digests) == 1)
 
 
 def bad_inputs(bench):
-    """Each mistake in tests/bad_specs and tests/bad_templates: exit code 2, and the place that expected.txt begins with."""
+    """Each mistake in tests/bad_specs and tests/bad_templates: exit code 2, and the place that expected.txt names."""
     located, total = 0, 0
     for kind in ("bad_specs", "bad_templates"):
         for pair in sorted(p for p in (SOURCE / "tests" / kind).iterdir() if p.is_dir()):

@@ -20,7 +20,7 @@ struct Size {
 std::string text(const Size& size) { return fmt::format("{}x{}x{}", size.m, size.k, size.n); }
 double operations(const Size& size) { return 2.0 * size.m * size.k * size.n; }
 
-// ---- affine ------------------------------------------------------------------------------------------------------------
+// ---- affine ---------------------------------------------------------------------------------------------------------
 
 struct Blocks {
   std::string_view name, scale, block_size;
@@ -54,7 +54,7 @@ void add_affine(std::vector<Row>& rows) {
   }
 }
 
-// ---- int8 tensors in packed layouts --------------------------------------------------------------------------------------
+// ---- int8 tensors in packed layouts ---------------------------------------------------------------------------------
 
 const Texts kInput = {"input_scale=0.04", "input_zero_point=-3"};
 const Texts kOther = {"other_scale=0.02", "other_zero_point=7"};
@@ -113,7 +113,7 @@ void add_packed(std::vector<Row>& rows) {
   }
 }
 
-// ---- operands that are real or quantized ---------------------------------------------------------------------------------
+// ---- operands that are real or quantized ----------------------------------------------------------------------------
 
 void add_fused(std::vector<Row>& rows) {
   const std::string scales = "input_scale=1x1:f32=0.04";
@@ -155,7 +155,7 @@ void add_products(std::vector<Row>& rows) {
   }
 }
 
-// ---- linear layers --------------------------------------------------------------------------------------------------------
+// ---- linear layers --------------------------------------------------------------------------------------------------
 
 // m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
 constexpr Size kSizes[] = {{1, 512, 512},      {1, 1024, 1024},     {1, 1024, 2048},    {1, 1024, 3072},
@@ -217,7 +217,7 @@ void add_packing(std::vector<Row>& rows) {
   }
 }
 
-// ---- embedding ------------------------------------------------------------------------------------------------------------
+// ---- embedding ------------------------------------------------------------------------------------------------------
 
 void add_embedding(std::vector<Row>& rows) {
   constexpr double kRows = 2047, kColumns = 2048, kScales = 64;

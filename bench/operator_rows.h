@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What operators_main.cpp times: each shipped operator at the sizes that networks have, and beside it the plain way to compute
-// the same, as qgen-run would be asked for it. A new operator is a function here that makes its rows.
+// What operators_main.cpp times: each shipped operator at the sizes that networks have, and beside it the plain way to
+// compute the same, as qgen-run would be asked for it. A new operator is a function here that makes its rows.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// planner_bench: how long plan() takes on graphs of the kinds that it promises something for, what the plan costs (`us`), and
-// how far from the least cost that may be (`gap`, 0: proven).
+// planner_bench: how long plan() takes on graphs of the kinds that it promises something for, what the plan costs
+// (`us`), and how far from the least cost that may be (`gap`, 0: proven).
 //
 //   residual    a chain in which every third operator adds what was there three operators before, as networks have it
 //   inception   blocks of four branches that are joined again

@@ -16,9 +16,9 @@
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
 # default a folder named <target> in the current binary folder.
 #
-# The outputs are known when CMake runs: one pair of files a spec, named after it. A new spec file makes CMake run again.
-# qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names every file
-# that any variant was made from.
+# The outputs are known when CMake runs: one pair of files a spec, named after it. A new spec file makes CMake run
+# again. qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names
+# every file that any variant was made from.
 function(qgen_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY" "SPECS;TEMPLATES;OPTIONS")
   if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)

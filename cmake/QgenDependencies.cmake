@@ -11,8 +11,8 @@
 #
 # QGEN_FETCH_ALL=ON takes every one of them from upstream, whatever is installed.
 #
-# A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to another
-# machine needs its C library and a Vulkan loader, nothing else.
+# A release build of the programs links archives wherever there is one (QGEN_STATIC), so that a program copied to
+# another machine needs its C library and a Vulkan loader, nothing else.
 include(QgenFallbacks)
 
 if(DEFINED ENV{QGEN_DEPS})
@@ -83,7 +83,7 @@ endif()
 add_library(qgen_cli INTERFACE)
 target_link_libraries(qgen_cli INTERFACE CLI11::CLI11)
 
-# ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its one source file again
+# ---- fmt: g++ 12 has no <format>. Debian ships it as a shared library only: fmt_archive.cpp is its source again
 qgen_find(fmt 9)
 if(NOT fmt_FOUND)
   qgen_fetch_fmt()

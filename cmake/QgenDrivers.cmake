@@ -12,12 +12,14 @@ set(QGEN_DRIVERS_FOUND "")
 if(QGEN_SYSTEM_ICD)
   list(GET QGEN_SYSTEM_ICD 0 icd)
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe22)
-  set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}" "VK_LOADER_LAYERS_DISABLE=~implicit~")
+  set(QGEN_llvmpipe22_ENVIRONMENT "VK_DRIVER_FILES=${icd}" "VK_ICD_FILENAMES=${icd}"
+      "VK_LOADER_LAYERS_DISABLE=~implicit~")
   if(QGEN_SYSTEM_LAYER)
     set(QGEN_llvmpipe22_VALIDATION "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT")
     # 1.3.239: its GPU-assisted mode reports each access out of bounds, with the descriptor and the invocation. What it
-    # adds to a kernel takes many times as long to compile, so the shipped kernels meet it in the conformance cases only.
+    # adds to a kernel takes many times as long to compile, so the shipped kernels meet it in the conformance cases
+    # only.
     set(QGEN_llvmpipe22_BOUNDS "QGEN_VALIDATION=1"
       "VK_LAYER_ENABLES=VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT")
     set(QGEN_BOUNDS_CHECKED_TESTS device dispatch operators matrices layouts conformance)
@@ -27,8 +29,8 @@ if(EXISTS "${QGEN_WITH_LAVAPIPE}")
   list(APPEND QGEN_DRIVERS_FOUND llvmpipe26)
   set(QGEN_llvmpipe26_WRAPPER "${QGEN_WITH_LAVAPIPE}")
   if(QGEN_SANITIZE MATCHES "address")
-    # To LeakSanitizer a program that a loader was told to run is the loader, so what the loader keeps cannot be told from
-    # what qgen leaks. The same programs look for leaks on the other driver.
+    # To LeakSanitizer a program that a loader was told to run is the loader, so what the loader keeps cannot be told
+    # from what qgen leaks. The same programs look for leaks on the other driver.
     set(QGEN_llvmpipe26_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
   endif()
   # 1.4.309, which knows cooperative matrices. Core checks only: its GPU-assisted mode aborts on this driver.
@@ -38,4 +40,4 @@ if(NOT QGEN_DRIVERS_FOUND)
   set(QGEN_DRIVERS_FOUND loader)
 endif()
 set(QGEN_TEST_DRIVERS "${QGEN_DRIVERS_FOUND}" CACHE STRING
-  "drivers that device tests run on: llvmpipe22 (the system's), llvmpipe26 (of scripts/setup), loader (the first offered)")
+  "drivers of device tests: llvmpipe22 (the system's), llvmpipe26 (of scripts/setup), loader (the first offered)")

@@ -1,10 +1,10 @@
-# Pinned source builds of the dependencies, for systems that lack one or have it too old, or for QGEN_FETCH_ALL=ON. Each is
-# named by a commit, not a tag: what is built is what was read. Each function leaves the targets that an installed package
-# would have made.
+# Pinned source builds of the dependencies, for systems that lack one or have it too old, or for QGEN_FETCH_ALL=ON. Each
+# is named by a commit, not a tag: what is built is what was read. Each function leaves the targets that an installed
+# package would have made.
 include(FetchContent)
 
-# qgen_fetch(NAME REPOSITORY COMMIT [SUBDIRECTORY folder] [OPTIONS NAME=VALUE ...]): adds the project's targets, built only
-# when something links them; sets <lower-case name>_SOURCE_DIR. A folder without CMakeLists.txt is only downloaded.
+# qgen_fetch(NAME REPOSITORY COMMIT [SUBDIRECTORY folder] [OPTIONS NAME=VALUE ...]): adds the project's targets, built
+# only when something links them; sets <lower-case name>_SOURCE_DIR. A folder without CMakeLists.txt is only downloaded.
 function(qgen_fetch name repository commit)
   cmake_parse_arguments(FETCH "" "SUBDIRECTORY" "OPTIONS" ${ARGN})
   string(TOLOWER "${name}" lower)

@@ -14,7 +14,8 @@ set(QGEN_TESTS_OF_EVERY_KERNEL kernels conformance)
 set(QGEN_TEST_RESULTS "${PROJECT_BINARY_DIR}/test-results")
 set(QGEN_TEST_ENVIRONMENT "")
 if(QGEN_SANITIZE MATCHES "address")
-  list(APPEND QGEN_TEST_ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
+  list(APPEND QGEN_TEST_ENVIRONMENT
+       "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
 elseif(QGEN_SANITIZE MATCHES "thread")
   list(APPEND QGEN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/races.supp:halt_on_error=1")
 endif()
@@ -74,8 +75,8 @@ function(qgen_drivers_of name drivers)
 endfunction()
 
 # qgen_register_on_drivers(NAME PROGRAM [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
-# NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the sample,
-# if there is one. A program that is not a GoogleTest one is counted by its exit code.
+# NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the
+# sample, if there is one. A program that is not a GoogleTest one is counted by its exit code.
 function(qgen_register_on_drivers name program)
   cmake_parse_arguments(TEST "" "" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
   if(NOT TEST_SAMPLE_ARGUMENTS)

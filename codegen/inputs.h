@@ -26,8 +26,8 @@ struct Inputs {
   bool is_whole_tree = false;  // a folder of specs was given: a template of the first root that none names is a mistake
 };
 
-// `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest folder
-// named `templates` beside a spec's folder or above it. Hidden files and *.md are no templates.
+// `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest
+// folder named `templates` beside a spec's folder or above it. Hidden files and *.md are no templates.
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
 
 // The texts that diagnostics quote.

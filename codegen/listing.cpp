@@ -54,7 +54,7 @@ std::string variant_text(const SpecJob& job, size_t v, Room room) {
   return head + reflect::to_text(job.modules[v]->interface);
 }
 
-// ---- --explain -----------------------------------------------------------------------------------------------------------
+// ---- --explain ------------------------------------------------------------------------------------------------------
 
 std::string bindings_text(const Spec& spec, const reflect::Interface& interface) {
   std::string text;
@@ -124,7 +124,7 @@ std::string explain_variant(const SpecJob& job, size_t v) {
   return text;
 }
 
-// ---- --why-not -------------------------------------------------------------------------------------------------------------
+// ---- --why-not ------------------------------------------------------------------------------------------------------
 
 struct Question {
   std::string op;

@@ -21,7 +21,8 @@ std::string list_variants(const Product& product);
 // --explain: everything about the one variant of `id`.
 Result<std::string> explain(const Product& product, std::string_view id);
 
-// --why-not 'op(param=value,...)': which conditions removed the combinations that have these values, or that they exist.
+// --why-not 'op(param=value,...)': which conditions removed the combinations that have these values, or that they
+// exist.
 Result<std::string> why_not(const Product& product, std::string_view question);
 
 // --emit: the translated source of each variant, and a line for each that cannot be translated.

@@ -61,7 +61,7 @@ class Run {
   std::vector<Compiled> compiled_;  // the variants that the cache did not know
 };
 
-// ---- helpers -------------------------------------------------------------------------------------------------------------
+// ---- helpers --------------------------------------------------------------------------------------------------------
 
 void Run::for_each(Room room, size_t count, const std::function<void(size_t)>& step) {
   std::atomic<size_t> done = 0;
@@ -90,7 +90,7 @@ Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vecto
   return render::gather(by_variant);
 }
 
-// ---- spec ------------------------------------------------------------------------------------------------------------------
+// ---- spec -----------------------------------------------------------------------------------------------------------
 
 Diagnostics Run::spec() {
   Diagnostics errors;
@@ -120,7 +120,7 @@ Diagnostics Run::spec() {
   return {};
 }
 
-// ---- expand ----------------------------------------------------------------------------------------------------------------
+// ---- expand ---------------------------------------------------------------------------------------------------------
 
 Diagnostics Run::expand() {
   Diagnostics errors;
@@ -155,7 +155,7 @@ Diagnostics Run::expand() {
   return errors;
 }
 
-// ---- render ----------------------------------------------------------------------------------------------------------------
+// ---- render ---------------------------------------------------------------------------------------------------------
 
 // A template that no spec names is never compiled, so nothing would tell that it is wrong. Roots behind the first are
 // other people's, to take from.
@@ -204,7 +204,7 @@ Diagnostics Run::render() {
   return gather_errors(std::move(failures), places);
 }
 
-// ---- compile ---------------------------------------------------------------------------------------------------------------
+// ---- compile --------------------------------------------------------------------------------------------------------
 
 Digest Run::key_of(const SpecJob& job, size_t variant, const std::string& versions) const {
   DigestBuilder key;
@@ -253,7 +253,7 @@ Diagnostics Run::compile() {
   return gather_errors(std::move(failures), places);
 }
 
-// ---- reflect ---------------------------------------------------------------------------------------------------------------
+// ---- reflect --------------------------------------------------------------------------------------------------------
 
 Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) const {
   const SpecJob& job = *compiled.place.job;
@@ -302,7 +302,7 @@ Diagnostics Run::reflect() {
   return {};
 }
 
-// ---- emit ------------------------------------------------------------------------------------------------------------------
+// ---- emit -----------------------------------------------------------------------------------------------------------
 
 // Sees to it that the pack holds the family as the blob will; `rows` says which of its modules each variant is.
 void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Order matters for a run that is killed: outputs first, then the packs of modules, the memo last. Whatever is missing is
-// made again by the next run, and what a memo vouches for is there.
+// Order matters for a run that is killed: outputs first, then the packs of modules, the memo last. Whatever is missing
+// is made again by the next run, and what a memo vouches for is there.
 #include "codegen/run.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Verbosity = RunOptions::Verbosity;
 
-// ---- answers ---------------------------------------------------------------------------------------------------------------
+// ---- answers --------------------------------------------------------------------------------------------------------
 
 RunResult failed(ExitCode code, std::string text) { return {code, "", std::move(text)}; }
 
@@ -43,7 +43,7 @@ RunResult failed(const Diagnostics& errors, const SourceTexts& texts) {
                 fmt::format("{}{} error{}\n", to_text(errors, texts), errors.size(), errors.size() == 1 ? "" : "s"));
 }
 
-// ---- the session -------------------------------------------------------------------------------------------------------------
+// ---- the session ----------------------------------------------------------------------------------------------------
 
 class Session {
  public:
@@ -117,7 +117,7 @@ Result<Product> Session::generate(Room last_room) {
   return product;
 }
 
-// ---- nothing changed -----------------------------------------------------------------------------------------------------------
+// ---- nothing changed ------------------------------------------------------------------------------------------------
 
 Digest Session::inputs_digest() const {
   const Settings& settings = options_.settings;
@@ -174,7 +174,7 @@ void Session::remember(const Product& product, const cache::RunMemo& memo) {
   warn(cache::store_memo(memo_path(), memo));
 }
 
-// ---- storing ---------------------------------------------------------------------------------------------------------------------
+// ---- storing --------------------------------------------------------------------------------------------------------
 
 bool is_written_by_qgen(const std::string& path) {
   const auto text = read_file(path);
@@ -309,7 +309,7 @@ RunResult Session::check() {
   return result;
 }
 
-// ---- questions ---------------------------------------------------------------------------------------------------------------------
+// ---- questions ------------------------------------------------------------------------------------------------------
 
 Room room_needed(const RunOptions& options) {
   switch (options.task) {

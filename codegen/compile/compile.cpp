@@ -31,7 +31,7 @@ constexpr spv_target_env kTarget = SPV_ENV_VULKAN_1_3;
 constexpr int kDialect = 100;         // of GL_KHR_vulkan_glsl
 constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then asks for one
 
-// ---- glslang's log ---------------------------------------------------------------------------------------------------
+// ---- glslang's log --------------------------------------------------------------------------------------------------
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -121,7 +121,7 @@ Messages parse_log(std::string_view log) {
   return messages;
 }
 
-// ---- the three steps -------------------------------------------------------------------------------------------------
+// ---- the three steps ------------------------------------------------------------------------------------------------
 
 void initialize_once() {
   static const bool is_initialized = glslang::InitializeProcess();

@@ -55,8 +55,8 @@ struct Options {
   std::string name_space = "qgen::generated";
 };
 
-// All of cpp/ and the manifest, for families sorted by name. Errors: a module that does not fit its spec (a binding that
-// is no operand, a push constant that is no problem field, or another type), a recipe that cannot be printed.
+// All of cpp/ and the manifest, for families sorted by name. Errors: a module that does not fit its spec (a binding
+// that is no operand, a push constant that is no problem field, or another type), a recipe that cannot be printed.
 Result<std::vector<File>> emit(std::span<const Family> families, const Options& options);
 
 // The first words of every file under cpp/, by which qgen knows its own.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The interfaces of one operator's modules. Families have many, which differ in little: what several share is printed once,
-// under a name that comes from its content, and an interface is a line.
+// The interfaces of one operator's modules. Families have many, which differ in little: what several share is printed
+// once, under a name that comes from its content, and an interface is a line.
 //
 //   constexpr BindingInfo bindings_4078398b[] = {...};
 //   constexpr InterfaceInfo binds_5c1f0a77 = {.bindings = bindings_4078398b, ...};
@@ -22,7 +22,7 @@ namespace {
 
 using spec::Spec;
 
-// ---- what modules bind -----------------------------------------------------------------------------------------------------
+// ---- what modules bind ----------------------------------------------------------------------------------------------
 
 Rows binding_rows(const Spec& spec, const reflect::Interface& interface) {
   Rows rows;
@@ -93,7 +93,7 @@ std::string print_binds(const Spec& spec, const Shape& shape, SharedValues& shar
   return shared.print_struct("InterfaceInfo", "binds", fields);
 }
 
-// ---- what they need and use --------------------------------------------------------------------------------------------------
+// ---- what they need and use -----------------------------------------------------------------------------------------
 
 std::string needs_of(FeatureMask mask) {
   Rows bits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What an operator's expressions speak of: names with the words they may have, and their values, so that the runtime can
-// say of a condition that failed "width 1023 is not a multiple of vec 4".
+// What an operator's expressions speak of: names with the words they may have, and their values, so that the runtime
+// can say of a condition that failed "width 1023 is not a multiple of vec 4".
 #include <fmt/format.h>
 
 #include <algorithm>

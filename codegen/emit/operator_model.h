@@ -50,7 +50,8 @@ const reflect::Binding* problem_buffer_of(const spec::Spec& spec, const reflect:
 // "uses" + eight digits that depend on `content` alone, so that names neither move nor count.
 std::string content_name(std::string_view prefix, std::string_view content);
 
-// Such names, where two contents must not share one: of the rare pair that would, the second is digested with a blank more.
+// Such names, where two contents must not share one: of the rare pair that would, the second is digested with a blank
+// more.
 class ContentNames {
  public:
   struct Named {

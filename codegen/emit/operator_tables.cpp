@@ -22,7 +22,7 @@ namespace {
 using spec::Axis;
 using spec::Spec;
 
-// ---- operands and fields -----------------------------------------------------------------------------------------------------
+// ---- operands and fields --------------------------------------------------------------------------------------------
 
 void print_operands(TextWriter& out, const Spec& spec) {
   if (spec.operands.empty()) return;
@@ -109,7 +109,7 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// ---- kernels -----------------------------------------------------------------------------------------------------------------
+// ---- kernels --------------------------------------------------------------------------------------------------------
 
 // A parameter's value where qgen's own enumerators are known by their words alone.
 std::string row_value(const Axis& axis, const expression::Value& value) {
@@ -171,7 +171,7 @@ void print_cost_function(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-// ---- the operator ------------------------------------------------------------------------------------------------------------
+// ---- the operator ---------------------------------------------------------------------------------------------------
 
 void print_operator(TextWriter& out, const OperatorModel& model) {
   const Spec& spec = model.spec();

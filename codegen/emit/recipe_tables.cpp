@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Recipes. A step is a kernel of this spec or of another: where its operands come from, how its problem is made of ours,
-// which of its variants will do. What several steps have in common is printed once.
+// Recipes. A step is a kernel of this spec or of another: where its operands come from, how its problem is made of
+// ours, which of its variants will do. What several steps have in common is printed once.
 //
 //   constexpr OperandSource sources_2bb0b2d1[] = {table::ours(Operand::input), table::scratch(0)};
 //   void row_sum_partial_problem_5d4a3c10(const SelectionScope& scope, void* step_problem) {...}
-//   constexpr StepInfo two_pass_steps[] = {{&row_sum_partial::op, sources_2bb0b2d1, row_sum_partial_problem_5d4a3c10, ...}};
+//   constexpr StepInfo two_pass_steps[] = {{&row_sum_partial::op, sources_2bb0b2d1,
+//                                               row_sum_partial_problem_5d4a3c10, ...}};
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -103,7 +103,8 @@ std::optional<DType> find_dtype(std::string_view word);
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,
-// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions stand for. A `start` without a column gives diagnostics without one.
+// nesting deeper than 64, more than 1,000 words and signs, or as much with what definitions stand for. A `start`
+// without a column gives diagnostics without one.
 Result<Expression> parse(std::string_view text, const SourceLocation& start, const Scope& scope,
                          std::optional<Type> wanted = std::nullopt);
 

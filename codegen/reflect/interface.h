@@ -47,8 +47,8 @@ struct Resources {
   std::array<uint32_t, 3> workgroup{1, 1, 1};
   uint32_t shared_bytes = 0;
   // Sorted, unique. A row with three sides is a multiplication. A row with a side of 0 is a matrix that the module only
-  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0 an
-  // accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
+  // loads, stores or converts, with its dtype in all four places: n == 0 is an A of m x k, m == 0 a B of k x n, k == 0
+  // an accumulator of m x n; a device has it if any of its shapes has such a matrix in that role.
   std::vector<CooperativeMatrixShape> cooperative_matrices;
 };
 
@@ -66,8 +66,8 @@ struct Interface {
 // not stripped.
 Result<Interface> reflect(std::span<const uint32_t> spirv);
 
-// The same when constant `ids[i]` has `values[i]`, by evaluating the module's OpSpecConstantOp. Errors: an operation in an
-// array length, a workgroup size or the shape of a matrix that is not integer arithmetic.
+// The same when constant `ids[i]` has `values[i]`, by evaluating the module's OpSpecConstantOp. Errors: an operation in
+// an array length, a workgroup size or the shape of a matrix that is not integer arithmetic.
 Result<Resources> resources_with(std::span<const uint32_t> spirv, std::span<const uint32_t> ids,
                                  std::span<const uint32_t> values);
 

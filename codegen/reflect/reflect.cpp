@@ -25,7 +25,7 @@
 namespace qgen::reflect {
 namespace {
 
-// ---- capabilities ----------------------------------------------------------------------------------------------------
+// ---- capabilities ---------------------------------------------------------------------------------------------------
 
 Result<FeatureMask> needs_of(const Module& module) {
   FeatureMask needs = 0;
@@ -46,7 +46,7 @@ Result<FeatureMask> needs_of(const Module& module) {
   return needs;
 }
 
-// ---- what SPIRV-Cross says -------------------------------------------------------------------------------------------
+// ---- what SPIRV-Cross says ------------------------------------------------------------------------------------------
 
 using spirv_cross::Compiler;
 using spirv_cross::SPIRType;
@@ -157,8 +157,8 @@ class InterfaceReader {
     interface_.bindings.push_back(std::move(binding));
   }
 
-  // A kernel may see one buffer as two types, words and single elements: two variables, one binding. The access of both is
-  // the binding's.
+  // A kernel may see one buffer as two types, words and single elements: two variables, one binding. The access of both
+  // is the binding's.
   void join_views() {
     std::vector<Binding> joined;
     for (Binding& view : interface_.bindings) {
@@ -215,7 +215,7 @@ class InterfaceReader {
   Diagnostics errors_;
 };
 
-// ---- the door --------------------------------------------------------------------------------------------------------
+// ---- the door -------------------------------------------------------------------------------------------------------
 
 std::optional<Diagnostics> check(const std::vector<uint32_t>& stub) {
   std::string reason;

@@ -14,7 +14,7 @@
 namespace qgen::reflect {
 namespace {
 
-// ---- workgroup size --------------------------------------------------------------------------------------------------
+// ---- workgroup size -------------------------------------------------------------------------------------------------
 
 // A constant decorated WorkgroupSize overrides the execution modes (SPIR-V 1.6, BuiltIn WorkgroupSize).
 std::vector<uint32_t> workgroup_size_ids(const Module& module, const Constants& constants) {
@@ -60,7 +60,7 @@ Result<std::array<uint32_t, 3>> workgroup_size(const Module& module, const Const
   return size;
 }
 
-// ---- workgroup memory ------------------------------------------------------------------------------------------------
+// ---- workgroup memory -----------------------------------------------------------------------------------------------
 
 // Sizes by the rules of std430, which is how Vulkan counts maxComputeSharedMemorySize.
 struct TypeLayout {
@@ -168,7 +168,7 @@ Result<uint32_t> shared_bytes(const Module& module, const Constants& constants) 
   return static_cast<uint32_t>(bytes);
 }
 
-// ---- cooperative matrices --------------------------------------------------------------------------------------------
+// ---- cooperative matrices -------------------------------------------------------------------------------------------
 
 constexpr uint32_t kBFloat16 = 0;  // of FP Encoding (SPV_KHR_bfloat16), newer than some headers
 

@@ -9,8 +9,8 @@
 
 namespace qgen::reflect {
 
-// For the values that `constants` were made with. Of cooperative matrices, one shape per kind of multiplication, and one
-// per matrix type that no multiplication mentions.
+// For the values that `constants` were made with. Of cooperative matrices, one shape per kind of multiplication, and
+// one per matrix type that no multiplication mentions.
 Result<Resources> resources_of(const Module& module, const Constants& constants);
 
 }  // namespace qgen::reflect

@@ -211,7 +211,7 @@ class PackedPrinter {
   TextWriter out_;
 };
 
-// ---- functions -----------------------------------------------------------------------------------------------------------
+// ---- functions ------------------------------------------------------------------------------------------------------
 
 // The layout that a word names; nullopt: none.
 std::optional<Layout> layout_at(std::span<const Value> arguments, size_t i) {

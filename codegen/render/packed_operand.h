@@ -8,8 +8,9 @@
 //   ${declare_packed(input, across)}   and input_rows(at): the four words side by side along dimension `across`
 //
 // A coordinate is a uvec4 of (width, height, channels, batch). A word is four elements along the packed dimension, the
-// first in the lowest bits; `strided` reads and writes words at any byte. Strides between blocks are the problem's field
-// `<operand>_strides`, sides its field `<operand>_sides` or, where all operands have the same, `sides`: u32[4] each.
+// first in the lowest bits; `strided` reads and writes words at any byte. Strides between blocks are the problem's
+// field `<operand>_strides`, sides its field `<operand>_sides` or, where all operands have the same, `sides`: u32[4]
+// each.
 //
 // What stores take care of, and what they leave to the kernel, is said in templates/README.md.
 #pragma once

@@ -18,7 +18,7 @@ using expression::Type;
 constexpr std::array<std::string_view, 7> kNames = {
     "declare", "declare_bits", "declare_packed", "declare_problem", "declare_words", "extensions", "local_size"};
 
-// ---- arguments -------------------------------------------------------------------------------------------------------
+// ---- arguments ------------------------------------------------------------------------------------------------------
 
 struct Argument {
   std::string_view text;

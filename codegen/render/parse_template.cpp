@@ -13,8 +13,8 @@
 namespace qgen::render {
 namespace {
 
-// Of a record one field is enough: the others may matter to the spec's expressions alone. `offset` is where the names of
-// these axes begin.
+// Of a record one field is enough: the others may matter to the spec's expressions alone. `offset` is where the names
+// of these axes begin.
 void report_unused(ParseState& state, const std::vector<spec::Axis>& axes, size_t offset) {
   for (const spec::AxisGroup& group : spec::groups_of(axes)) {
     const size_t first = offset + group.first;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A walk over a parsed template. It is bounded whatever the template says: by the rounds of a loop, by the items visited,
-// by the bytes written.
+// A walk over a parsed template. It is bounded whatever the template says: by the rounds of a loop, by the items
+// visited, by the bytes written.
 //
-// Declarations of specialization constants go before the first line of GLSL proper: after #version, every #extension and
-// #define at the top, and comments. Where that line stands within an #if, they go before the outermost #if.
+// Declarations of specialization constants go before the first line of GLSL proper: after #version, every #extension
+// and #define at the top, and comments. Where that line stands within an #if, they go before the outermost #if.
 #include "codegen/render/render.h"
 
 #include <fmt/format.h>

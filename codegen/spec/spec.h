@@ -124,8 +124,8 @@ struct Spec {
   expression::Scope scope;
 };
 
-// What a step binds to an operand of its family: ours or scratch as it says, that of the same name where it says nothing.
-// Empty: nothing, since it says 'none', or nothing bears the name.
+// What a step binds to an operand of its family: ours or scratch as it says, that of the same name where it says
+// nothing. Empty: nothing, since it says 'none', or nothing bears the name.
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand);
 
 // What steps write for no operand; no operand or scratch bears this name.

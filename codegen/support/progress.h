@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How far a long run is: one bar that redraws itself on a terminal, a line at each quarter elsewhere. Runs of under half a
-// second say nothing.
+// How far a long run is: one bar that redraws itself on a terminal, a line at each quarter elsewhere. Runs of under
+// half a second say nothing.
 #pragma once
 
 #include <chrono>

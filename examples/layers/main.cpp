@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two linear layers in int8, as an inference engine runs them: weights are quantized and packed once, activations stay in
-// int8 between the layers, and each call takes the best kernel for its number of rows. The answer is compared with floats.
+// Two linear layers in int8, as an inference engine runs them: weights are quantized and packed once, activations stay
+// in int8 between the layers, and each call takes the best kernel for its number of rows. The answer is compared with
+// floats.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -26,8 +26,8 @@ Expected<std::vector<DeviceProfile>> list_devices();
 
 class Device {
  public:
-  // `which`: empty (the first discrete, else integrated, else virtual, else CPU), an index into list_devices(), a device
-  // UUID in hexadecimal, or text that the name contains.
+  // `which`: empty (the first discrete, else integrated, else virtual, else CPU), an index into list_devices(), a
+  // device UUID in hexadecimal, or text that the name contains.
   static Expected<Device> open(std::string_view which = {}, const OpenOptions& options = {});
 
   const DeviceProfile& profile() const;

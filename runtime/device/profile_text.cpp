@@ -46,7 +46,7 @@ std::string dtypes(const CooperativeMatrixShape& shape) {
 
 std::string_view scope(const CooperativeMatrixShape& shape) { return shape.workgroup_scope ? "workgroup" : "subgroup"; }
 
-// ---- for people --------------------------------------------------------------------------------------------------------
+// ---- for people -----------------------------------------------------------------------------------------------------
 
 class Listing {
  public:
@@ -80,7 +80,7 @@ class Listing {
   std::string text_;
 };
 
-// ---- for programs ------------------------------------------------------------------------------------------------------
+// ---- for programs ---------------------------------------------------------------------------------------------------
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";

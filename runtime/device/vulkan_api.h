@@ -28,8 +28,8 @@ Error error_of(VkResult result, std::string_view doing);
 // Loads libvulkan, once a process. Errors: there is none, or it is older than Vulkan 1.3.
 Done load_loader();
 
-// Held while instances and devices are made, unmade and loaded: the loader's vkGetDeviceProcAddr walks its list of all of
-// them unguarded (1.3.239 crashes when another thread changes the list).
+// Held while instances and devices are made, unmade and loaded: the loader's vkGetDeviceProcAddr walks its list of all
+// of them unguarded (1.3.239 crashes when another thread changes the list).
 [[nodiscard]] std::unique_lock<std::mutex> lock_loader();
 
 }  // namespace qgen::vulkan

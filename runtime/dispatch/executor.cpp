@@ -47,7 +47,7 @@ Done check_host_tensor(const HostTensor& tensor) {
 
 }  // namespace
 
-// ---- tensors and recordings --------------------------------------------------------------------------------------------
+// ---- tensors and recordings -----------------------------------------------------------------------------------------
 
 DType DeviceTensor::dtype() const { return memory_->dtype; }
 const Shape& DeviceTensor::shape() const { return memory_->shape; }
@@ -64,7 +64,7 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
-// ---- the executor ------------------------------------------------------------------------------------------------------
+// ---- the executor ---------------------------------------------------------------------------------------------------
 
 struct Executor::State {
   State(const Device::Handles& owner, const KernelLibrary& library, const ExecutorOptions& wanted)

@@ -14,8 +14,8 @@
 // recording. Moving any of them is safe. An Executor, with all that came from it, belongs to one thread at a time;
 // Executors of one Device may work in different threads.
 //
-// A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at its
-// end. Host tensors are row-major; upload(), write() and download() convert.
+// A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
+// its end. Host tensors are row-major; upload(), write() and download() convert.
 #pragma once
 
 #include <filesystem>
@@ -93,8 +93,8 @@ class Executor {
   // `device` and `library` must outlive the Executor.
   static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
 
-  // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that textures
-  // cannot hold; each with the numbers.
+  // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
+  // textures cannot hold; each with the numbers.
   Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
   Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
   Done write(const DeviceTensor& to, const HostTensor& from);
@@ -105,8 +105,8 @@ class Executor {
   Done fill(const DeviceTensor& tensor, uint8_t byte);  // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 
-  // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past the
-  // device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
+  // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past
+  // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
   // Other errors: operands that are not what the kernel takes, a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);

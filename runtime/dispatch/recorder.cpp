@@ -63,7 +63,7 @@ std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
 
 }  // namespace
 
-// ---- stand-ins ---------------------------------------------------------------------------------------------------------
+// ---- stand-ins ------------------------------------------------------------------------------------------------------
 
 Expected<VkBuffer> Absentees::buffer() {
   if (!buffer_) {
@@ -85,7 +85,7 @@ Expected<VkImageView> Absentees::image(DType dtype) {
   return image.view();
 }
 
-// ---- plan --------------------------------------------------------------------------------------------------------------
+// ---- plan -----------------------------------------------------------------------------------------------------------
 
 Recorder::Recorder(const Device::Handles& device, const Allocator& allocator, Submission& submission,
                    Pipelines& pipelines, Absentees& absentees)
@@ -238,7 +238,7 @@ BoundResource Recorder::bind_block(const Launch& launch, const BindingInfo& bind
   return {BoundResource::Source::block, &binding, VK_NULL_HANDLE, offset, block.size(), VK_NULL_HANDLE};
 }
 
-// ---- allocate, describe ------------------------------------------------------------------------------------------------
+// ---- allocate, describe ---------------------------------------------------------------------------------------------
 
 Done Recorder::allocate() {
   if (scratch_bytes_ > 0) {
@@ -312,7 +312,7 @@ Done Recorder::describe() {
 
 }  // namespace qgen::dispatch
 
-// ---- encode, time ------------------------------------------------------------------------------------------------------
+// ---- encode, time ---------------------------------------------------------------------------------------------------
 
 namespace qgen {
 namespace {

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // open() reads the index once and holds every row against the file: the frames must tile what follows the index, and a
-// module that repeats a frame must repeat the whole row, so no later access needs to check an offset again. What a frame
-// unpacks to is bounded by its row, which is bounded by blob_format.h, and must have the row's checksum.
+// module that repeats a frame must repeat the whole row, so no later access needs to check an offset again. What a
+// frame unpacks to is bounded by its row, which is bounded by blob_format.h, and must have the row's checksum.
 //
 // A family's dictionary is digested (ZSTD_DDict) at the first use of one of its modules. Digesting costs about as much
 // as unpacking ten modules, and a program that runs three operators uses three families of dozens.

@@ -30,10 +30,10 @@ namespace qgen {
 enum class DType : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32 };
 enum class Storage : uint8_t { buffer, texture3d };
 
-// How elements lie in memory; layout_table.h says it of each. `strided` is a plain buffer addressed by strides (row-major
-// unless told otherwise); the *_packed words are textures with four elements along one dimension in a texel; packed_* are
-// buffers of 8-bit integers in words of four along one dimension, some in blocks of four words; weight_* are buffers of
-// matrices in the blocks that runtime/tensor/weight_form.h describes.
+// How elements lie in memory; layout_table.h says it of each. `strided` is a plain buffer addressed by strides
+// (row-major unless told otherwise); the *_packed words are textures with four elements along one dimension in a texel;
+// packed_* are buffers of 8-bit integers in words of four along one dimension, some in blocks of four words; weight_*
+// are buffers of matrices in the blocks that runtime/tensor/weight_form.h describes.
 enum class Layout : uint8_t {
   strided,
   width_packed,
@@ -71,7 +71,7 @@ std::string_view name(DType dtype);
 std::string_view name(Storage storage);
 std::string_view name(Layout layout);
 
-// ---- what a module needs of a device ---------------------------------------------------------------------------------
+// ---- what a module needs of a device --------------------------------------------------------------------------------
 
 // One bit a feature; names and Vulkan's own words for them are in features.h.
 using FeatureMask = uint64_t;
@@ -84,7 +84,7 @@ struct CooperativeMatrixShape {
   friend constexpr bool operator==(const CooperativeMatrixShape&, const CooperativeMatrixShape&) = default;
 };
 
-// ---- a module's interface, from reflection ---------------------------------------------------------------------------
+// ---- a module's interface, from reflection --------------------------------------------------------------------------
 
 enum class BindingKind : uint8_t { storage_buffer, storage_image, uniform_buffer };
 
@@ -125,7 +125,7 @@ struct InterfaceInfo {
   uint8_t required_subgroup_size;  // 0: any
 };
 
-// ---- the numbers of a device that expressions may name as device.<name> ------------------------------------------------
+// ---- the numbers of a device that expressions may name as device.<name> ---------------------------------------------
 
 struct DeviceNumbers {
   int64_t subgroup_size = 32;
@@ -143,7 +143,7 @@ struct DeviceNumbers {
   double launch_us = 5;                // an empty dispatch with its barrier
 };
 
-// ---- kernels -----------------------------------------------------------------------------------------------------------
+// ---- kernels --------------------------------------------------------------------------------------------------------
 
 // What one variant takes at one operand.
 struct OperandForm {
@@ -194,7 +194,7 @@ struct FieldInfo {  // one field of the Problem struct
 
 struct OperatorInfo;
 
-// ---- recipes -----------------------------------------------------------------------------------------------------------
+// ---- recipes --------------------------------------------------------------------------------------------------------
 
 struct ScratchInfo {
   std::string_view name;
@@ -224,7 +224,7 @@ struct RecipeInfo {
   std::span<const StepInfo> steps;
 };
 
-// ---- operators ---------------------------------------------------------------------------------------------------------
+// ---- operators ------------------------------------------------------------------------------------------------------
 
 struct OperatorInfo {
   std::string_view name;

@@ -67,8 +67,8 @@ struct LayoutInfo {
   constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
 };
 
-// In the order of Layout. A texel is a block; in an image x, y and z are always width, height, and channels of all batches
-// (runtime/dispatch/texels.h), so width is the fastest.
+// In the order of Layout. A texel is a block; in an image x, y and z are always width, height, and channels of all
+// batches (runtime/dispatch/texels.h), so width is the fastest.
 constexpr LayoutInfo kLayouts[] = {
     {Layout::strided, "strided", Storage::buffer, {Dim::width, 1, Dim::height, 1}},
     {Layout::width_packed, "width_packed", Storage::texture3d, {Dim::width, 4, Dim::height, 1}},
@@ -121,7 +121,7 @@ constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layo
   return storage == Storage::texture3d || layout == Layout::strided;
 }
 
-// ---- two layouts at once -----------------------------------------------------------------------------------------------
+// ---- two layouts at once --------------------------------------------------------------------------------------------
 //
 // A kernel that goes from one layout to another takes tiles: four elements along the packed dimension of the one, four
 // `across`, and four along the `third` where a block of either reaches that way.
@@ -143,8 +143,8 @@ constexpr Dim third(Layout one, Layout other) {
   return Dim::batch;
 }
 
-// In which order invocations walk over tiles: first along what is fastest in memory where they write, then along what is
-// fastest where they read, so that a rectangle of both has neighbours on either side.
+// In which order invocations walk over tiles: first along what is fastest in memory where they write, then along what
+// is fastest where they read, so that a rectangle of both has neighbours on either side.
 constexpr std::array<Dim, kDims> walk(Layout written, Layout read) {
   const Dim first = info(written).dims.fastest();
   const Dim other = info(read).dims.fastest();

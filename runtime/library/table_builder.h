@@ -18,7 +18,7 @@
 
 namespace qgen::table {
 
-// ---- kernels: one row each, in the order of the modules in the blob ----------------------------------------------------
+// ---- kernels: one row each, in the order of the modules in the blob -------------------------------------------------
 
 template <typename Parameters>
 struct Row {
@@ -37,7 +37,7 @@ constexpr std::array<KernelInfo, N> kernels(const std::array<Row<Parameters>, N>
   return result;
 }
 
-// ---- interfaces: what the modules of a family bind, and what they need and use --------------------------------------------
+// ---- interfaces: what the modules of a family bind, and what they need and use --------------------------------------
 
 template <typename Operand>
 constexpr BindingInfo buffer(uint8_t binding, Operand operand, Access access) {
@@ -72,7 +72,7 @@ constexpr std::array<InterfaceInfo, N> interfaces(const InterfaceRow (&rows)[N])
   return result;
 }
 
-// ---- names: what the expressions of a spec may speak of ----------------------------------------------------------------
+// ---- names: what the expressions of a spec may speak of -------------------------------------------------------------
 
 // The words of qgen's own enumerations, by value.
 inline constexpr std::string_view kDTypes[] = {"f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32"};
@@ -163,14 +163,14 @@ constexpr Name after(Name own, DeviceNumber number) {
 template <auto... Names>
 inline constexpr uint16_t kNamesOf[] = {static_cast<uint16_t>(Names)...};
 
-// ---- reading a SelectionScope ------------------------------------------------------------------------------------------
+// ---- reading a SelectionScope ---------------------------------------------------------------------------------------
 
 template <typename Problem>
 const Problem& problem(const SelectionScope& scope) { return *static_cast<const Problem*>(scope.problem); }
 template <typename Parameters>
 const Parameters& parameters(const SelectionScope& scope) { return *static_cast<const Parameters*>(scope.parameters); }
 
-// ---- expressions -------------------------------------------------------------------------------------------------------
+// ---- expressions ----------------------------------------------------------------------------------------------------
 
 // A word as its place in NameInfo::words.
 template <typename Enumerator>
@@ -192,7 +192,7 @@ constexpr uint32_t only(Layout layout) { return 1u << static_cast<unsigned>(layo
 template <typename Enumerator>
 constexpr uint8_t place(Enumerator enumerator) { return static_cast<uint8_t>(enumerator); }
 
-// ---- steps of recipes --------------------------------------------------------------------------------------------------
+// ---- steps of recipes -----------------------------------------------------------------------------------------------
 
 template <typename Operand>
 constexpr OperandSource ours(Operand operand) { return {false, place(operand)}; }

@@ -6,8 +6,8 @@
 //   [2, 3, 4, 5, 6] and [4, 1, 6]        [2, 3, 4, 5, 6]: the batch of 6 is one part, in which the second is repeated
 //   [2, 3, 4, 5, 6] and [3, 4, 5, 6]     the batch is 3 of both, then 2 in which the second is repeated: two parts
 //
-// Kernels see width, height, channels and one batch. Neighbouring dimensions of the batch in which the same operands are
-// repeated are one part of it.
+// Kernels see width, height, channels and one batch. Neighbouring dimensions of the batch in which the same operands
+// are repeated are one part of it.
 #pragma once
 
 #include <array>

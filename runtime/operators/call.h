@@ -6,8 +6,8 @@
 //   Expected<Call> call = quantize_affine_call(arguments);     // pure: shapes, dtypes, the Problem; no device
 //   Expected<std::vector<DeviceTensor>> made = run(context, *call, {&x, &scale, &zero_point, nullptr});
 //
-// A Call knows the operator's Problem and every operand's form, those that it writes included. select() ranks kernels for
-// it; run() takes the best one, allocates what is to be written, and returns it.
+// A Call knows the operator's Problem and every operand's form, those that it writes included. select() ranks kernels
+// for it; run() takes the best one, allocates what is to be written, and returns it.
 #pragma once
 
 #include <functional>
@@ -59,8 +59,8 @@ Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::op
   return call;
 }
 
-// What stands at an operand: a tensor, a weight (the form that the chosen kernel reads is made on demand), or nothing: an
-// operand that is left out, or one that run() allocates.
+// What stands at an operand: a tensor, a weight (the form that the chosen kernel reads is made on demand), or nothing:
+// an operand that is left out, or one that run() allocates.
 using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
 Argument argument_of(const DeviceTensor* tensor);  // null: left out
 
@@ -73,8 +73,8 @@ struct Context {
   std::function<void(const Selection&)> on_selection;     // sees each decision; may be empty
 };
 
-// Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no kernel
-// fits (with a sentence for each), and those of Executor.
+// Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no
+// kernel fits (with a sentence for each), and those of Executor.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
 
 // The same of a Call that makes one tensor; where there is no Call, the reason.

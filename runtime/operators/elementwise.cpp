@@ -35,7 +35,7 @@ WalkedLayouts between(Layout written, Layout read) {
   return {written, read, bytes_in_a_row(written), bytes_in_a_row(read)};
 }
 
-// ---- one byte to another -----------------------------------------------------------------------------------------------
+// ---- one byte to another --------------------------------------------------------------------------------------------
 
 float dequantized(int q, const PerTensor& params) { return static_cast<float>(q - params.zero_point) * params.scale; }
 
@@ -58,7 +58,7 @@ void fill_table(uint32_t (&table)[64], const PerTensor& input, const PerTensor& 
 
 }  // namespace
 
-// ---- of one element ----------------------------------------------------------------------------------------------------
+// ---- of one element -------------------------------------------------------------------------------------------------
 
 double relu(double x) { return std::max(x, 0.0); }
 double hardswish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
@@ -84,7 +84,7 @@ Expected<DeviceTensor> q8ta_unary(Context& context, const DeviceTensor& input, U
   return run_for_one(context, q8ta_unary_call(desc_of(input), function, options), {&input, {}});
 }
 
-// ---- of two ------------------------------------------------------------------------------------------------------------
+// ---- of two ---------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -186,7 +186,7 @@ Expected<DeviceTensor> q8ta_binary(Context& context, const DeviceTensor& input, 
   return run_for_one(context, q8ta_binary_call(desc_of(input), desc_of(other), options), {&input, &other, {}});
 }
 
-// ---- pixel shuffle -----------------------------------------------------------------------------------------------------
+// ---- pixel shuffle --------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operators on the elements of i8 tensors, each tensor with one scale and zero point. docs/q8ta.md says what is computed, to
-// the bit.
+// Operators on the elements of i8 tensors, each tensor with one scale and zero point. docs/q8ta.md says what is
+// computed, to the bit.
 //
 //   auto y = q8ta_unary(context, x, hardswish, {.input = {0.04f, -3}, .output = {0.03f, 5}});
 //   auto z = q8ta_binary(context, y, bias, {.operation = BinaryOperation::add, .activation = Activation::relu, ...});
 //
-// Any rank and any sides, in any layout: a unary operator goes from any to any other, a binary one between layouts that pack
-// the same dimension.
+// Any rank and any sides, in any layout: a unary operator goes from any to any other, a binary one between layouts that
+// pack the same dimension.
 #pragma once
 
 #include "runtime/operators/activation.h"
@@ -16,7 +16,7 @@
 
 namespace qgen {
 
-// ---- of one element ----------------------------------------------------------------------------------------------------
+// ---- of one element -------------------------------------------------------------------------------------------------
 
 // A function of a real. The kernel has its 256 values as a table, so it may be any, and a new one needs no kernel.
 using UnaryFunction = double (*)(double);
@@ -32,7 +32,7 @@ Expected<Call> q8ta_unary_call(const TensorDesc& input, UnaryFunction function, 
 Expected<DeviceTensor> q8ta_unary(Context& context, const DeviceTensor& input, UnaryFunction function,
                                   const Q8taUnaryOptions& options);
 
-// ---- of two ------------------------------------------------------------------------------------------------------------
+// ---- of two ---------------------------------------------------------------------------------------------------------
 
 enum class BinaryOperation : uint8_t { add, sub, mul };  // input + alpha * other, input - alpha * other, input * other
 
@@ -48,7 +48,7 @@ Expected<Call> q8ta_binary_call(const TensorDesc& input, const TensorDesc& other
 Expected<DeviceTensor> q8ta_binary(Context& context, const DeviceTensor& input, const DeviceTensor& other,
                                    const Q8taBinaryOptions& options);
 
-// ---- of none: they only move -------------------------------------------------------------------------------------------
+// ---- of none: they only move ----------------------------------------------------------------------------------------
 
 // [..., C * r * r, H, W] -> [..., C, H * r, W * r].
 struct Q8taPixelShuffleOptions {

@@ -17,7 +17,7 @@ constexpr TensorInfo kInputs[] = {kInput};
 constexpr TensorInfo kTwoInputs[] = {kInput, {"other", false, "i8, of a shape that goes with the input's"}};
 constexpr TensorInfo kOutputs[] = {{"output", false, "i8"}};
 
-// ---- of one element ----------------------------------------------------------------------------------------------------
+// ---- of one element -------------------------------------------------------------------------------------------------
 
 constexpr AttributeInfo kUnaryAttributes[] = {kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 
@@ -38,7 +38,7 @@ constexpr OperatorEntry unary(std::string_view name, std::string_view formula) {
   return {name, formula, kInputs, kOutputs, kUnaryAttributes, prepare_unary<function>, "q8ta_unary"};
 }
 
-// ---- of two ------------------------------------------------------------------------------------------------------------
+// ---- of two ---------------------------------------------------------------------------------------------------------
 
 constexpr AttributeInfo kOtherScale = scale_attribute("other_scale");
 constexpr AttributeInfo kOtherZeroPoint = zero_point_attribute("other_zero_point");
@@ -73,7 +73,7 @@ constexpr OperatorEntry binary(std::string_view name, std::string_view formula, 
   return {name, formula, kTwoInputs, kOutputs, attributes, prepare_binary<operation>, "q8ta_binary"};
 }
 
-// ---- pixel shuffle -----------------------------------------------------------------------------------------------------
+// ---- pixel shuffle --------------------------------------------------------------------------------------------------
 
 constexpr AttributeInfo kShuffleAttributes[] = {kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint,
                                                 {"upscale_factor", Kind::integer, "2", "r", {}}};

@@ -7,8 +7,8 @@
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8
 //   auto y = q8ta_linear(context, x, weight, scales, &bias, {.input_scale = 0.02f, .output_scale = 0.1f});
 //
-// x is [..., K] of any rank from 1 on, and y [..., N]; all matrices of a batch are one product of more rows. Any M, N and K
-// do, K up to kMaxLinearDepth. Whether few rows or many, one function: kernels are chosen by the actual shape.
+// x is [..., K] of any rank from 1 on, and y [..., N]; all matrices of a batch are one product of more rows. Any M, N
+// and K do, K up to kMaxLinearDepth. Whether few rows or many, one function: kernels are chosen by the actual shape.
 #pragma once
 
 #include "runtime/operators/activation.h"

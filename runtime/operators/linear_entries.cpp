@@ -44,7 +44,7 @@ Expected<Int8Inputs> upload_inputs(Context& context, const Request& request, Pre
   return Int8Inputs{*inputs, *sums};
 }
 
-// ---- q8ta_linear -------------------------------------------------------------------------------------------------------
+// ---- q8ta_linear ----------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kQ8taInputs[] = {{"input", false, "i8 [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kQ8taOutputs[] = {{"output", false, "i8 [..., N]"}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The fields that templates/lib/qparams.glsl reads: the numbers of its formulas that depend on no data, each rounded once, as
-// docs/affine.md says.
+// The fields that templates/lib/qparams.glsl reads: the numbers of its formulas that depend on no data, each rounded
+// once, as docs/affine.md says.
 #pragma once
 
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A shape in as few dimensions as say the same: neighbours become one where `joined(outer, inner)` knows how, and sides of
-// 1 go. Dimensions are innermost first.
+// A shape in as few dimensions as say the same: neighbours become one where `joined(outer, inner)` knows how, and sides
+// of 1 go. Dimensions are innermost first.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ constexpr DType kBytes[] = {DType::i8, DType::u8};
 constexpr DType kInt8[] = {DType::i8};
 constexpr DType kReals[] = {DType::f32, DType::f16};
 
-// ---- the real side -----------------------------------------------------------------------------------------------------
+// ---- the real side --------------------------------------------------------------------------------------------------
 
 // Bytes that four neighbours along its fastest dimension take.
 uint32_t real_bytes_in_a_row(const TensorDesc& real) {
@@ -94,7 +94,7 @@ Expected<TwoSides> two_sides(std::string_view operand, const ViewedDesc& real, L
 
 }  // namespace
 
-// ---- clone -------------------------------------------------------------------------------------------------------------
+// ---- clone ----------------------------------------------------------------------------------------------------------
 
 Expected<Call> q8ta_clone_call(const TensorDesc& input, Layout output_layout) {
   const TensorDesc output{input.dtype, input.shape, Storage::buffer, output_layout};
@@ -114,7 +114,7 @@ Expected<DeviceTensor> q8ta_clone(Context& context, const DeviceTensor& input, L
   return run_for_one(context, q8ta_clone_call(desc_of(input), output), {&input, {}});
 }
 
-// ---- quantize ----------------------------------------------------------------------------------------------------------
+// ---- quantize -------------------------------------------------------------------------------------------------------
 
 Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& params, Layout output_layout) {
   const TensorDesc output{DType::i8, input.view.shape, Storage::buffer, output_layout};
@@ -142,7 +142,7 @@ Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input
   return run_for_one(context, q8ta_quantize_call(desc_of(input), params, output), {input.tensor, {}});
 }
 
-// ---- dequantize --------------------------------------------------------------------------------------------------------
+// ---- dequantize -----------------------------------------------------------------------------------------------------
 
 Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params, const Q8taDequantizeOptions& options) {
   const TensorDesc output{options.output_dtype, input.shape, options.output.storage, options.output.layout};

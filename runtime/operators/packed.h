@@ -7,8 +7,8 @@
 //   auto rows = q8ta_clone(context, *q, Layout::packed_4w);
 //   auto y = q8ta_dequantize(context, *rows, {.scale = 0.02f, .zero_point = -3}, {});
 //
-// Any rank, any sides; tensors of fewer than 2^32 elements, padding counted. Bytes lie in buffers. Reals are f32 or f16, in a
-// buffer, or in a texture up to rank 4.
+// Any rank, any sides; tensors of fewer than 2^32 elements, padding counted. Bytes lie in buffers. Reals are f32 or
+// f16, in a buffer, or in a texture up to rank 4.
 #pragma once
 
 #include "runtime/operators/per_tensor.h"

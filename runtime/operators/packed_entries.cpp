@@ -8,7 +8,7 @@
 namespace qgen {
 namespace {
 
-// ---- q8ta_clone --------------------------------------------------------------------------------------------------------
+// ---- q8ta_clone -----------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kCloneInputs[] = {{"input", false, "i8 or u8"}};
 constexpr TensorInfo kCloneOutputs[] = {{"output", false, "the same elements"}};
@@ -20,7 +20,7 @@ Expected<PreparedCall> prepare_clone(Context& context, const Request& request) {
   return finished(std::move(prepared), q8ta_clone_call(desc_of(**input), place_of(request, "output").layout), {*input, {}});
 }
 
-// ---- q8ta_quantize -----------------------------------------------------------------------------------------------------
+// ---- q8ta_quantize --------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kQuantizeInputs[] = {{"input", false, "f32 or f16"}};
 constexpr TensorInfo kQuantizeOutputs[] = {{"output", false, "i8"}};
@@ -35,7 +35,7 @@ Expected<PreparedCall> prepare_quantize(Context& context, const Request& request
   return finished(std::move(prepared), call, {*input, {}});
 }
 
-// ---- q8ta_dequantize ---------------------------------------------------------------------------------------------------
+// ---- q8ta_dequantize ------------------------------------------------------------------------------------------------
 
 constexpr TensorInfo kDequantizeInputs[] = {{"input", false, "i8"}};
 constexpr TensorInfo kDequantizeOutputs[] = {{"output", false, "reals of output_dtype"}};

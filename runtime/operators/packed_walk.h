@@ -7,8 +7,8 @@
 //   fill_walk(fields, walk_of(shape, {.written = output.layout, .read = input.layout}));
 //   fill_strides(fields.input_strides, shape, input.layout);
 //
-// Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that what
-// one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
+// Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that
+// what one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +22,13 @@ namespace qgen {
 
 struct WalkedLayouts {
   Layout written, read;
-  // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where read.
+  // Bytes that four neighbours along the first axis of the walk take where they are written, along the second where
+  // read.
   uint32_t written_bytes = 4;
   uint32_t read_bytes = 4;
 };
-// What a tile has of four neighbouring words in memory: 16 bytes where blocks or the order of words say so, else one word.
+// What a tile has of four neighbouring words in memory: 16 bytes where blocks or the order of words say so, else one
+// word.
 uint32_t bytes_in_a_row(Layout layout);
 
 struct Walk {

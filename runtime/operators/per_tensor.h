@@ -3,8 +3,8 @@
 //
 // One scale and zero point for a whole tensor of i8: real = (q - zero_point) * scale.
 //
-// A zero point is an i8, and a scale lies between 2^-125 and 2^119. Then no step of any formula in f32 gives NaN, and whether
-// a device keeps subnormals or flushes them never shows: templates/lib/q8ta.glsl says why.
+// A zero point is an i8, and a scale lies between 2^-125 and 2^119. Then no step of any formula in f32 gives NaN, and
+// whether a device keeps subnormals or flushes them never shows: templates/lib/q8ta.glsl says why.
 #pragma once
 
 #include <cstdint>

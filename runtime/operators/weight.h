@@ -49,8 +49,8 @@ class Weight {
   // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums.
   // Errors: no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
-  // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would make.
-  // Errors: the tensor is no form of a matrix of this shape, past the bound.
+  // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would
+  // make. Errors: the tensor is no form of a matrix of this shape, past the bound.
   Done keep(DeviceTensor form);
   // The matrix in one form, to save.
   Expected<PackedWeight> packed(Layout layout) const { return pack(layout, source_); }

@@ -18,7 +18,7 @@
 namespace qgen::selector {
 namespace {
 
-// ---- the checks --------------------------------------------------------------------------------------------------------
+// ---- the checks -----------------------------------------------------------------------------------------------------
 
 std::optional<Refusal> check_operands(const Request& request, const KernelInfo& kernel) {
   for (size_t i = 0; i < request.operands.size(); ++i) {
@@ -103,7 +103,7 @@ std::optional<Refusal> check_row(const Request& request, const KernelInfo& kerne
   return std::nullopt;
 }
 
-// ---- one kernel --------------------------------------------------------------------------------------------------------
+// ---- one kernel -----------------------------------------------------------------------------------------------------
 
 // Rows of a variant that do not fit, in order.
 struct RefusedRow {

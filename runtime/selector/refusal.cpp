@@ -12,7 +12,7 @@
 
 namespace qgen::selector {
 
-// ---- facts -------------------------------------------------------------------------------------------------------------
+// ---- facts ----------------------------------------------------------------------------------------------------------
 
 const InterfaceInfo& interface_of(const Request& request, const KernelInfo& kernel) {
   return request.op->interfaces[kernel.interface];
@@ -64,7 +64,7 @@ uint64_t longest_row(const std::array<uint32_t, 3>& limits) {
   return std::min<uint64_t>(static_cast<uint64_t>(all.value), std::numeric_limits<uint32_t>::max());
 }
 
-// ---- sentences ---------------------------------------------------------------------------------------------------------
+// ---- sentences ------------------------------------------------------------------------------------------------------
 
 Hurdle hurdle_of(Cause cause) {
   switch (cause) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Why a kernel cannot run a problem: a cause and an index, whose sentence is written when somebody asks; and the facts that
-// the check compares and the sentence tells. Private to this room.
+// Why a kernel cannot run a problem: a cause and an index, whose sentence is written when somebody asks; and the facts
+// that the check compares and the sentence tells. Private to this room.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ Hurdle hurdle_of(Cause cause);
 // "needs 65536 bytes of shared memory, and the device has 32768"
 std::string sentence(const Request& request, const KernelInfo& kernel, size_t row, const Refusal& refusal);
 
-// ---- what checks compare and sentences tell ----------------------------------------------------------------------------
+// ---- what checks compare and sentences tell -------------------------------------------------------------------------
 
 const InterfaceInfo& interface_of(const Request& request, const KernelInfo& kernel);
 SelectionScope scope_of(const Request& request, const KernelInfo& kernel, size_t row);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A selection is three steps: what may be chosen at all (everything, or what is forced: force.h), what fits (fit.h, for the
-// operator's own kernels and for the steps of its recipes: recipe.h), and the order of what fits.
+// A selection is three steps: what may be chosen at all (everything, or what is forced: force.h), what fits (fit.h, for
+// the operator's own kernels and for the steps of its recipes: recipe.h), and the order of what fits.
 #include "runtime/selector/select.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ using selector::Fitting;
 using selector::Forced;
 using selector::Request;
 
-// ---- the question ------------------------------------------------------------------------------------------------------
+// ---- the question ---------------------------------------------------------------------------------------------------
 
 std::string field_text(const FieldInfo& field, const std::byte* problem) {
   const auto value = [&]<typename T>(T number) {
@@ -68,7 +68,7 @@ std::string fault_of(const Problem& problem) {
   return "";
 }
 
-// ---- single kernels ----------------------------------------------------------------------------------------------------
+// ---- single kernels -------------------------------------------------------------------------------------------------
 
 std::vector<OperandSource> own_operands(const Problem& problem) {
   std::vector<OperandSource> sources;
@@ -91,7 +91,7 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
   std::ranges::move(fitting.rejections, std::back_inserter(selection.rejected));
 }
 
-// ---- the selection -----------------------------------------------------------------------------------------------------
+// ---- the selection --------------------------------------------------------------------------------------------------
 
 // All that fits, by cost, and all refusals.
 void collect(const Problem& problem, const Request& request, const Forced& forced, const SelectOptions& options,

@@ -43,7 +43,7 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-// ---- element types -----------------------------------------------------------------------------------------------------
+// ---- element types --------------------------------------------------------------------------------------------------
 
 // NumPy's types that qgen reads, and what each becomes. A `stored` code differs from the dtype's own where elements are
 // checked and narrowed.
@@ -72,7 +72,7 @@ std::string_view npy_code(DType dtype) {
   return "";
 }
 
-// ---- the header --------------------------------------------------------------------------------------------------------
+// ---- the header -----------------------------------------------------------------------------------------------------
 
 struct HeaderFields {
   std::optional<std::string> descr;
@@ -237,7 +237,7 @@ Expected<ElementType> type_of(const std::string& descr) {
   return ElementType{*row, order == '>'};
 }
 
-// ---- elements ----------------------------------------------------------------------------------------------------------
+// ---- elements -------------------------------------------------------------------------------------------------------
 
 void swap_bytes(std::vector<std::byte>& data, size_t item_bytes) {
   for (size_t i = 0; i < data.size(); i += item_bytes) std::reverse(data.begin() + i, data.begin() + i + item_bytes);
@@ -318,7 +318,7 @@ Expected<HostTensor> read_npy(Bytes file) {
   return HostTensor{type->row.dtype, shape, *std::move(converted)};
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -360,7 +360,7 @@ std::vector<std::byte> write_npy(const HostTensor& tensor) {
   return file;
 }
 
-// ---- files -------------------------------------------------------------------------------------------------------------
+// ---- files ----------------------------------------------------------------------------------------------------------
 
 Expected<HostTensor> load_npy(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary | std::ios::ate);

@@ -10,7 +10,8 @@
 // swapped, booleans become u8, and 64-bit types (f8, i8, u8, which NumPy makes by default) are narrowed to 32 bits if
 // every element survives and refused otherwise. The header is parsed, not evaluated, and no size in it is trusted.
 //
-// Writing gives, byte for byte, what numpy.save gives for the same array. bf16, which NumPy lacks, is written as float32.
+// Writing gives, byte for byte, what numpy.save gives for the same array. bf16, which NumPy lacks, is written as
+// float32.
 #pragma once
 
 #include <filesystem>

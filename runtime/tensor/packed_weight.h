@@ -8,8 +8,8 @@
 //   ...
 //   auto weight = Weight::create(*read_packed_weight(bytes), {});                 // runtime/operators/weight.h
 //
-// The bytes: 64 of text, "qgen weight 1 weight_q4_rows 4096 11008", filled with spaces and ended by a line feed; then the
-// form.
+// The bytes: 64 of text, "qgen weight 1 weight_q4_rows 4096 11008", filled with spaces and ended by a line feed; then
+// the form.
 #pragma once
 
 #include "runtime/tensor/weight_form.h"

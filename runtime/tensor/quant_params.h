@@ -48,8 +48,8 @@ bool is_per_group(const Shape& data, const Shape& params);    // several blocks 
 // The dimension along which a per-channel or single-axis shape varies; nullopt for a singleton and for more than one.
 std::optional<size_t> channel_axis(const Shape& params);
 
-// The form at a kernel's door: the sides of 1 dropped, [1, C, 1] -> [C], [K, 1, G] -> [K, G], a singleton -> []. Error: more
-// than two sides are left. The inverse puts a compact shape at dimensions axis, axis + 1 of a shape of ones.
+// The form at a kernel's door: the sides of 1 dropped, [1, C, 1] -> [C], [K, 1, G] -> [K, G], a singleton -> []. Error:
+// more than two sides are left. The inverse puts a compact shape at dimensions axis, axis + 1 of a shape of ones.
 Expected<Shape> compact_shape(const Shape& params);
 Expected<Shape> expand_shape(const Shape& compact, size_t axis, size_t rank);
 

@@ -12,7 +12,7 @@
 
 namespace qgen {
 
-// ---- shapes ------------------------------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------------------------------------------
 
 Done check_shape(const Shape& shape) {
   constexpr int64_t kMostElements = int64_t{1} << 60;
@@ -62,7 +62,7 @@ HostTensor zeros(DType dtype, const Shape& shape) {
   return {dtype, shape, std::vector<std::byte>(static_cast<size_t>(element_count(shape) * bytes(dtype)))};
 }
 
-// ---- floats of 16 bits -------------------------------------------------------------------------------------------------
+// ---- floats of 16 bits ----------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -77,8 +77,8 @@ uint64_t shifted_half_to_even(uint64_t mantissa, int shift) {
   return quotient + (rest > half || (rest == half && (quotient & 1)) ? 1 : 0);
 }
 
-// A double in an IEEE format of 16 bits, in one rounding. Through float there would be two, and 2049 + 2^-40 would become
-// 2048 rather than 2050.
+// A double in an IEEE format of 16 bits, in one rounding. Through float there would be two, and 2049 + 2^-40 would
+// become 2048 rather than 2050.
 template <int kExponentBits, int kMantissaBits>
 uint16_t encode(double value) {
   static_assert(1 + kExponentBits + kMantissaBits == 16);
@@ -129,7 +129,7 @@ uint16_t f32_to_f16(float value) { return f16_of(value); }
 float bf16_to_f32(uint16_t value) { return std::bit_cast<float>(uint32_t{value} << 16); }
 uint16_t f32_to_bf16(float value) { return bf16_of(value); }
 
-// ---- elements ----------------------------------------------------------------------------------------------------------
+// ---- elements -------------------------------------------------------------------------------------------------------
 
 namespace {
 

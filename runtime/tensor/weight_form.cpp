@@ -23,7 +23,8 @@ constexpr WeightForm kForms[] = {
     {.layout = Layout::weight_q4_8n4k, .bits = 4, .block_n = 8, .block_k = 4, .pair_n = 4},
     // Rows n and n + 1 in one byte, blocks of neighbouring rows together.
     {.layout = Layout::weight_q4_4k8n, .bits = 4, .block_n = 8, .block_k = 4, .k_outer = true, .pair_n = 1},
-    // Plain rows, of whole 16-byte loads: the low nibbles of a word are four neighbours along k, the high ones the next four.
+    // Plain rows, of whole 16-byte loads: the low nibbles of a word are four neighbours along k, the high ones the next
+    // four.
     {.layout = Layout::weight_q4_rows, .bits = 4, .block_n = 1, .block_k = 32, .pair_k = 4},
 };
 

@@ -6,8 +6,8 @@
 //
 //   weight_q8_4k4n, N = 12, K = 8:   [k4][n4] blocks of 16 bytes; byte 4 * (n % 4) + k % 4 of its block is (n, k)
 //
-// Everything that knows a form reads the table: allocation, packing on the host, and the kernel pack_weight, whose problem
-// is a row. A new form is a new row; what remains is the kernel that wants it.
+// Everything that knows a form reads the table: allocation, packing on the host, and the kernel pack_weight, whose
+// problem is a row. A new form is a new row; what remains is the kernel that wants it.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct WeightForm {
   uint32_t block_n = 1, block_k = 1;
   // The blocks are in row-major order: of [N / block_n][K / block_k], or, k_outer, of [K / block_k][N / block_n].
   bool k_outer = false;
-  // Elements of a block are row-major too. With 4 bits, the nibbles of a byte are two rows n and n + pair_n, or two columns
-  // k and k + pair_k, the first in the low one; the other is 0.
+  // Elements of a block are row-major too. With 4 bits, the nibbles of a byte are two rows n and n + pair_n, or two
+  // columns k and k + pair_k, the first in the low one; the other is 0.
   uint32_t pair_n = 0, pair_k = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// output = quantize(activation(input + other)) or of the product, on reals: docs/q8ta.md says each rounding. `other` has a
-// factor alpha in its scale already. Operands that are shorter in a dimension are repeated along it.
+// output = quantize(activation(input + other)) or of the product, on reals: docs/q8ta.md says each rounding. `other`
+// has a factor alpha in its scale already. Operands that are shorter in a dimension are repeated along it.
 //
 //   flat 0   an invocation makes a tile, each operand in its own layout
 //   flat 1   one layout and one shape, and no padding to be made: an invocation makes 16 bytes, whatever the layout is

@@ -23,7 +23,8 @@ float flush_subnormal(float x) {
 // a / b where one of them is zero, infinite or NaN; subnormals have become zero.
 float divide_special(uint a, uint b, uint sign) {
   const bool is_undefined = (a == 0u && b == 0u) || (a == kInfinity && b == kInfinity);
-  const uint magnitude = is_undefined || a > kInfinity || b > kInfinity ? kNan : (a == kInfinity || b == 0u) ? kInfinity : 0u;
+  const uint magnitude =
+      is_undefined || a > kInfinity || b > kInfinity ? kNan : (a == kInfinity || b == 0u) ? kInfinity : 0u;
   return uintBitsToFloat(sign | magnitude);
 }
 

@@ -47,8 +47,8 @@ float activate(float y) {
   return divide(product, 6.0);
 }
 
-// The sum over k of q * w is above -2^31 and at most 2^31, which an int holds as -2^31. Negated it always fits, and so does
-// the correction.
+// The sum over k of q * w is above -2^31 and at most 2^31, which an int holds as -2^31. Negated it always fits, and so
+// does the correction.
 float real_output(int sum, uint lane, Columns columns) {
   precise const float product = exact_difference(columns.correction[lane], -sum) * columns.scale[lane];
   precise const float y = flush_subnormal(product) + columns.bias[lane];

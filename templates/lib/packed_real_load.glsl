@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals of `input`, side by side along the dimension that its layout packs (width, of a strided buffer), from `at` on.
-// Lanes past the tensor's side are anything.
+// Four reals of `input`, side by side along the dimension that its layout packs (width, of a strided buffer), from `at`
+// on. Lanes past the tensor's side are anything.
 $if input_storage == texture3d
 vec4 input_reals(uvec4 at) {
   const uint groups = ${packed(input_layout)} == 2 ? (problem.sides[2] + 3u) / 4u : problem.sides[2];
@@ -14,7 +14,7 @@ $include "lib/words.glsl"
 $include "lib/load_real.glsl"
 
 // The same memory as `input`, four elements at a time.
-layout(set = 0, binding = 0, std430) readonly restrict buffer InputWords { ${glsl_type(u32, bytes(input_dtype))} input_words[]; };
+${declare_words(input, bytes(input_dtype))}
 
 vec4 input_reals(uvec4 at) {
   const uint width_stride = uint(problem.input_strides[0]);

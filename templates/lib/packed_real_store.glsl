@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals to `output`, side by side along the dimension that its layout packs (width, of a strided buffer), from `at` on.
-// Lanes past the tensor's side are dropped in a buffer; of a texel they become 0.
+// Four reals to `output`, side by side along the dimension that its layout packs (width, of a strided buffer), from
+// `at` on. Lanes past the tensor's side are dropped in a buffer; of a texel they become 0.
 $include "lib/words.glsl"
 
 $if output_storage == texture3d
@@ -19,7 +19,7 @@ $end
 }
 $else
 // The same memory as `output`, four elements at a time.
-layout(set = 0, binding = 1, std430) writeonly restrict buffer OutputWords { ${glsl_type(u32, bytes(output_dtype))} output_words[]; };
+${declare_words(output, bytes(output_dtype))}
 
 $include "lib/store_real.glsl"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tile of `input`, of bytes in any layout, as rows of the output: words along kLanes, side by side along kRows. Lanes, rows
-// and layers past the tensor's sides are anything. Where the input's blocks are deep each is loaded once, as 16 bytes.
+// A tile of `input`, of bytes in any layout, as rows of the output: words along kLanes, side by side along kRows.
+// Lanes, rows and layers past the tensor's sides are anything. Where the input's blocks are deep each is loaded once,
+// as 16 bytes.
 $include "lib/packed_tile.glsl"
 
 // Rows along this dimension, as the input has them.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A tile to `output`, of bytes in any layout: words along kLanes, side by side along kRows. What lies past the tensor's sides
-// becomes `padding`, and is stored only where the output's blocks have a place for it.
+// A tile to `output`, of bytes in any layout: words along kLanes, side by side along kRows. What lies past the tensor's
+// sides becomes `padding`, and is stored only where the output's blocks have a place for it.
 $include "lib/packed_tile.glsl"
 
 // Lanes and rows that hold no element hold the padding.
@@ -27,7 +27,8 @@ $if outer(output_layout) == third(output_layout, input_layout)
   const uint rows = problem.sides[kRows] - at[kRows];
 $for row in range(4)
   if (${row}u < rows) {
-    output_store_block(moved(at, kRows, ${row}u), uvec4(layer_0[${row}], layer_1[${row}], layer_2[${row}], layer_3[${row}]));
+    output_store_block(moved(at, kRows, ${row}u),
+                       uvec4(layer_0[${row}], layer_1[${row}], layer_2[${row}], layer_3[${row}]));
   }
 $end
 $else

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four bytes at a time between i8 and reals, one scale and zero point for all: the bits of lib/affine.glsl with less work,
-// because the host has refused what makes that work necessary (runtime/operators/per_tensor.h).
+// Four bytes at a time between i8 and reals, one scale and zero point for all: the bits of lib/affine.glsl with less
+// work, because the host has refused what makes that work necessary (runtime/operators/per_tensor.h).
 //
 //   zero points are i8          so sums of integers need no saturation, and are exact as f32
-//   2^-125 <= scale             so a product of a subnormal with 1 / scale is below a half: it rounds to 0, kept or flushed
+//   2^-125 <= scale             so the product of a subnormal with 1 / scale is below a half: it is 0, kept or flushed
 //   scale <= 2^119              so 255 quanta are finite, and 1 / scale is normal
 $include "lib/rounding_shift.glsl"
 
-// The bytes of a word become floats by their bits: with the sign bits flipped they are q + 128, and stand in the low bits.
+// The bytes of a word become floats by their bits: with the sign bits flipped they are q + 128, and stand in the low
+// bits.
 vec4 dequantized(uint word, float scale, int zero_point) {
   word ^= 0x80808080u;
   const uvec4 bytes = uvec4(word, word >> 8, word >> 16, word >> 24) & 0xffu;
@@ -19,8 +20,8 @@ vec4 dequantized(uint word, float scale, int zero_point) {
   return x;
 }
 
-// x is no NaN; `low` and `high` are the bounds of the result, less the zero point. Clamping integers' bounds before rounding is
-// the same as after, and leaves nothing infinite.
+// x is no NaN; `low` and `high` are the bounds of the result, less the zero point. Clamping integers' bounds before
+// rounding is the same as after, and leaves nothing infinite.
 uint quantized_between(vec4 x, float inverse_scale, int zero_point, float low, float high) {
   precise const vec4 scaled = x * inverse_scale;
   precise const vec4 shifted = clamp(scaled, low, high) + kRoundingShift;

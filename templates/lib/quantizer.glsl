@@ -9,8 +9,8 @@
 // the general way takes 25 and would keep a GPU busier than its memory does. It serves blocks
 //
 //   with zero point and bounds that fit      2^21 each, so that t's bounds are within 2^22
-//   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes to
-//                                            less than a half, whether the device flushes it or not
+//   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes
+//                                            to less than a half, whether the device flushes it or not
 $include "lib/affine.glsl"
 $include "lib/short_reach.glsl"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One element of the real operand `output`, from f32. A half is rounded half to even, and goes as its bits, which no device
-// needs f16 arithmetic for.
+// One element of the real operand `output`, from f32. A half is rounded half to even, and goes as its bits, which no
+// device needs f16 arithmetic for.
 $if output_dtype == f16
 ${declare_bits(output)}
 

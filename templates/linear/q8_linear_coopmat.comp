@@ -5,8 +5,8 @@
 //
 // A workgroup makes a tile of outputs, and each of its subgroups `blocks.m` x `blocks.n` matrices of it. K is walked in
 // steps of `step` bytes: all invocations fetch the step's rows of x and w from global memory into registers while the
-// matrices of the step before are multiplied, and then put them into shared memory. A row there has 16 bytes of padding,
-// so that the rows of a matrix begin in different banks. What lies outside of x and w counts as zero.
+// matrices of the step before are multiplied, and then put them into shared memory. A row there has 16 bytes of
+// padding, so that the rows of a matrix begin in different banks. What lies outside of x and w counts as zero.
 //
 // Sums go to their outputs through the same shared memory, since which invocation holds which element is the device's
 // secret.
@@ -141,8 +141,8 @@ $else
 $end
 }
 
-// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That is
-// a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
+// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
+// is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
 void store(uvec2 corner, uint row_offset) {
   const uint first = gl_SubgroupID * kStripWords;
   Columns columns;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Second of two passes: joins the sums that each slice of k gave, [slice][m][n rounded up to four], and makes outputs of
-// them.
+// Second of two passes: joins the sums that each slice of k gave, [slice][m][n rounded up to four], and makes outputs
+// of them.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer of few rows: what counts is to read w once, and fast. A team of invocations makes four columns of every
-// row; each walks k in vectors of sixteen bytes, a team apart, and multiplies a vector of w with that of every row of x.
-// `unroll` steps are fetched before the first is used, so that enough reads are on their way.
+// A linear layer of few rows: what counts is to read w once, and fast. A team of invocations makes four columns of
+// every row; each walks k in vectors of sixteen bytes, a team apart, and multiplies a vector of w with that of every
+// row of x. `unroll` steps are fetched before the first is used, so that enough reads are on their way.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 //   dot     packed: integer dot products of the device; scalar: multiplications
@@ -79,7 +79,8 @@ void share(uint own, out uint first, out uint parts) {
   for (uint reach = ${group.team} / 2u; reach > 0u; reach /= 2u) {
     if (lane < reach) {
       [[unroll]] for (uint r = 0u; r < ${rows}u; ++r) {
-        partial_sums[gl_LocalInvocationIndex * ${rows}u + r] += partial_sums[(gl_LocalInvocationIndex + reach) * ${rows}u + r];
+        partial_sums[gl_LocalInvocationIndex * ${rows}u + r] +=
+            partial_sums[(gl_LocalInvocationIndex + reach) * ${rows}u + r];
       }
     }
     barrier();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer without tiles: an invocation walks k for one row of x and four columns of the output. It asks nothing of
-// a device, and is what the others are measured against.
+// A linear layer without tiles: an invocation walks k for one row of x and four columns of the output. It asks nothing
+// of a device, and is what the others are measured against.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}

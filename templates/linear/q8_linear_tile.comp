@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A linear layer in tiles of integer dot products. An invocation keeps tile.m rows by tile.n columns of sums in registers;
-// a workgroup is group.m by group.n of them, neighbours along n. A word of w is four bytes of a column, and a vector four
-// columns, so that one load feeds four dot products with each word of x.
+// A linear layer in tiles of integer dot products. An invocation keeps tile.m rows by tile.n columns of sums in
+// registers; a workgroup is group.m by group.n of them, neighbours along n. A word of w is four bytes of a column, and
+// a vector four columns, so that one load feeds four dot products with each word of x.
 //
 //   staging  shared: the workgroup shares the words of `step` bytes of k through shared memory; direct: caches do
 //   dot      packed: integer dot products of the device; scalar: multiplications
@@ -93,7 +93,9 @@ void walk(uvec2 tile, uvec2 own, uint begin, uint end) {
     uint x[${tile.m}];
     uvec4 w[${tile.n / 4}];
     [[unroll]] for (uint i = 0u; i < ${tile.m}u; ++i) x[i] = load_input(tile.x + own.x + i * ${group.m}, word, end);
-    [[unroll]] for (uint j = 0u; j < ${tile.n / 4}u; ++j) w[j] = load_weight(tile.y + own.y + j * ${group.n}, word, end);
+    [[unroll]] for (uint j = 0u; j < ${tile.n / 4}u; ++j) {
+      w[j] = load_weight(tile.y + own.y + j * ${group.n}, word, end);
+    }
     multiply(x, w);
   }
 }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // output[n, c, h, w] = f(input[n, (c * r + h % r) * r + w % r, h / r, w / r]) with r = problem.upscale and f by table.
-// An invocation gathers a tile of the output byte by byte: neighbours in the output have neighbours in the input, so words are
-// read again from the cache, not from memory.
+// An invocation gathers a tile of the output byte by byte: neighbours in the output have neighbours in the input, so
+// words are read again from the cache, not from memory.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -25,8 +25,8 @@ uint shuffled_word(uvec4 at) {
 }
 
 uvec4 shuffled_layer(uvec4 at) {
-  return uvec4(shuffled_word(at), shuffled_word(moved_inside(at, kRows, 1u)), shuffled_word(moved_inside(at, kRows, 2u)),
-               shuffled_word(moved_inside(at, kRows, 3u)));
+  return uvec4(shuffled_word(at), shuffled_word(moved_inside(at, kRows, 1u)),
+               shuffled_word(moved_inside(at, kRows, 2u)), shuffled_word(moved_inside(at, kRows, 3u)));
 }
 
 void main() {

@@ -73,7 +73,9 @@ bool make_steps(uint first) {
       reals[item] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
     }
   }
-  [[unroll]] for (uint item = 0u; item < ${items}; ++item) output_words[first_written + item * ${workgroup}] = reals[item];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    output_words[first_written + item * ${workgroup}] = reals[item];
+  }
   return true;
 }
 $elif input_storage == buffer and output_storage == buffer

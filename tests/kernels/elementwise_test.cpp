@@ -66,7 +66,7 @@ Place in(Layout layout) { return {Storage::buffer, layout}; }
 
 class ElementwiseTest : public testing::KernelTest {};
 
-// ---- of one element ----------------------------------------------------------------------------------------------------
+// ---- of one element -------------------------------------------------------------------------------------------------
 
 TEST_F(ElementwiseTest, UnaryBetweenAllLayouts) {
   for (const Shape& shape : kShapes) {
@@ -94,7 +94,7 @@ TEST_F(ElementwiseTest, UnaryOfEmptyTensors) {
   }
 }
 
-// ---- of two ------------------------------------------------------------------------------------------------------------
+// ---- of two ---------------------------------------------------------------------------------------------------------
 
 TEST_F(ElementwiseTest, BinaryOfEveryShape) {
   for (const Shape& shape : kShapes) {
@@ -189,7 +189,7 @@ TEST_F(ElementwiseTest, BinaryActivates) {
   }
 }
 
-// ---- defects, by their numbers in the register of the system that qgen replaces ----------------------------------------
+// ---- defects, by their numbers in the register of the system that qgen replaces -------------------------------------
 
 TEST_F(ElementwiseTest, A1_AlphaIsHonoured) {
   const HostTensor ones = testing::tensor_of(DType::i8, {4}, {1, 2, 3, 4});
@@ -236,7 +236,7 @@ TEST_F(ElementwiseTest, A22_TiesGoToEven) {
             testing::tensor_of(DType::i8, {8}, {1, 3, 3, 5, 1, -1, -1, -3}).data);
 }
 
-// ---- pixel shuffle -----------------------------------------------------------------------------------------------------
+// ---- pixel shuffle --------------------------------------------------------------------------------------------------
 
 struct ShuffleCase {
   Shape shape;
@@ -258,7 +258,7 @@ TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
   }
 }
 
-// ---- padding -------------------------------------------------------------------------------------------------------------
+// ---- padding --------------------------------------------------------------------------------------------------------
 
 // That of operands may be anything and reaches no element; that of the output is its zero point.
 TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
@@ -293,7 +293,7 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
   }
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------
+// ---- refusals -------------------------------------------------------------------------------------------------------
 
 TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };

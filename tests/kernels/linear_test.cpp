@@ -47,7 +47,7 @@ class LinearTest : public testing::KernelTest {
   }
 };
 
-// ---- shapes ------------------------------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------------------------------------------
 
 struct ShapeCase {
   Shape input;
@@ -108,7 +108,7 @@ TEST_F(LinearTest, QuantizesRealsOnTheWay) {
   expect_reference("linear_q8ta_q8csw", real_request({2, 1, 2, 3, 18}, 10, DType::f16, "hardswish"), {});
 }
 
-// ---- numbers -----------------------------------------------------------------------------------------------------------
+// ---- numbers --------------------------------------------------------------------------------------------------------
 
 TEST_F(LinearTest, AppliesEveryActivation) {
   for (const char* activation : {"none", "relu", "relu6", "hardswish"}) {
@@ -166,8 +166,8 @@ TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
 
 // ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
-// All matrices of a batch but the first were ignored, and the last columns read past the weight where N had an odd number
-// of fours.
+// All matrices of a batch but the first were ignored, and the last columns read past the weight where N had an odd
+// number of fours.
 TEST_F(LinearTest, A20_BatchesAndOddFours) {
   for (const ShapeCase& c : {ShapeCase{{3, 5, 12}, 12}, {{2, 1, 3, 20}, 4}, {{4, 2, 8}, 20}}) {
     expect_right(q8ta_request(c.input, c.n), kEveryVariant);
@@ -202,7 +202,7 @@ TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
   }
 }
 
-// ---- refusals ----------------------------------------------------------------------------------------------------------
+// ---- refusals -------------------------------------------------------------------------------------------------------
 
 TEST_F(LinearTest, Refusals) {
   const TensorDesc x{DType::i8, {3, 12}}, scales{DType::f32, {4}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// packed_4h4c is a row of the table that no shipped spec names. Named in a spec, the shipped template moves tensors into it
-// and out of it, from and to every layout, itself included.
+// packed_4h4c is a row of the table that no shipped spec names. Named in a spec, the shipped template moves tensors
+// into it and out of it, from and to every layout, itself included.
 #include <algorithm>
 
 #include "clone_with_new_layout.h"

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A template of cooperative matrices through all rooms, from YAML to the device, with its axis of shapes under
-// `parameters` (matrix_product) and under `specialization` (late_matrix_product): the shape becomes what kernels need, and
-// a device that has not the shape is told so. Kernels run where the device has their shape.
+// `parameters` (matrix_product) and under `specialization` (late_matrix_product): the shape becomes what kernels need,
+// and a device that has not the shape is told so. Kernels run where the device has their shape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ DeviceProfile profile_without_shapes() {
   return profile;
 }
 
-// ---- tables ------------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------
 
 TEST(Matrices, RecordsAreOneChoiceInIds) {
   std::vector<std::string> ids;
@@ -88,7 +88,7 @@ TEST(Matrices, SharedMemoryFollowsTheConstants) {
   }
 }
 
-// ---- choosing ----------------------------------------------------------------------------------------------------------
+// ---- choosing -------------------------------------------------------------------------------------------------------
 
 TEST(Matrices, ADeviceWithoutTheShapeIsToldSo) {
   DeviceProfile profile = profile_without_shapes();
@@ -130,7 +130,7 @@ TEST(Matrices, ADeviceWithTheShapeRunsIt) {
                                                    "matrix_product.m16n16k32.unroll2/rows2columns2.workgroup32"));
 }
 
-// ---- running -----------------------------------------------------------------------------------------------------------
+// ---- running --------------------------------------------------------------------------------------------------------
 
 // Values from -128 to 127 in a fixed order.
 HostTensor scrambled(const Shape& shape, uint32_t seed) {

@@ -33,7 +33,7 @@ void set_real(HostTensor& tensor, int64_t index, float x, const Params& params) 
       static_cast<int8_t>(quantize(x, params.scale, params.zero_point, kInt8));
 }
 
-// ---- of one element ----------------------------------------------------------------------------------------------------
+// ---- of one element -------------------------------------------------------------------------------------------------
 
 template <typename Function>
 Tensors unary(const Request& request, Function function) {
@@ -46,7 +46,7 @@ Tensors unary(const Request& request, Function function) {
   return {{"output", std::move(output)}};
 }
 
-// ---- of two ------------------------------------------------------------------------------------------------------------
+// ---- of two ---------------------------------------------------------------------------------------------------------
 
 float activated(float x, const std::string& activation) {
   if (activation == "relu") return std::max(x, 0.0f);
@@ -119,7 +119,7 @@ Tensors q8ta_mul(const Request& request) {
   return binary(request, params_of(request, "other"), [](float a, float b) { return a * b; });
 }
 
-// ---- pixel shuffle -----------------------------------------------------------------------------------------------------
+// ---- pixel shuffle --------------------------------------------------------------------------------------------------
 
 Tensors q8ta_pixel_shuffle(const Request& request) {
   const HostTensor& input = request.inputs.at("input");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operators that move tensors between layouts, on requests. A layout is no part of a tensor's value, so no reference has one.
+// Operators that move tensors between layouts, on requests. A layout is no part of a tensor's value, so no reference
+// has one.
 #pragma once
 
 #include "tests/reference/references.h"

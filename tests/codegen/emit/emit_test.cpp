@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The whole text of every generated file, for three specs that use everything: an operator with kernels, a kernel family
-// that only recipes use, an operator that is made of a recipe. The expected files are golden/cpp; they are compiled into
-// this test, so they are known to compile and what their functions say is checked below.
+// The whole text of every generated file, for three specs that use everything: an operator with kernels, a kernel
+// family that only recipes use, an operator that is made of a recipe. The expected files are golden/cpp; they are
+// compiled into this test, so they are known to compile and what their functions say is checked below.
 //
 // After a change that is meant: QGEN_UPDATE_GOLDEN=1 test_emit, then read the diff.
 #include "codegen/emit/emit.h"
@@ -214,7 +214,7 @@ TEST_F(Emit, AnotherNamespaceMakesQgenKnown) {
   }
 }
 
-// ---- modules that do not fit their spec ------------------------------------------------------------------------------------
+// ---- modules that do not fit their spec -----------------------------------------------------------------------------
 
 struct BadKernel {
   std::string_view name;
@@ -286,7 +286,7 @@ TEST(Depfile, EscapesWhatMakeWouldRead) {
   EXPECT_EQ(depfile("out/MANIFEST.tsv", inputs), "out/MANIFEST.tsv: \\\n  specs/a.yaml \\\n  odd\\ name\\#$$.comp\n");
 }
 
-// ---- what the generated code says ------------------------------------------------------------------------------------------
+// ---- what the generated code says -----------------------------------------------------------------------------------
 
 namespace generated = qgen::generated;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// `qgen --schema` against a validator of the few keywords that it uses: every spec that qgen takes fits the schema, and a
-// spec of another shape does not.
+// `qgen --schema` against a validator of the few keywords that it uses: every spec that qgen takes fits the schema, and
+// a spec of another shape does not.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace qgen::tests {
 namespace {
 
-// ---- a JSON Schema validator -------------------------------------------------------------------------------------------
+// ---- a JSON Schema validator ----------------------------------------------------------------------------------------
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
@@ -90,7 +90,7 @@ std::string misfit(const YAML::Node& node, const YAML::Node& schema, const std::
   return node.IsMap() ? misfit_of_object(node, schema, at) : "";
 }
 
-// ---- the tests -----------------------------------------------------------------------------------------------------------
+// ---- the tests ------------------------------------------------------------------------------------------------------
 
 class Schema : public Program {
  protected:

@@ -120,7 +120,7 @@ TEST(Reflect, a_stripped_module_says_the_same_without_names) {
   EXPECT_EQ(stripped->push_constants_bytes, named->push_constants_bytes);
 }
 
-// ---- one line of an interface ----------------------------------------------------------------------------------------
+// ---- one line of an interface ---------------------------------------------------------------------------------------
 
 struct Line {
   std::string_view name;
@@ -220,7 +220,7 @@ TEST(Reflect, lines) {
   }
 }
 
-// ---- specialization --------------------------------------------------------------------------------------------------
+// ---- specialization -------------------------------------------------------------------------------------------------
 
 struct Specialized {
   uint32_t workgroup;
@@ -278,7 +278,7 @@ TEST(Reflect, an_array_length_past_four_gigabytes_is_refused) {
             "error: the size of a shared variable is not integer arithmetic over constants, or passes 4 GiB\n");
 }
 
-// ---- other languages -------------------------------------------------------------------------------------------------
+// ---- other languages ------------------------------------------------------------------------------------------------
 
 TEST(Translate, plain_modules_have_both_languages) {
   const auto msl = translate(spirv_of(tests::kTexture), Language::msl);
@@ -299,7 +299,7 @@ TEST(Translate, a_module_past_the_language_has_a_reason) {
   }
 }
 
-// ---- damage ----------------------------------------------------------------------------------------------------------
+// ---- damage ---------------------------------------------------------------------------------------------------------
 
 // Whatever the words, there is an answer or a reason; run under ASan and UBSan in CI.
 void look_at(const std::vector<uint32_t>& spirv) {

@@ -33,7 +33,7 @@ TEST(PackedOperand, ThePageNamesEveryFunctionOfLayouts) {
     EXPECT_NE(page.find("`" + function.name + "("), page.npos) << function.name;
 }
 
-// ---- text ----------------------------------------------------------------------------------------------------------------
+// ---- text -----------------------------------------------------------------------------------------------------------
 
 struct TextCase {
   PackedOperand operand;
@@ -95,7 +95,7 @@ TEST(PackedOperand, IsPrintedFromItsLayout) {
   for (const TextCase& c : kTexts) EXPECT_EQ("\n" + print(c.operand), c.text);
 }
 
-// ---- refusals ------------------------------------------------------------------------------------------------------------
+// ---- refusals -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kSpec = R"(operator: copy
 summary: for tests

@@ -197,7 +197,7 @@ TEST(Render, rows) {
   for (const Row& row : kRows) EXPECT_EQ(filled(row.text, row.id), row.expected) << row.name;
 }
 
-// ---- whole texts -----------------------------------------------------------------------------------------------------
+// ---- whole texts ----------------------------------------------------------------------------------------------------
 
 TEST(Render, constants_are_declared_after_the_extensions) {
   const auto result =
@@ -313,7 +313,7 @@ TEST(Render, deep_blocks_are_refused) {
   EXPECT_THAT(to_text(result.error(), {}), testing::HasSubstr("error: blocks are nested deeper than 64\n"));
 }
 
-// ---- blame -----------------------------------------------------------------------------------------------------------
+// ---- blame ----------------------------------------------------------------------------------------------------------
 
 TEST(Blame, the_whole_text_has_no_line) {
   const auto result = rendered("void main() {}", kFloat4);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A workgroup is one subgroup and makes tile.rows x tile.columns shapes of c. Slices of a and b, `unroll` shapes deep, pass
-// through shared memory.
+// A workgroup is one subgroup and makes tile.rows x tile.columns shapes of c. Slices of a and b, `unroll` shapes deep,
+// pass through shared memory.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// That the bounds checks on the device, under which other tests find nothing, find something: a kernel that writes behind
-// its buffer. Runs where ctest asked for them (cmake/QgenDrivers.cmake), on a device of its own.
+// That the bounds checks on the device, under which other tests find nothing, find something: a kernel that writes
+// behind its buffer. Runs where ctest asked for them (cmake/QgenDrivers.cmake), on a device of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// When a dispatch waits. A letter is an object: "a" reads it, "A" writes it, "a+" does both; '|' is where a barrier goes.
+// When a dispatch waits. A letter is an object: "a" reads it, "A" writes it, "a+" does both; '|' is where a barrier
+// goes.
 #include "runtime/dispatch/dependencies.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Kernels for the dispatcher's tests: GLSL here, tables by hand, compiled and joined to a library as the generator would.
+// Kernels for the dispatcher's tests: GLSL here, tables by hand, compiled and joined to a library as the generator
+// would.
 //
 //   KernelKit kit({{.id = "copy.f32", .glsl = "...", .forms = {...}, .bindings = {...}}});
 //   Choice choice = kit.choice("copy.f32", {groups, 1, 1}, problem);

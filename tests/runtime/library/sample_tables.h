@@ -20,7 +20,7 @@ namespace qgen::test {
 template <typename T>
 const T& as(const void* bytes) { return *static_cast<const T*>(bytes); }
 
-// ---- scale_rows --------------------------------------------------------------------------------------------------------
+// ---- scale_rows -----------------------------------------------------------------------------------------------------
 
 namespace scale_rows {
 
@@ -158,7 +158,7 @@ inline constexpr OperatorInfo kOperator{
 
 }  // namespace scale_rows
 
-// ---- sum ---------------------------------------------------------------------------------------------------------------
+// ---- sum ------------------------------------------------------------------------------------------------------------
 
 namespace sum {
 
@@ -241,7 +241,7 @@ inline constexpr OperatorInfo kOperator{
 
 }  // namespace sum
 
-// ---- multiply ----------------------------------------------------------------------------------------------------------
+// ---- multiply -------------------------------------------------------------------------------------------------------
 
 namespace multiply {
 
@@ -295,7 +295,7 @@ inline constexpr OperatorInfo kOperator{
 
 }  // namespace multiply
 
-// ---- all of them -------------------------------------------------------------------------------------------------------
+// ---- all of them ----------------------------------------------------------------------------------------------------
 
 inline constexpr size_t kModuleCount = 10;
 inline constexpr const OperatorInfo* kOperators[] = {&multiply::kOperator, &scale_rows::kOperator, &sum::kOperator,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which kernel of q8ta_linear is chosen untuned, on a device that is only described: an H200, where each choice below was
-// measured to be the best or next to it.
+// Which kernel of q8ta_linear is chosen untuned, on a device that is only described: an H200, where each choice below
+// was measured to be the best or next to it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

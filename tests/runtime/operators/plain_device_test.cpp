@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Every operator has a kernel on a device that has no more than bytes and halves in buffers: no f16 arithmetic, no integer
-// dot product, no cooperative matrices, no arithmetic of subgroups.
+// Every operator has a kernel on a device that has no more than bytes and halves in buffers: no f16 arithmetic, no
+// integer dot product, no cooperative matrices, no arithmetic of subgroups.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -426,7 +426,7 @@ TEST(Select, BestOnlyIsTheBest) {
   }
 }
 
-// ---- what a choice holds -----------------------------------------------------------------------------------------------
+// ---- what a choice holds --------------------------------------------------------------------------------------------
 
 Selection selected(const Problem& problem, const SelectOptions& options = {}) {
   const auto library = KernelLibrary::open(test::sample_library());

@@ -172,7 +172,7 @@ TEST(Npy, RefusesBrokenFrames) {
   for (const RawCase& c : kRaw) EXPECT_EQ(text_of(read_npy(std::as_bytes(std::span(c.file)))), c.expected);
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 TEST(Npy, WritesWhatNumpyWrites) {
   HostTensor tensor = zeros(DType::i8, {2, 3});

@@ -134,7 +134,7 @@ TEST(PackedLayout, PadsWithZero) {
   EXPECT_EQ(values, (std::vector{1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
-// ---- rows of the table ---------------------------------------------------------------------------------------------------
+// ---- rows of the table ----------------------------------------------------------------------------------------------
 
 struct RowCase {
   Layout layout;
@@ -151,8 +151,8 @@ const RowCase kRows[] = {
     {Layout::packed_4c1w, "packed_4c1w", {Dim::batch, Dim::height, Dim::channels, Dim::width}},
 };
 
-// A layout was four bits a field in a word, and a block of sixteen ran over into the next field. Here it is a number of its
-// own, and no two rows say the same.
+// A layout was four bits a field in a word, and a block of sixteen ran over into the next field. Here it is a number of
+// its own, and no two rows say the same.
 TEST(LayoutTable, A10_EveryLayoutHasANumberOfItsOwn) {
   for (const LayoutInfo& a : kLayouts) {
     EXPECT_EQ(find_layout(a.name), a.layout);

@@ -200,7 +200,7 @@ TEST(CompactForm, OfOneAxisIsUndoneByExpanding) {
   }
 }
 
-// ---- check -------------------------------------------------------------------------------------------------------------
+// ---- check ----------------------------------------------------------------------------------------------------------
 
 struct CheckCase {
   std::string name;
@@ -283,7 +283,7 @@ TEST(Check, RangesOfDtypes) {
   EXPECT_FALSE(range_of(DType::f32) || range_of(DType::f16) || range_of(DType::bf16));
 }
 
-// ---- param_index -------------------------------------------------------------------------------------------------------
+// ---- param_index ----------------------------------------------------------------------------------------------------
 
 // By the definition: coordinates, each divided by its block's side, against the parameters' strides.
 int64_t slow_param_index(const Shape& data, const Shape& params, int64_t index) {

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// ---- shapes ------------------------------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------------------------------------------
 
 struct ShapeCase {
   Shape shape;
@@ -91,7 +91,7 @@ TEST(Strides, AreRowMajorOrNot) {
   for (const StrideCase& c : kStrides) EXPECT_EQ(is_row_major(c.shape, c.strides), c.row_major) << to_text(c.shape);
 }
 
-// ---- floats of 16 bits -------------------------------------------------------------------------------------------------
+// ---- floats of 16 bits ----------------------------------------------------------------------------------------------
 
 // An IEEE format by its definition: sign, exponent, fraction.
 struct Format {
@@ -220,7 +220,7 @@ TEST(Floats16, KnownBits) {
   }
 }
 
-// ---- elements ----------------------------------------------------------------------------------------------------------
+// ---- elements -------------------------------------------------------------------------------------------------------
 
 struct ElementCase {
   DType dtype;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Weight forms: golden blocks that an independent implementation packed, a packing by packed_index() alone, and each fault.
+// Weight forms: golden blocks that an independent implementation packed, a packing by packed_index() alone, and each
+// fault.
 #include "runtime/tensor/weight_form.h"
 
 #include <fmt/format.h>
