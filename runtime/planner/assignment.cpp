@@ -141,6 +141,7 @@ class Builder {
     model.walk = result_.resolved.topological;
     for (const auto& states : result_.states) {
       auto& costs = model.costs.emplace_back();
+      costs.reserve(states.size());
       for (const State& state : states) costs.push_back(state.cost);
     }
     for (uint32_t node = 0; node < model.leaders; ++node) {
@@ -161,6 +162,7 @@ class Builder {
     const bool reads = operand < result_.resolved.edges[node].inputs.size();
     ChoiceModel::Fit fit{node, result_.model.leaders + tensor, {}, {}};
     for (const Mode& mode : result_.modes[node]) fit.a_masks.push_back(mode.takes[operand].bits());
+    fit.b_masks.reserve(result_.states[tensor].size());
     for (const State& state : result_.states[tensor]) {
       fit.b_masks.push_back(reads ? state.present.bits() : RepresentationSet(state.home).bits());
     }

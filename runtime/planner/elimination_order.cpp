@@ -204,13 +204,14 @@ std::optional<EliminationOrder> order_by_fill(const ChoiceModel& model, uint64_t
   return order_by(Rule::fill, model, table_cells, most_work);
 }
 
-EliminationOrder order_by_attempts(const ChoiceModel& model, uint64_t table_cells, uint32_t attempts) {
+std::optional<EliminationOrder> order_by_attempts(const ChoiceModel& model, uint64_t table_cells, uint32_t attempts,
+                                                  double most_work) {
   std::vector<uint32_t> best;
-  double least = kAnyWork;
   for (uint32_t attempt = 0; attempt < attempts; ++attempt) {
-    auto order = Greedy(model, Rule::fill, kTooMany, attempt).run(least);
+    auto order = Greedy(model, Rule::fill, kTooMany, attempt).run(most_work);
     if (!order.empty()) best = std::move(order);
   }
+  if (best.size() < model.costs.size()) return std::nullopt;
   return weigh(model, std::move(best), table_cells);
 }
 

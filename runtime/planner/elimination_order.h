@@ -34,7 +34,8 @@ std::optional<EliminationOrder> order_by_table(const ChoiceModel& model, uint64_
 std::optional<EliminationOrder> order_by_fill(const ChoiceModel& model, uint64_t table_cells, double most_work);
 
 // For small models: filled in without a limit.
-EliminationOrder order_by_attempts(const ChoiceModel& model, uint64_t table_cells, uint32_t attempts);
+std::optional<EliminationOrder> order_by_attempts(const ChoiceModel& model, uint64_t table_cells, uint32_t attempts,
+                                                  double most_work);
 
 // What these choices in this order take under a limit.
 EliminationOrder weigh(const ChoiceModel& model, std::vector<uint32_t> choices, uint64_t table_cells);

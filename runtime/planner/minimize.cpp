@@ -115,30 +115,30 @@ uint64_t affordable_work(const ChoiceModel& model, const MinimizeOptions& option
 
 constexpr size_t kSmall = 512;  // choices
 
-// Of many orders the one that takes the fewest additions, where that is soon found.
-EliminationOrder best_order(const ChoiceModel& model, const MinimizeOptions& options) {
+// Of the orders that take less than the work the one that takes least, where that is soon found.
+std::optional<EliminationOrder> best_order(const ChoiceModel& model, uint64_t table_cells, double most_work) {
   constexpr uint32_t kAttempts = 64;
-  if (model.costs.size() <= kSmall) return order_by_attempts(model, options.table_cells, kAttempts);
-  return *order_by_fill(model, options.table_cells, kAnyWork);
+  if (model.costs.size() <= kSmall) return order_by_attempts(model, table_cells, kAttempts, most_work);
+  return order_by_fill(model, table_cells, most_work);
 }
 
 // An order without a table past the limit, from the one that is quickest to find to the best.
 std::optional<EliminationOrder> affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
-  const uint64_t most = affordable_work(model, options);
-  const auto is_affordable = [&](const std::optional<EliminationOrder>& order) {
-    return order && order->too_wide.empty() && order->work <= most;
+  const auto most = static_cast<double>(affordable_work(model, options));
+  const auto is_affordable = [](const std::optional<EliminationOrder>& order) {
+    return order && order->too_wide.empty();
   };
-  auto order = order_by_table(model, options.table_cells, static_cast<double>(most));
-  if (!is_affordable(order)) order = order_by_fill(model, options.table_cells, static_cast<double>(most));
-  if (!is_affordable(order) && model.costs.size() <= kSmall) order = best_order(model, options);
+  auto order = order_by_table(model, options.table_cells, most);
+  if (!is_affordable(order)) order = order_by_fill(model, options.table_cells, most);
+  if (!is_affordable(order)) order = best_order(model, options.table_cells, most);
   return is_affordable(order) ? order : std::nullopt;
 }
 
 // Without tables: the best of many forests, and the bound of the prices.
 Minimum approach(const Stars& stars, const Tightened& tight, uint32_t rounds) {
   auto chosen = round_off(stars, tight);
+  if (chosen.empty()) chosen = cheapest(stars);
   Minimum best = completed(stars, chosen);
-  if (!is_possible(best.cost)) best = completed(stars, chosen = cheapest(stars));
   if (is_possible(best.cost)) {
     improve_by_forests(stars, chosen, rounds);
     best = completed(stars, chosen);
@@ -156,8 +156,8 @@ MinimizeOptions largest(MinimizeOptions options) {
 }
 
 // Split tables give every branch a bound. `best`: where to begin, and what is known.
-Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options) {
-  const EliminationOrder order = best_order(model, options);
+Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options,
+                         const EliminationOrder& order) {
   while (true) {
     const auto [limited_order, limit] = limited(model, order, options);
     const Elimination tables = eliminate(model, limited_order.choices, limit, additions(options));
@@ -174,16 +174,26 @@ Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions
   }
 }
 
+// An order for branch and bound. Unless it must be tried, none where so much would be split that its bounds are weak.
+std::optional<EliminationOrder> order_to_split(const ChoiceModel& model, const MinimizeOptions& options,
+                                               bool must_try) {
+  if (must_try) return best_order(model, options.table_cells, kAnyWork);
+  if (model.costs.size() > kSmall) return std::nullopt;
+  return best_order(model, options.table_cells, 4 * static_cast<double>(options.work));
+}
+
 // Where tables would have to be split.
 Minimum search(const ChoiceModel& model, const MinimizeOptions& options) {
   const auto stars = sifted(stars_of(model));
   if (!stars) return {{}, kImpossible, kImpossible};
-  const uint64_t passes = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
-  const auto rounds = [&](uint64_t least) { return static_cast<uint32_t>(std::clamp<uint64_t>(passes, least, 100)); };
-  const Tightened tight = tighten(*stars, rounds(4));
-  Minimum best = approach(*stars, tight, rounds(8));
-  if (!options.until_proven && is_possible(best.cost)) return best;
-  return branch_and_bound(with_prices(model, *stars, tight), std::move(best), options);
+  const uint64_t affordable = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
+  const auto clamped = [](uint64_t rounds, uint64_t least, uint64_t most) {
+    return static_cast<uint32_t>(std::clamp(rounds, least, most));
+  };
+  const Tightened tight = tighten(*stars, clamped(affordable, 4, 100));
+  Minimum best = approach(*stars, tight, clamped(4 * affordable, 12, 400));
+  const auto order = order_to_split(model, options, options.until_proven || !is_possible(best.cost));
+  return order ? branch_and_bound(with_prices(model, *stars, tight), std::move(best), options, *order) : best;
 }
 
 }  // namespace

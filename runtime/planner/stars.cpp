@@ -106,19 +106,20 @@ class Builder {
   // Appends the class of each state; returns one state of each class. States differ if the bits differ by which some
   // value could fit them.
   std::vector<uint32_t> classify(std::span<const uint32_t> fits, size_t states) {
-    const size_t begin = stars_.class_of.size();
-    stars_.class_of.resize(begin + states, 0);
+    stars_.class_of.resize(stars_.class_of.size() + states, 0);
+    const std::span<uint16_t> class_of(stars_.class_of.end() - static_cast<ptrdiff_t>(states), states);
     std::vector<uint32_t> examples;
     for (uint32_t index : fits) {
       const auto& fit = model_.fits[index];
       uint32_t asked = 0;
       for (uint32_t mask : fit.a_masks) asked |= mask;
+      const std::span<const uint32_t> b_masks(fit.b_masks);
       numbering_.clear(states);
       examples.clear();
       for (uint32_t state = 0; state < states; ++state) {
-        auto& its_class = stars_.class_of[begin + state];
-        its_class = numbering_.number_of(uint64_t{its_class} << 32 | (fit.b_masks[state] & asked));
-        if (its_class == examples.size()) examples.push_back(state);
+        const uint16_t one = numbering_.number_of(uint64_t{class_of[state]} << 32 | (b_masks[state] & asked));
+        class_of[state] = one;
+        if (one == examples.size()) examples.push_back(state);
       }
     }
     return examples;

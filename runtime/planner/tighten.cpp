@@ -200,9 +200,10 @@ std::vector<uint32_t> round_off(const Stars& stars, Tightened tight) {
       const auto prices = ray_prices.prices(ray);
       for (size_t value = 0; value < sums.size(); ++value) sums[value] += at_best[value] + prices[value];
     }
-    const auto least = static_cast<uint32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
-    chosen.push_back(least);
-    for (const Stars::Ray& ray : rays) ray_prices.settle(ray, least);
+    const auto least = std::min_element(sums.begin(), sums.end());
+    if (*least > kNever / 2) return {};
+    chosen.push_back(static_cast<uint32_t>(least - sums.begin()));
+    for (const Stars::Ray& ray : rays) ray_prices.settle(ray, chosen.back());
   }
   return chosen;
 }
