@@ -19,8 +19,7 @@ bool touches(const Region& region, const std::vector<Region>& pending) {
 
 bool Dependencies::needs_barrier(const std::vector<RegionUse>& uses) {
   const bool is_needed = std::any_of(uses.begin(), uses.end(), [&](const RegionUse& use) {
-    return touches(use.region, pending_writes_) ||
-           (use.access != Access::read && touches(use.region, pending_reads_));
+    return touches(use.region, pending_writes_) || (use.access != Access::read && touches(use.region, pending_reads_));
   });
   if (is_needed) {
     pending_reads_.clear();

@@ -14,11 +14,11 @@ struct DeviceTensor::Memory {
   Shape shape;
   Storage storage = Storage::buffer;
   Layout layout = Layout::strided;
-  dispatch::Buffer buffer;       // of Storage::buffer: the tensor, then the guards
-  uint64_t tensor_bytes = 0;     // of the buffer, rounded up to 16
-  uint64_t stored_bytes = 0;     // of the elements in their layout, padding too
-  uint64_t dense_bytes = 0;      // of the elements alone
-  dispatch::Image image;         // of Storage::texture3d
+  dispatch::Buffer buffer;    // of Storage::buffer: the tensor, then the guards
+  uint64_t tensor_bytes = 0;  // of the buffer, rounded up to 16
+  uint64_t stored_bytes = 0;  // of the elements in their layout, padding too
+  uint64_t dense_bytes = 0;   // of the elements alone
+  dispatch::Image image;      // of Storage::texture3d
 
   uint64_t texel_bytes() const { return 4 * static_cast<uint64_t>(bytes(dtype)); }
 };

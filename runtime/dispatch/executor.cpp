@@ -116,9 +116,9 @@ Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
   }
   memory.stored_bytes = stored_bytes_of(memory.dtype, memory.shape, layout);
   if (memory.stored_bytes > limit) {
-    return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, device.profile.name,
-                              limit),
-                  "split the tensor");
+    return refuse(
+        fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, device.profile.name, limit),
+        "split the tensor");
   }
   // Empty tensors too take memory: Vulkan binds no empty range.
   const uint64_t granules = (memory.stored_bytes + kBufferGranule - 1) / kBufferGranule;

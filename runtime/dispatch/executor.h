@@ -102,7 +102,7 @@ class Executor {
   // A buffer's bytes as they lie, padding of the layout too.
   Expected<std::vector<std::byte>> download_stored(const DeviceTensor& tensor);
   Done write_stored(const DeviceTensor& to, std::span<const std::byte> from);
-  Done fill(const DeviceTensor& tensor, uint8_t byte);  // every byte, padding too: poisons outputs
+  Done fill(const DeviceTensor& tensor, uint8_t byte);           // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 
   // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past

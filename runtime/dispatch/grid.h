@@ -17,6 +17,7 @@
 namespace qgen::dispatch {
 
 // Errors: more groups than the device can number, with both counts.
-Expected<std::array<uint32_t, 3>> fold_grid(const std::array<uint64_t, 3>& groups, const std::array<uint32_t, 3>& limits);
+Expected<std::array<uint32_t, 3>> fold_grid(const std::array<uint64_t, 3>& groups,
+                                            const std::array<uint32_t, 3>& limits);
 
 }  // namespace qgen::dispatch

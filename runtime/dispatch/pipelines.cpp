@@ -36,8 +36,8 @@ Done check_runs_here(const KernelInfo& kernel, const InterfaceInfo& interface, c
                               device.max_push_constants_bytes));
   }
   const uint32_t subgroup = interface.required_subgroup_size;
-  const bool is_selectable = device.has_subgroup_size_control && subgroup >= device.min_subgroup_size &&
-                             subgroup <= device.max_subgroup_size;
+  const bool is_selectable =
+      device.has_subgroup_size_control && subgroup >= device.min_subgroup_size && subgroup <= device.max_subgroup_size;
   if (subgroup != 0 && !is_selectable && subgroup != device.numbers.subgroup_size) {
     return refuse(fmt::format("needs subgroups of {}, and the device has {} to {}", subgroup, device.min_subgroup_size,
                               device.max_subgroup_size));
@@ -111,8 +111,7 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const BindingInfo& binding : interface.bindings) {
-    bindings.push_back(
-        {binding.binding, descriptor_type_of(binding.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    bindings.push_back({binding.binding, descriptor_type_of(binding.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   VkDescriptorSetLayoutCreateInfo set{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
   set.bindingCount = static_cast<uint32_t>(bindings.size());
@@ -171,15 +170,16 @@ Expected<Pipeline> Pipelines::make(const OperatorInfo& op, const KernelInfo& ker
   if (interface.required_subgroup_size != 0 && device_->profile.has_subgroup_size_control) {
     info.stage.pNext = &subgroup;
     // VUID-02758: full subgroups need a width that is a multiple of them.
-    const bool is_full = !interface.workgroup.empty() &&
-                         interface.workgroup[specialization][0] % interface.required_subgroup_size == 0;
+    const bool is_full =
+        !interface.workgroup.empty() && interface.workgroup[specialization][0] % interface.required_subgroup_size == 0;
     if (is_full) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
 
   Pipeline pipeline{VK_NULL_HANDLE, layout.pipeline, layout.set};
   result = device_->vk.vkCreateComputePipelines(device_->device, cache_, 1, &info, nullptr, &pipeline.handle);
   device_->vk.vkDestroyShaderModule(device_->device, module, nullptr);
-  if (result != VK_SUCCESS) return vulkan::error_of(result, fmt::format("making the pipeline of kernel '{}'", kernel.id));
+  if (result != VK_SUCCESS)
+    return vulkan::error_of(result, fmt::format("making the pipeline of kernel '{}'", kernel.id));
   return pipeline;
 }
 

@@ -50,7 +50,8 @@ class Pipelines {
   using Key = std::tuple<uint64_t, const InterfaceInfo*, std::vector<uint32_t>>;
 
   Expected<Layout> layout_of(const InterfaceInfo& interface);
-  Expected<Pipeline> make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization, const Layout& layout);
+  Expected<Pipeline> make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
+                          const Layout& layout);
 
   const Device::Handles* device_;
   const KernelLibrary* library_;

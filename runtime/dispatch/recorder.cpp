@@ -106,7 +106,8 @@ Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Wor
   const auto commands = submission_->make_commands();
   if (!commands) return commands.error();
   state_->commands = *commands;
-  const Done recorded = submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, nullptr); });
+  const Done recorded =
+      submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, nullptr); });
   if (!recorded) return recorded.error();
   return std::move(state_);
 }
@@ -187,11 +188,11 @@ Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const 
   const DeviceTensor::Memory& memory = tensor.memory();
   const OperandForm form = form_of(launch, binding);
   if (!takes(form, memory)) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("operand '{}' of kernel '{}' takes {}, and was given {}",
-                             launch.op->operands[binding.operand].name, launch.kernel->id, describe_form(form),
-                             describe_form(memory.dtype, memory.storage, memory.layout)),
-                 "choose with select(), which knows the operands"};
+    return Error{
+        Error::Kind::invalid_argument,
+        fmt::format("operand '{}' of kernel '{}' takes {}, and was given {}", launch.op->operands[binding.operand].name,
+                    launch.kernel->id, describe_form(form), describe_form(memory.dtype, memory.storage, memory.layout)),
+        "choose with select(), which knows the operands"};
   }
   BoundResource resource;
   resource.binding = &binding;

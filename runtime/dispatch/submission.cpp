@@ -53,7 +53,8 @@ void Submission::free_commands(VkCommandBuffer commands) {
   if (commands) device_->vk.vkFreeCommandBuffers(device_->device, pool_, 1, &commands);
 }
 
-Done Submission::record(VkCommandBuffer commands, bool is_one_time, const std::function<void(VkCommandBuffer)>& record) {
+Done Submission::record(VkCommandBuffer commands, bool is_one_time,
+                        const std::function<void(VkCommandBuffer)>& record) {
   VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   begin.flags = is_one_time ? VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT : 0;
   VkResult result = device_->vk.vkBeginCommandBuffer(commands, &begin);

@@ -165,9 +165,8 @@ Done Transfers::initialize(const Image& image) {
 }
 
 Done Transfers::fill_buffer(VkBuffer buffer, uint64_t offset, uint64_t size, uint32_t word) {
-  return submission_->run_now([&](VkCommandBuffer commands) {
-    allocator_->device().vk.vkCmdFillBuffer(commands, buffer, offset, size, word);
-  });
+  return submission_->run_now(
+      [&](VkCommandBuffer commands) { allocator_->device().vk.vkCmdFillBuffer(commands, buffer, offset, size, word); });
 }
 
 }  // namespace qgen::dispatch

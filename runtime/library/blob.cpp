@@ -127,7 +127,8 @@ Expected<Header> read_header(Bytes bytes) {
   }
   const auto header = row_at<Header>(bytes, 0);
   if (header.magic != blob_format::kMagic) {
-    return Error{Error::Kind::invalid_argument, "these bytes are not a kernel blob: they do not start with QGENBLOB", ""};
+    return Error{Error::Kind::invalid_argument, "these bytes are not a kernel blob: they do not start with QGENBLOB",
+                 ""};
   }
   if (header.version != blob_format::kVersion) {
     return Error{Error::Kind::unsupported,
@@ -138,7 +139,8 @@ Expected<Header> read_header(Bytes bytes) {
   if (header.total_bytes != bytes.size()) {
     return damaged(fmt::format("it has {} bytes, and its header says {}", bytes.size(), header.total_bytes));
   }
-  const uint64_t index_bytes = header.families * uint64_t{sizeof(FamilyRow)} + header.modules * uint64_t{sizeof(ModuleRow)};
+  const uint64_t index_bytes =
+      header.families * uint64_t{sizeof(FamilyRow)} + header.modules * uint64_t{sizeof(ModuleRow)};
   if (index_bytes > bytes.size() - sizeof(Header)) {
     return damaged(fmt::format("its index of {} families and {} modules is longer than the file", header.families,
                                header.modules));
@@ -191,7 +193,8 @@ uint64_t Blob::module_digest(size_t index) const {
 
 Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   if (index >= module_count()) {
-    return Error{Error::Kind::not_found, fmt::format("there is no module {}: the blob has {}", index, module_count()), ""};
+    return Error{Error::Kind::not_found, fmt::format("there is no module {}: the blob has {}", index, module_count()),
+                 ""};
   }
   const ModuleRow& row = state_->modules[index];
   Family& family = state_->families[row.family];

@@ -29,11 +29,11 @@ template <uint32_t... kNumbers>
 constexpr std::array<uint32_t, sizeof...(kNumbers)> kCapabilities{kNumbers...};
 
 constexpr FeatureRow kTable[] = {
-    {Feature::shader_int8, "shader_int8", kCapabilities<39>},                  // Int8
-    {Feature::shader_int16, "shader_int16", kCapabilities<22>},                // Int16
-    {Feature::shader_int64, "shader_int64", kCapabilities<11>},                // Int64
-    {Feature::shader_float16, "shader_float16", kCapabilities<9>},             // Float16
-    {Feature::shader_float64, "shader_float64", kCapabilities<10>},            // Float64
+    {Feature::shader_int8, "shader_int8", kCapabilities<39>},                      // Int8
+    {Feature::shader_int16, "shader_int16", kCapabilities<22>},                    // Int16
+    {Feature::shader_int64, "shader_int64", kCapabilities<11>},                    // Int64
+    {Feature::shader_float16, "shader_float16", kCapabilities<9>},                 // Float16
+    {Feature::shader_float64, "shader_float64", kCapabilities<10>},                // Float64
     {Feature::storage_buffer_8bit, "storage_buffer_8bit", kCapabilities<4448>},    // StorageBuffer8BitAccess
     {Feature::storage_buffer_16bit, "storage_buffer_16bit", kCapabilities<4433>},  // StorageBuffer16BitAccess
     {Feature::uniform_buffer_8bit, "uniform_buffer_8bit", kCapabilities<4449>},    // UniformAndStorageBuffer8BitAccess
@@ -42,7 +42,7 @@ constexpr FeatureRow kTable[] = {
     {Feature::push_constant_16bit, "push_constant_16bit", kCapabilities<4435>},    // StoragePushConstant16
     // DotProductInputAll, DotProductInput4x8Bit, DotProductInput4x8BitPacked, DotProduct
     {Feature::integer_dot_product, "integer_dot_product", kCapabilities<6016, 6017, 6018, 6019>},
-    {Feature::storage_image_extended_formats, "storage_image_extended_formats", kCapabilities<49>},  // the same
+    {Feature::storage_image_extended_formats, "storage_image_extended_formats", kCapabilities<49>},          // the same
     {Feature::storage_image_read_without_format, "storage_image_read_without_format", kCapabilities<55>},    // the same
     {Feature::storage_image_write_without_format, "storage_image_write_without_format", kCapabilities<56>},  // the same
     {Feature::subgroup_basic, "subgroup_basic", kCapabilities<61>},                        // GroupNonUniform
@@ -74,11 +74,14 @@ constexpr FeatureRow kTable[] = {
     {Feature::cooperative_matrix2_conversions, "cooperative_matrix2_conversions", kCapabilities<5431>},
     {Feature::cooperative_matrix2_per_element, "cooperative_matrix2_per_element", kCapabilities<5432>},
     // CooperativeMatrixTensorAddressingNV, TensorAddressingNV
-    {Feature::cooperative_matrix2_tensor_addressing, "cooperative_matrix2_tensor_addressing", kCapabilities<5433, 5439>},
-    {Feature::cooperative_matrix2_block_loads, "cooperative_matrix2_block_loads", kCapabilities<5434>},  // ...BlockLoadsNV
+    {Feature::cooperative_matrix2_tensor_addressing, "cooperative_matrix2_tensor_addressing",
+     kCapabilities<5433, 5439>},
+    {Feature::cooperative_matrix2_block_loads, "cooperative_matrix2_block_loads",
+     kCapabilities<5434>},                                                         // ...BlockLoadsNV
     {Feature::bfloat16, "bfloat16", kCapabilities<5116>},                          // BFloat16TypeKHR
     {Feature::bfloat16_dot_product, "bfloat16_dot_product", kCapabilities<5117>},  // BFloat16DotProductKHR
-    {Feature::bfloat16_cooperative_matrix, "bfloat16_cooperative_matrix", kCapabilities<5118>},  // ...CooperativeMatrixKHR
+    {Feature::bfloat16_cooperative_matrix, "bfloat16_cooperative_matrix",
+     kCapabilities<5118>},  // ...CooperativeMatrixKHR
 };
 
 constexpr bool is_in_order() {

@@ -71,7 +71,7 @@ constexpr FeatureMask bit(Feature feature) { return FeatureMask{1} << static_cas
 
 struct FeatureRow {
   Feature feature;
-  std::string_view name;                       // "storage_buffer_8bit"
+  std::string_view name;                         // "storage_buffer_8bit"
   std::span<const uint32_t> spirv_capabilities;  // SpvCapability values, any of which asks for it
 };
 std::span<const FeatureRow> feature_table();  // by Feature, in order

@@ -66,8 +66,8 @@ struct Real {
   double value = 0;
 
   constexpr Real() = default;
-  constexpr Real(double v) : value(v) {}                                      // NOLINT(google-explicit-constructor)
-  constexpr Real(Integer v) : value(static_cast<double>(v.value)) {}          // NOLINT(google-explicit-constructor)
+  constexpr Real(double v) : value(v) {}                              // NOLINT(google-explicit-constructor)
+  constexpr Real(Integer v) : value(static_cast<double>(v.value)) {}  // NOLINT(google-explicit-constructor)
   friend constexpr bool operator==(Real, Real) = default;
   friend constexpr auto operator<=>(Real, Real) = default;
 };

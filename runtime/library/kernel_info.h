@@ -60,9 +60,15 @@ enum class Access : uint8_t { read, write, read_write };
 
 constexpr int64_t bytes(DType dtype) {
   switch (dtype) {
-    case DType::f32: case DType::i32: case DType::u32: return 4;
-    case DType::f16: case DType::bf16: case DType::i16: case DType::u16: return 2;
-    case DType::i8: case DType::u8: return 1;
+    case DType::f32:
+    case DType::i32:
+    case DType::u32: return 4;
+    case DType::f16:
+    case DType::bf16:
+    case DType::i16:
+    case DType::u16: return 2;
+    case DType::i8:
+    case DType::u8: return 1;
   }
   return 0;
 }
@@ -78,9 +84,9 @@ using FeatureMask = uint64_t;
 
 // A cooperative-matrix shape that a module uses, to be matched against what the device lists.
 struct CooperativeMatrixShape {
-  uint16_t m, n, k;       // 0: any (a matrix whose other sides this module never multiplies)
+  uint16_t m, n, k;  // 0: any (a matrix whose other sides this module never multiplies)
   DType a, b, c, result;
-  bool workgroup_scope;   // false: subgroup scope
+  bool workgroup_scope;  // false: subgroup scope
   friend constexpr bool operator==(const CooperativeMatrixShape&, const CooperativeMatrixShape&) = default;
 };
 
@@ -133,14 +139,14 @@ struct DeviceNumbers {
   int64_t max_workgroup_size_x = 128;
   int64_t shared_memory_bytes = 16384;
   int64_t max_storage_buffer_bytes = 1 << 27;
-  int64_t max_image_extent = 256;      // of a 3-D image, the least of the three sides
-  int64_t compute_units = 1;           // an estimate where the driver does not say
+  int64_t max_image_extent = 256;  // of a 3-D image, the least of the three sides
+  int64_t compute_units = 1;       // an estimate where the driver does not say
   bool is_cpu = false;
   bool is_integrated = false;
-  double bytes_per_us = 1e4;           // memory bandwidth
+  double bytes_per_us = 1e4;  // memory bandwidth
   double f32_ops_per_us = 1e5;
-  double int8_ops_per_us = 1e5;        // integer dot products, 2 operations a multiply-add
-  double launch_us = 5;                // an empty dispatch with its barrier
+  double int8_ops_per_us = 1e5;  // integer dot products, 2 operations a multiply-add
+  double launch_us = 5;          // an empty dispatch with its barrier
 };
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
@@ -159,10 +165,10 @@ struct OperandInfo {
 };
 
 struct KernelInfo {
-  std::string_view id;      // "quantize_affine.f32.i8.vec4"
-  const void* parameters;   // the operator's Parameters
-  uint16_t interface;       // index into OperatorInfo::interfaces
-  uint32_t module;          // index into the blob
+  std::string_view id;     // "quantize_affine.f32.i8.vec4"
+  const void* parameters;  // the operator's Parameters
+  uint16_t interface;      // index into OperatorInfo::interfaces
+  uint32_t module;         // index into the blob
 };
 
 // What a generated function may read.

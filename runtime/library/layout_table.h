@@ -104,7 +104,8 @@ constexpr bool is_sound_layout_table() {
   }
   return true;
 }
-static_assert(is_sound_layout_table(), "rows stand in the order of Layout, and pack bytes by words along two dimensions");
+static_assert(is_sound_layout_table(),
+              "rows stand in the order of Layout, and pack bytes by words along two dimensions");
 static_assert(kLayoutCount <= 32, "OperandForm::layouts has a bit for each");
 
 constexpr std::optional<Layout> find_layout(std::string_view word) {
@@ -138,7 +139,8 @@ constexpr Dim across(Layout one, Layout other) {
 constexpr Dim third(Layout one, Layout other) {
   for (const Layout layout : {one, other}) {
     const PackedDimInfo& dims = info(layout).dims;
-    if (dims.outer_block > 1 && dims.outer != info(one).dims.packed && dims.outer != across(one, other)) return dims.outer;
+    if (dims.outer_block > 1 && dims.outer != info(one).dims.packed && dims.outer != across(one, other))
+      return dims.outer;
   }
   return Dim::batch;
 }

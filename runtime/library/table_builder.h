@@ -166,15 +166,21 @@ inline constexpr uint16_t kNamesOf[] = {static_cast<uint16_t>(Names)...};
 // ---- reading a SelectionScope ---------------------------------------------------------------------------------------
 
 template <typename Problem>
-const Problem& problem(const SelectionScope& scope) { return *static_cast<const Problem*>(scope.problem); }
+const Problem& problem(const SelectionScope& scope) {
+  return *static_cast<const Problem*>(scope.problem);
+}
 template <typename Parameters>
-const Parameters& parameters(const SelectionScope& scope) { return *static_cast<const Parameters*>(scope.parameters); }
+const Parameters& parameters(const SelectionScope& scope) {
+  return *static_cast<const Parameters*>(scope.parameters);
+}
 
 // ---- expressions ----------------------------------------------------------------------------------------------------
 
 // A word as its place in NameInfo::words.
 template <typename Enumerator>
-constexpr Integer word(Enumerator enumerator) { return static_cast<int64_t>(enumerator); }
+constexpr Integer word(Enumerator enumerator) {
+  return static_cast<int64_t>(enumerator);
+}
 
 constexpr int first_false(std::initializer_list<bool> conditions) {
   int index = 0;
@@ -190,12 +196,16 @@ inline int all_hold(const SelectionScope&) { return kAllHold; }
 constexpr uint32_t only(Layout layout) { return 1u << static_cast<unsigned>(layout); }
 
 template <typename Enumerator>
-constexpr uint8_t place(Enumerator enumerator) { return static_cast<uint8_t>(enumerator); }
+constexpr uint8_t place(Enumerator enumerator) {
+  return static_cast<uint8_t>(enumerator);
+}
 
 // ---- steps of recipes -----------------------------------------------------------------------------------------------
 
 template <typename Operand>
-constexpr OperandSource ours(Operand operand) { return {false, place(operand)}; }
+constexpr OperandSource ours(Operand operand) {
+  return {false, place(operand)};
+}
 constexpr OperandSource scratch(uint8_t index) { return {true, index}; }
 constexpr OperandSource kNoSource = {false, kAbsent};
 

@@ -40,7 +40,8 @@ BlockedShape blocked_shape(const View& view, const Shape& block) {
 }
 
 BlockedShape merged(const BlockedShape& shape) {
-  return merge_dimensions(shape, [](const BlockedDimension& outer, const BlockedDimension& inner) { return joined(outer, inner); });
+  return merge_dimensions(
+      shape, [](const BlockedDimension& outer, const BlockedDimension& inner) { return joined(outer, inner); });
 }
 
 // Of the elements' numbers alone: merged as if the tensor were dense, so that memory keeps no dimensions apart.

@@ -144,8 +144,7 @@ Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& o
   if (fields.input_k_step == 0 && fields.other_k_step == 0) return call_of(*given, fields, input, other, output);
   const bool is_input = fields.input_k_step != 0;
   return refused(fmt::format("{}_scale has shape {}, and bmm takes one scale along K of {}",
-                             is_input ? "input" : "other",
-                             to_text(is_input ? input.scale->shape : other.scale->shape),
+                             is_input ? "input" : "other", to_text(is_input ? input.scale->shape : other.scale->shape),
                              to_text(is_input ? input.tensor.shape : other.tensor.shape)),
                  "fused_bmm takes any");
 }

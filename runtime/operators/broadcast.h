@@ -24,8 +24,8 @@ struct BatchPart {
 
 struct Broadcast {
   Shape shape;
-  std::array<Sides, 2> sides;        // of the two operands, as they stand in `shape`
-  std::vector<BatchPart> parts;      // innermost first; none for a batch of 1
+  std::array<Sides, 2> sides;    // of the two operands, as they stand in `shape`
+  std::vector<BatchPart> parts;  // innermost first; none for a batch of 1
 };
 
 // Errors: two sides that differ, and neither is 1.

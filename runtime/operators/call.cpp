@@ -73,8 +73,8 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
 
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments) {
   const bool is_watched = static_cast<bool>(context.on_selection);
-  const Selection selection = select(call.problem, context.profile, context.library,
-                                     {.force = context.force_kernel, .best_only = !is_watched});
+  const Selection selection =
+      select(call.problem, context.profile, context.library, {.force = context.force_kernel, .best_only = !is_watched});
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
   auto bound = bind(context, call, selection.ranked.front(), arguments);
@@ -86,7 +86,8 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   return std::move(bound->made);
 }
 
-Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call, const std::vector<Argument>& arguments) {
+Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
+                                   const std::vector<Argument>& arguments) {
   if (!call) return call.error();
   auto made = run(context, *call, arguments);
   if (!made) return made.error();

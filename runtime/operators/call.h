@@ -53,8 +53,7 @@ template <typename Fields>
 Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::optional<TensorDesc>> operands) {
   Call call{make_problem(op, fields, {}), std::move(operands)};
   for (const auto& operand : call.operands) {
-    call.problem.operands.push_back(operand ? operand_of(*operand)
-                                            : OperandDesc{.is_present = false});
+    call.problem.operands.push_back(operand ? operand_of(*operand) : OperandDesc{.is_present = false});
   }
   return call;
 }
@@ -69,8 +68,8 @@ struct Context {
   const DeviceProfile& profile;
   const KernelLibrary& library;
   Executor& executor;
-  std::string force_kernel;                               // SelectOptions::force; empty: the best
-  std::function<void(const Selection&)> on_selection;     // sees each decision; may be empty
+  std::string force_kernel;                            // SelectOptions::force; empty: the best
+  std::function<void(const Selection&)> on_selection;  // sees each decision; may be empty
 };
 
 // Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no
@@ -78,13 +77,15 @@ struct Context {
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
 
 // The same of a Call that makes one tensor; where there is no Call, the reason.
-Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call, const std::vector<Argument>& arguments);
+Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
+                                   const std::vector<Argument>& arguments);
 
 // The same in two steps, for those who run again and again: operands of one choice, and what was allocated for it.
 struct BoundCall {
   std::vector<const DeviceTensor*> operands;  // of Work
   std::vector<DeviceTensor> made;             // those of `operands` that were allocated, in their order
 };
-Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const std::vector<Argument>& arguments);
+Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
+                         const std::vector<Argument>& arguments);
 
 }  // namespace qgen

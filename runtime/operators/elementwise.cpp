@@ -198,11 +198,13 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
   }
   const size_t rank = input.size();
   if (rank < kLeastRank) {
-    return refused(fmt::format("input of shape {} has rank {}, and needs channels, height and width", to_text(input), rank));
+    return refused(
+        fmt::format("input of shape {} has rank {}, and needs channels, height and width", to_text(input), rank));
   }
   if (input[rank - 3] % (r * r) != 0) {
-    return refused(fmt::format("input of shape {} has {} channels, which upscale_factor {} does not divide into {} each",
-                               to_text(input), input[rank - 3], r, r * r));
+    return refused(
+        fmt::format("input of shape {} has {} channels, which upscale_factor {} does not divide into {} each",
+                    to_text(input), input[rank - 3], r, r * r));
   }
   Shape output = input;
   output[rank - 3] /= r * r;
@@ -225,7 +227,8 @@ Expected<Call> q8ta_pixel_shuffle_call(const TensorDesc& input, const Q8taPixelS
   const Divider by_factor = divider_of(static_cast<uint32_t>(options.upscale_factor));
   std::ranges::copy(std::array{by_factor.divisor, by_factor.multiplier, by_factor.shift}, fields.dividers + 9);
   fields.upscale = static_cast<uint32_t>(options.upscale_factor);
-  std::ranges::transform(sides_of(input.shape), fields.input_sides, [](int64_t side) { return static_cast<uint32_t>(side); });
+  std::ranges::transform(sides_of(input.shape), fields.input_sides,
+                         [](int64_t side) { return static_cast<uint32_t>(side); });
   fill_strides(fields.input_strides, input.shape, input.layout);
   fill_strides(fields.output_strides, *shape, output.layout);
   fields.padding = padding_word(options.output.zero_point);

@@ -57,6 +57,7 @@ struct Q8taPixelShuffleOptions {
   Layout layout = Layout::strided;  // of the output
 };
 Expected<Call> q8ta_pixel_shuffle_call(const TensorDesc& input, const Q8taPixelShuffleOptions& options);
-Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context, const DeviceTensor& input, const Q8taPixelShuffleOptions& options);
+Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context, const DeviceTensor& input,
+                                          const Q8taPixelShuffleOptions& options);
 
 }  // namespace qgen

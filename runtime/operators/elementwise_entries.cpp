@@ -42,8 +42,7 @@ constexpr OperatorEntry unary(std::string_view name, std::string_view formula) {
 
 constexpr AttributeInfo kOtherScale = scale_attribute("other_scale");
 constexpr AttributeInfo kOtherZeroPoint = zero_point_attribute("other_zero_point");
-constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "of the real result",
-                                    kActivationWords};
+constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "of the real result", kActivationWords};
 constexpr AttributeInfo kAlpha{"alpha", Kind::real, "1", "a factor of other", {}};
 constexpr AttributeInfo kSumAttributes[] = {kInputScale,  kInputZeroPoint,  kOtherScale, kOtherZeroPoint,
                                             kOutputScale, kOutputZeroPoint, kActivation, kAlpha};
@@ -69,23 +68,25 @@ Expected<PreparedCall> prepare_binary(Context& context, const Request& request) 
 }
 
 template <BinaryOperation operation>
-constexpr OperatorEntry binary(std::string_view name, std::string_view formula, std::span<const AttributeInfo> attributes) {
+constexpr OperatorEntry binary(std::string_view name, std::string_view formula,
+                               std::span<const AttributeInfo> attributes) {
   return {name, formula, kTwoInputs, kOutputs, attributes, prepare_binary<operation>, "q8ta_binary"};
 }
 
 // ---- pixel shuffle --------------------------------------------------------------------------------------------------
 
-constexpr AttributeInfo kShuffleAttributes[] = {kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint,
-                                                {"upscale_factor", Kind::integer, "2", "r", {}}};
+constexpr AttributeInfo kShuffleAttributes[] = {
+    kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint, {"upscale_factor", Kind::integer, "2", "r", {}}};
 
 Expected<PreparedCall> prepare_pixel_shuffle(Context& context, const Request& request) {
   PreparedCall prepared;
   const auto input = upload_input(context, request, "input", prepared);
   if (!input) return input.error();
-  const auto call = q8ta_pixel_shuffle_call(desc_of(**input), {.input = per_tensor_attribute(request, "input"),
-                                                               .output = per_tensor_attribute(request, "output"),
-                                                               .upscale_factor = attribute<int64_t>(request, "upscale_factor"),
-                                                               .layout = place_of(request, "output").layout});
+  const auto call =
+      q8ta_pixel_shuffle_call(desc_of(**input), {.input = per_tensor_attribute(request, "input"),
+                                                 .output = per_tensor_attribute(request, "output"),
+                                                 .upscale_factor = attribute<int64_t>(request, "upscale_factor"),
+                                                 .layout = place_of(request, "output").layout});
   return finished(std::move(prepared), call, {*input, {}});
 }
 

@@ -12,7 +12,8 @@ namespace qgen {
 Expected<Call> embedding_q4gsw_call(const TensorDesc& indices, const TensorDesc& weight, const TensorDesc& scales,
                                     const EmbeddingOptions& options) {
   if (Done plain = check_plain("indices", indices, DType::i32); !plain) return plain.error();
-  if (Done real = check_dtype("output_dtype", options.output_dtype, {DType::f32, DType::f16}); !real) return real.error();
+  if (Done real = check_dtype("output_dtype", options.output_dtype, {DType::f32, DType::f16}); !real)
+    return real.error();
   const auto groups = checked_groups(kFourBits, weight, scales);
   if (!groups) return groups.error();
   const auto form = checked_form(kFourBits, weight);

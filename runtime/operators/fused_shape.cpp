@@ -64,7 +64,8 @@ FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operand
 }
 
 FusedShape merged(const FusedShape& shape) {
-  return merge_dimensions(shape, [](const FusedDimension& outer, const FusedDimension& inner) { return joined(outer, inner); });
+  return merge_dimensions(
+      shape, [](const FusedDimension& outer, const FusedDimension& inner) { return joined(outer, inner); });
 }
 
 bool is_simple(const FusedShape& merged) {

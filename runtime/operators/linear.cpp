@@ -87,7 +87,8 @@ Expected<Call> q8ta_linear_call(const TensorDesc& input, const TensorDesc& weigh
                                 const std::optional<TensorDesc>& bias, const Q8taLinearOptions& options) {
   if (input.dtype != DType::i8) return refused(fmt::format("input is {}, and must be i8", name(input.dtype)));
   if (Done fit = check_operands(input, weight, scales, bias); !fit) return fit.error();
-  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point); !sound) {
+  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point);
+      !sound) {
     return sound.error();
   }
   if (Done sound = check_params("output_scale", options.output_scale, "output_zero_point", options.output_zero_point);
@@ -134,7 +135,8 @@ Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc&
     return refused(fmt::format("input is {}, and must be f32 or f16", name(input.dtype)));
   }
   if (Done fit = check_operands(input, weight, scales, bias); !fit) return fit.error();
-  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point); !sound) {
+  if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point);
+      !sound) {
     return sound.error();
   }
   const int64_t n = weight.shape[0];

@@ -55,20 +55,21 @@ Expected<PreparedCall> prepare_q8ta_linear(Context& context, const Request& requ
   const auto inputs = upload_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
   const auto call = q8ta_linear_call(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
-                               desc_of(inputs->bias),
-                               {.input_scale = real(request, "input_scale"),
-                                .input_zero_point = integer(request, "input_zero_point"),
-                                .output_scale = real(request, "output_scale"),
-                                .output_zero_point = integer(request, "output_zero_point"),
-                                .activation = activation_of(request),
-                                .output = place_of(request, "output")});
+                                     desc_of(inputs->bias),
+                                     {.input_scale = real(request, "input_scale"),
+                                      .input_zero_point = integer(request, "input_zero_point"),
+                                      .output_scale = real(request, "output_scale"),
+                                      .output_zero_point = integer(request, "output_zero_point"),
+                                      .activation = activation_of(request),
+                                      .output = place_of(request, "output")});
   return finished(std::move(prepared), call,
                   {inputs->input, inputs->weight, inputs->sums, inputs->scales, argument_of(inputs->bias), {}});
 }
 
 // ---- linear_q8ta_q8csw ----------------------------------------------------------------------------------------------
 
-constexpr TensorInfo kRealInputs[] = {{"input", false, "f32 or f16, [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
+constexpr TensorInfo kRealInputs[] = {
+    {"input", false, "f32 or f16, [..., K]"}, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kRealOutputs[] = {{"output", false, "[..., N], of the input's dtype"}};
 constexpr AttributeInfo kRealAttributes[] = {kInputScale, kInputZeroPoint, kRealActivation};
 

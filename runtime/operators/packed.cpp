@@ -41,7 +41,8 @@ Expected<std::array<int64_t, kDims>> real_strides(std::string_view operand, cons
     if (expected != 0 && stride != expected) {
       return Error{Error::Kind::unsupported,
                    fmt::format("the view of {} has no one stride for the dimensions before its last three: {} where {} "
-                               "would go on", operand, stride, expected),
+                               "would go on",
+                               operand, stride, expected),
                    "give it a dense copy"};
     }
     expected = stride * side;
@@ -86,9 +87,13 @@ Expected<TwoSides> two_sides(std::string_view operand, const ViewedDesc& real, L
   const WalkedLayouts layouts = direction == Direction::to_bytes
                                     ? WalkedLayouts{packed, real.tensor.layout, packed_bytes, real_bytes}
                                     : WalkedLayouts{real.tensor.layout, packed, real_bytes, packed_bytes};
-  TwoSides sides{walk_of(view.shape, layouts), {}, static_cast<uint32_t>(view.offset),
-                 is_aligned(view.shape, *strides, view.offset), block_strides(view.shape, packed)};
-  std::ranges::transform(*strides, sides.real_strides.begin(), [](int64_t stride) { return static_cast<int32_t>(stride); });
+  TwoSides sides{walk_of(view.shape, layouts),
+                 {},
+                 static_cast<uint32_t>(view.offset),
+                 is_aligned(view.shape, *strides, view.offset),
+                 block_strides(view.shape, packed)};
+  std::ranges::transform(*strides, sides.real_strides.begin(),
+                         [](int64_t stride) { return static_cast<int32_t>(stride); });
   return sides;
 }
 
@@ -138,13 +143,15 @@ Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& para
   return make_call(generated::q8ta_quantize::op, fields, {input.tensor, output});
 }
 
-Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params, Layout output) {
+Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params,
+                                     Layout output) {
   return run_for_one(context, q8ta_quantize_call(desc_of(input), params, output), {input.tensor, {}});
 }
 
 // ---- dequantize -----------------------------------------------------------------------------------------------------
 
-Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params, const Q8taDequantizeOptions& options) {
+Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params,
+                                    const Q8taDequantizeOptions& options) {
   const TensorDesc output{options.output_dtype, input.shape, options.output.storage, options.output.layout};
   if (Done fits = check_packed("input", input, kInt8); !fits) return fits.error();
   if (Done fits = check_tensor("output", output, kReals); !fits) return fits.error();

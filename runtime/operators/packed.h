@@ -23,14 +23,16 @@ Expected<DeviceTensor> q8ta_clone(Context& context, const DeviceTensor& input, L
 // The integers of quantize_affine with one scale and zero point. A view of the input has strides of its own; those of
 // dimensions before the last three must run on from one to the next.
 Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& params, Layout output);
-Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params, Layout output);
+Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params,
+                                     Layout output);
 
 // The bits of dequantize_affine with one scale and zero point.
 struct Q8taDequantizeOptions {
   DType output_dtype = DType::f32;
   Place output;
 };
-Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params, const Q8taDequantizeOptions& options);
+Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params,
+                                    const Q8taDequantizeOptions& options);
 Expected<DeviceTensor> q8ta_dequantize(Context& context, const DeviceTensor& input, const PerTensor& params,
                                        const Q8taDequantizeOptions& options);
 

@@ -42,8 +42,8 @@ Done check_tensor(std::string_view operand, const TensorDesc& tensor, std::span<
                                name(tensor.storage), name(info(tensor.layout).storage)));
   }
   if (tensor.storage == Storage::texture3d && tensor.shape.size() > kMaxTextureRank) {
-    return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand, to_text(tensor.shape),
-                               tensor.shape.size(), kMaxTextureRank),
+    return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand,
+                               to_text(tensor.shape), tensor.shape.size(), kMaxTextureRank),
                    "put it into a buffer");
   }
   return check_size(operand, tensor);

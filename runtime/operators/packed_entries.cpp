@@ -17,7 +17,8 @@ Expected<PreparedCall> prepare_clone(Context& context, const Request& request) {
   PreparedCall prepared;
   const auto input = upload_input(context, request, "input", prepared);
   if (!input) return input.error();
-  return finished(std::move(prepared), q8ta_clone_call(desc_of(**input), place_of(request, "output").layout), {*input, {}});
+  return finished(std::move(prepared), q8ta_clone_call(desc_of(**input), place_of(request, "output").layout),
+                  {*input, {}});
 }
 
 // ---- q8ta_quantize --------------------------------------------------------------------------------------------------

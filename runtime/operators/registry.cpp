@@ -15,14 +15,8 @@ namespace qgen {
 namespace {
 
 constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
-    affine_entries,
-    elementwise_entries,
-    embedding_entries,
-    fused_entries,
-    linear_entries,
-    packed_entries,
-    weight_linear_entries,
-    weight_packing_entries,
+    affine_entries, elementwise_entries, embedding_entries,     fused_entries,
+    linear_entries, packed_entries,      weight_linear_entries, weight_packing_entries,
 };
 
 std::vector<OperatorEntry> sorted_entries() {

@@ -60,8 +60,8 @@ Expected<const WeightForm*> Weight::affordable(Layout layout) const {
   if (!form) return refused(fmt::format("{} is no form of a weight", name(layout)));
   const uint64_t size = bytes_of(*form, source_.shape);
   if (size <= max_form_bytes_ - form_bytes_) return form;
-  return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape), size,
-                             name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
+  return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape),
+                             size, name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
                  "raise max_form_bytes, or choose a kernel that reads a form which is there");
 }
 
@@ -83,7 +83,8 @@ Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
 
 Done Weight::keep(DeviceTensor form) {
   if (form.shape() != source_.shape) {
-    return refused(fmt::format("a form of a weight {} is given for one {}", to_text(form.shape()), to_text(source_.shape)));
+    return refused(
+        fmt::format("a form of a weight {} is given for one {}", to_text(form.shape()), to_text(source_.shape)));
   }
   const Layout layout = form.layout();
   if (forms_.contains(layout)) return std::monostate{};

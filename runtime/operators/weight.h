@@ -66,7 +66,7 @@ class Weight {
   HostTensor source_;
   bool fits_four_bits_;
   uint64_t max_form_bytes_;
-  uint64_t form_bytes_ = 0;  // of forms_
+  uint64_t form_bytes_ = 0;             // of forms_
   std::optional<PackedWeight> loaded_;  // until it is uploaded
   std::map<Layout, DeviceTensor> forms_;
   std::map<int64_t, DeviceTensor> sums_;  // by run

@@ -10,8 +10,8 @@
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
 #include "linear_q8csw.h"
-#include "runtime/operators/mapping.h"
 #include "runtime/operators/checks.h"
+#include "runtime/operators/mapping.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {

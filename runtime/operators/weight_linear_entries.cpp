@@ -29,9 +29,9 @@ Expected<PreparedCall> prepare_weight_only(Context& context, const Request& requ
   PreparedCall prepared;
   const auto inputs = upload_linear_inputs(context, request, prepared);
   if (!inputs) return inputs.error();
-  auto call = call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales),
-                      desc_of(inputs->bias),
-                      {.activation = enum_attribute<Activation>(request, "activation", kActivationWords)});
+  auto call =
+      call_of(desc_of(*inputs->input), desc_of(*inputs->weight), desc_of(*inputs->scales), desc_of(inputs->bias),
+              {.activation = enum_attribute<Activation>(request, "activation", kActivationWords)});
   if (!call) return call.error();
   prepared.call = *std::move(call);
   prepared.arguments = {inputs->input, inputs->weight, inputs->scales, argument_of(inputs->bias), {}};

@@ -35,7 +35,8 @@ Expected<Call> pack_weight_call(const TensorDesc& source, Layout layout) {
   fields.k_outer = form->k_outer;
   fields.pair_n = form->pair_n;
   fields.pair_k = form->pair_k;
-  return make_call(generated::pack_weight::op, fields, {source, TensorDesc{DType::i8, source.shape, Storage::buffer, layout}});
+  return make_call(generated::pack_weight::op, fields,
+                   {source, TensorDesc{DType::i8, source.shape, Storage::buffer, layout}});
 }
 
 Expected<DeviceTensor> pack_weight(Context& context, const DeviceTensor& source, Layout form) {

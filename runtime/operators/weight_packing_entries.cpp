@@ -5,8 +5,8 @@
 
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/families.h"
-#include "runtime/operators/weight_packing.h"
 #include "runtime/operators/prepare.h"
+#include "runtime/operators/weight_packing.h"
 
 namespace qgen {
 namespace {
@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, kForms> kFormWords = [] {
 }();
 
 constexpr TensorInfo kInputs[] = {{"source", false, "i8 [N, K], symmetric"}};
-constexpr TensorInfo kOutputs[] = {{"output", false, "the same elements; of a form of four bits, at least -8 and at most 7", true}};
+constexpr TensorInfo kOutputs[] = {
+    {"output", false, "the same elements; of a form of four bits, at least -8 and at most 7", true}};
 constexpr AttributeInfo kAttributes[] = {
     {"form", AttributeInfo::Kind::word, "", "how the output lies in memory", kFormWords}};
 

@@ -53,7 +53,7 @@ struct Fitting {
 Fitting fit(const Request& request, const Filter& filter);
 
 inline Launch launch_of(const OperatorInfo& family, const Candidate& candidate, std::vector<std::byte> problem,
-                 std::vector<OperandSource> operands) {
+                        std::vector<OperandSource> operands) {
   return {&family, candidate.kernel, candidate.row, candidate.groups, std::move(problem), std::move(operands)};
 }
 

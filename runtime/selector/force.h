@@ -18,9 +18,9 @@ namespace qgen::selector {
 
 // What SelectOptions::force names. Without force: nothing is set.
 struct Forced {
-  Filter kernel;                      // if .kernel is set
+  Filter kernel;  // if .kernel is set
   const RecipeInfo* recipe = nullptr;
-  std::vector<std::string> steps;     // kernel ids of the recipe's steps; empty: any
+  std::vector<std::string> steps;  // kernel ids of the recipe's steps; empty: any
 };
 
 // Errors: no such kernel, recipe or specialization; kernels for another number of steps.

@@ -64,7 +64,8 @@ std::string hint_of_untaken_operand(const Request& request, const Filter& filter
     const OperandDesc& given = request.operands[i];
     if (!given.is_present) continue;
     auto forms = forms_of(request, filter, i);
-    if (forms.empty() || std::ranges::any_of(forms, [&](const OperandForm& form) { return takes(form, given); })) continue;
+    if (forms.empty() || std::ranges::any_of(forms, [&](const OperandForm& form) { return takes(form, given); }))
+      continue;
     // Another layout is nearer than another type.
     const auto is_of_type = [&](const OperandForm& form) { return form.dtype == given.dtype; };
     if (std::ranges::any_of(forms, is_of_type)) std::erase_if(forms, std::not_fn(is_of_type));

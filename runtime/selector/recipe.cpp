@@ -29,7 +29,8 @@ Step resolve(const StepInfo& info, const RecipeInfo& recipe, const Problem& prob
   for (OperandSource source : info.operands) {
     OperandDesc desc{.is_present = false};
     if (source.index != kAbsent) {
-      desc = source.is_scratch ? OperandDesc{.dtype = recipe.scratch[source.index].dtype} : problem.operands[source.index];
+      desc =
+          source.is_scratch ? OperandDesc{.dtype = recipe.scratch[source.index].dtype} : problem.operands[source.index];
     }
     step.operands.push_back(desc);
     step.sources.push_back(desc.is_present ? source : OperandSource{false, kAbsent});

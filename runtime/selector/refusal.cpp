@@ -68,11 +68,20 @@ uint64_t longest_row(const std::array<uint32_t, 3>& limits) {
 
 Hurdle hurdle_of(Cause cause) {
   switch (cause) {
-    case Cause::form: case Cause::absent_operand: return Hurdle::operands;
-    case Cause::condition: case Cause::grid: return Hurdle::problem;
-    case Cause::features: case Cause::cooperative_matrix: case Cause::subgroup_size: case Cause::push_constants:
-    case Cause::storage_buffers: case Cause::storage_images: case Cause::workgroup_side:
-    case Cause::workgroup_invocations: case Cause::shared_memory: case Cause::device_condition: return Hurdle::device;
+    case Cause::form:
+    case Cause::absent_operand: return Hurdle::operands;
+    case Cause::condition:
+    case Cause::grid: return Hurdle::problem;
+    case Cause::features:
+    case Cause::cooperative_matrix:
+    case Cause::subgroup_size:
+    case Cause::push_constants:
+    case Cause::storage_buffers:
+    case Cause::storage_images:
+    case Cause::workgroup_side:
+    case Cause::workgroup_invocations:
+    case Cause::shared_memory:
+    case Cause::device_condition: return Hurdle::device;
   }
   return Hurdle::request;
 }
@@ -81,8 +90,9 @@ namespace {
 
 std::string matrix_text(const CooperativeMatrixShape& shape) {
   const auto side = [](uint16_t n) { return n == 0 ? std::string("any") : std::to_string(n); };
-  return fmt::format("{} x {} x {} of {} and {} to {} per {}", side(shape.m), side(shape.n), side(shape.k), name(shape.a),
-                     name(shape.b), name(shape.result), shape.workgroup_scope ? "workgroup" : "subgroup");
+  return fmt::format("{} x {} x {} of {} and {} to {} per {}", side(shape.m), side(shape.n), side(shape.k),
+                     name(shape.a), name(shape.b), name(shape.result),
+                     shape.workgroup_scope ? "workgroup" : "subgroup");
 }
 
 std::string subgroup_text(const DeviceProfile& device) {
@@ -101,7 +111,8 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
   switch (refusal.cause) {
     case Cause::form:
       return fmt::format("takes {} as {}, given {}", op.operands[refusal.index].name,
-                         form_text(op.form(kernel.parameters, refusal.index)), to_text(request.operands[refusal.index]));
+                         form_text(op.form(kernel.parameters, refusal.index)),
+                         to_text(request.operands[refusal.index]));
     case Cause::absent_operand: return fmt::format("needs {}, which is left out", op.operands[refusal.index].name);
     case Cause::features:
       return fmt::format("needs {}, which the device lacks",
@@ -122,8 +133,9 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
       return fmt::format("binds {} storage images, and the device allows {}",
                          count_bindings(interface, BindingKind::storage_image), device.max_storage_images_per_stage);
     case Cause::workgroup_side:
-      return fmt::format("needs workgroups {} wide in {}, and the device allows {}", interface.workgroup[row][refusal.index],
-                         "xyz"[refusal.index], device.max_workgroup_size[refusal.index]);
+      return fmt::format("needs workgroups {} wide in {}, and the device allows {}",
+                         interface.workgroup[row][refusal.index], "xyz"[refusal.index],
+                         device.max_workgroup_size[refusal.index]);
     case Cause::workgroup_invocations:
       return fmt::format("needs workgroups of {} invocations, and the device allows {}",
                          invocations(interface.workgroup[row]), device.numbers.max_workgroup_invocations);
@@ -131,7 +143,8 @@ std::string sentence(const Request& request, const KernelInfo& kernel, size_t ro
       return fmt::format("needs {} bytes of shared memory, and the device has {}", interface.shared_bytes[row],
                          device.numbers.shared_memory_bytes);
     case Cause::device_condition:
-      return failed_condition("require_device", op.device_conditions[refusal.index], op, scope_of(request, kernel, row));
+      return failed_condition("require_device", op.device_conditions[refusal.index], op,
+                              scope_of(request, kernel, row));
     case Cause::condition:
       return failed_condition("applies_when", op.conditions[refusal.index], op, scope_of(request, kernel, row));
     case Cause::grid: {

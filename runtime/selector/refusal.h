@@ -15,8 +15,8 @@
 namespace qgen::selector {
 
 enum class Cause : uint8_t {
-  form,                // index: operand
-  absent_operand,      // index: operand
+  form,            // index: operand
+  absent_operand,  // index: operand
   features,
   subgroup_size,
   push_constants,
@@ -26,8 +26,8 @@ enum class Cause : uint8_t {
   workgroup_side,      // index: dimension
   workgroup_invocations,
   shared_memory,
-  device_condition,    // index: condition
-  condition,           // index: condition
+  device_condition,  // index: condition
+  condition,         // index: condition
   grid,
 };
 

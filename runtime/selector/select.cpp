@@ -84,7 +84,8 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
   if (best_only && fitting.candidates.size() > 1) fitting.candidates.resize(1);
   const auto sources = own_operands(problem);
   for (const Candidate& candidate : fitting.candidates) {
-    Choice choice{.id = selector::kernel_id(*request.op, *candidate.kernel, candidate.row), .cost_us = candidate.cost_us};
+    Choice choice{.id = selector::kernel_id(*request.op, *candidate.kernel, candidate.row),
+                  .cost_us = candidate.cost_us};
     choice.launches.push_back(selector::launch_of(*request.op, candidate, problem.fields, sources));
     selection.ranked.push_back(std::move(choice));
   }

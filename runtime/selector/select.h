@@ -38,7 +38,7 @@ struct OperandDesc {
   DType dtype = DType::f32;
   Storage storage = Storage::buffer;
   Layout layout = Layout::strided;
-  bool is_present = true;  // false: an optional operand that is left out
+  bool is_present = true;      // false: an optional operand that is left out
   uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
 };
 
@@ -59,9 +59,9 @@ Problem make_problem(const OperatorInfo& op, const Fields& fields, std::vector<O
 struct Launch {
   const OperatorInfo* op = nullptr;  // the family the kernel belongs to
   const KernelInfo* kernel = nullptr;
-  size_t specialization = 0;         // row of op->specializations
-  std::array<uint64_t, 3> groups{};  // before folding into the device's limits
-  std::vector<std::byte> problem;    // the family's Problem
+  size_t specialization = 0;            // row of op->specializations
+  std::array<uint64_t, 3> groups{};     // before folding into the device's limits
+  std::vector<std::byte> problem;       // the family's Problem
   std::vector<OperandSource> operands;  // one an operand of the family: of the whole operator, or scratch
 };
 
@@ -88,8 +88,8 @@ struct Rejection {
 };
 
 struct Selection {
-  std::string question;  // "quantize_affine of input f32 buffer -> output i8 buffer (numel = 12) on \"llvmpipe\""
-  std::vector<Choice> ranked;       // cheapest first; a problem without work has choices of zero workgroups
+  std::string question;        // "quantize_affine of input f32 buffer -> output i8 buffer (numel = 12) on \"llvmpipe\""
+  std::vector<Choice> ranked;  // cheapest first; a problem without work has choices of zero workgroups
   std::vector<Rejection> rejected;  // kernels by id, then recipes
   std::string hint;                 // of an empty ranking: what would help, or empty
 };

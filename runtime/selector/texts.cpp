@@ -31,7 +31,8 @@ std::string specialization_id(const OperatorInfo& op, size_t row) {
   const uint32_t* values = op.specialization(row);
   for (size_t i = 0; i < op.specialization_names.size(); ++i) {
     const ConstantName name(op.specialization_names[i]);
-    const bool goes_on = i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
+    const bool goes_on =
+        i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
     fmt::format_to(std::back_inserter(text), "{}{}{}", i == 0 || goes_on ? "" : ".", name.own, values[i]);
   }
   return text;
@@ -89,7 +90,8 @@ std::string failed_condition(std::string_view keyword, const ConditionInfo& cond
     return fmt::format("{} is not a multiple of {}", with_value(multiple->of), with_value(multiple->by));
   }
   std::vector<std::string> values;
-  for (uint16_t i : condition.names) values.push_back(fmt::format("{} = {}", op.names[i].name, value_text(op, i, scope)));
+  for (uint16_t i : condition.names)
+    values.push_back(fmt::format("{} = {}", op.names[i].name, value_text(op, i, scope)));
   return fmt::format("{} `{}` does not hold{}{}", keyword, condition.text, values.empty() ? "" : ": ",
                      fmt::join(values, ", "));
 }

@@ -39,7 +39,8 @@ using Bytes = std::span<const std::byte>;
 std::string printable(std::string_view text) {
   constexpr size_t kShown = 20;
   std::string shown(text.substr(0, kShown));
-  std::ranges::replace_if(shown, [](char c) { return c < ' ' || c > '~'; }, '?');
+  std::ranges::replace_if(
+      shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return shown;
 }
 
@@ -60,7 +61,8 @@ constexpr TypeRow kTypes[] = {
 
 std::string_view npy_code(DType dtype) {
   switch (dtype) {
-    case DType::f32: case DType::bf16: return "<f4";
+    case DType::f32:
+    case DType::bf16: return "<f4";
     case DType::f16: return "<f2";
     case DType::i8: return "|i1";
     case DType::u8: return "|u1";
@@ -97,9 +99,9 @@ class HeaderParser {
     }
     skip_space();
     if (!rest_.empty()) return unexpected("the header's end");
-    for (const auto& [key, is_there] : {std::pair{"descr", fields.descr.has_value()},
-                                        std::pair{"fortran_order", fields.fortran_order.has_value()},
-                                        std::pair{"shape", fields.shape.has_value()}}) {
+    for (const auto& [key, is_there] :
+         {std::pair{"descr", fields.descr.has_value()}, std::pair{"fortran_order", fields.fortran_order.has_value()},
+          std::pair{"shape", fields.shape.has_value()}}) {
       if (!is_there) return refused(fmt::format("the header has no '{}'", key));
     }
     return fields;
@@ -288,7 +290,9 @@ Expected<std::vector<std::byte>> to_dtype(std::vector<std::byte> data, std::stri
   if (code == "f8") return narrowed<double, float>(data, "float32");
   if (code == "i8") return narrowed<int64_t, int32_t>(data, "int32");
   if (code == "u8") return narrowed<uint64_t, uint32_t>(data, "uint32");
-  if (code == "b1") std::ranges::replace_if(data, [](std::byte b) { return b != std::byte{0}; }, std::byte{1});
+  if (code == "b1")
+    std::ranges::replace_if(
+        data, [](std::byte b) { return b != std::byte{0}; }, std::byte{1});
   return data;
 }
 

@@ -17,7 +17,8 @@ constexpr size_t kHeaderBytes = 64;
 
 Error no_form(std::string_view word) {
   std::string known;
-  for (const WeightForm& form : weight_forms()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name(form.layout));
+  for (const WeightForm& form : weight_forms())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name(form.layout));
   return refused(fmt::format("'{}' is no form of a weight", word), fmt::format("there are {}", known));
 }
 

@@ -50,16 +50,20 @@ std::optional<IntegerRange> range_of(DType dtype) {
     case DType::u16: return IntegerRange{0, 65535};
     case DType::i32: return IntegerRange{-2147483648LL, 2147483647};
     case DType::u32: return IntegerRange{0, 4294967295};
-    case DType::f32: case DType::f16: case DType::bf16: return std::nullopt;
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16: return std::nullopt;
   }
   return std::nullopt;
 }
 
 Expected<Shape> block_of(const Shape& data, const Shape& params) {
   if (is_per_tensor(params)) return data;
-  const std::string both = fmt::format("parameters of shape {} do not fit data of shape {}", to_text(params), to_text(data));
+  const std::string both =
+      fmt::format("parameters of shape {} do not fit data of shape {}", to_text(params), to_text(data));
   if (params.size() != data.size()) {
-    return refused(fmt::format("{}: their ranks are {} and {}", both, params.size(), data.size()), rank_hint(data, params));
+    return refused(fmt::format("{}: their ranks are {} and {}", both, params.size(), data.size()),
+                   rank_hint(data, params));
   }
   Shape block(data.size());
   for (size_t d = 0; d < data.size(); ++d) {
@@ -73,8 +77,9 @@ Expected<Shape> block_of(const Shape& data, const Shape& params) {
 Expected<Shape> params_shape(const Shape& data, const Shape& block) {
   const std::string both = fmt::format("blocks of shape {} do not fit data of shape {}", to_text(block), to_text(data));
   if (block.size() != data.size()) {
-    return refused(fmt::format("{}: their ranks are {} and {}", both, block.size(), data.size()),
-                   fmt::format("a block has one side a dimension; {} is the block of one scale for all", to_text(data)));
+    return refused(
+        fmt::format("{}: their ranks are {} and {}", both, block.size(), data.size()),
+        fmt::format("a block has one side a dimension; {} is the block of one scale for all", to_text(data)));
   }
   Shape params(data.size());
   for (size_t d = 0; d < data.size(); ++d) {
@@ -125,7 +130,8 @@ Expected<Shape> compact_shape(const Shape& params) {
 
 Expected<Shape> expand_shape(const Shape& compact, size_t axis, size_t rank) {
   if (rank > kMaxRank || compact.size() > rank || axis > rank - compact.size()) {
-    return refused(fmt::format("a compact shape {} does not fit at dimension {} of rank {}", to_text(compact), axis, rank));
+    return refused(
+        fmt::format("a compact shape {} does not fit at dimension {} of rank {}", to_text(compact), axis, rank));
   }
   Shape full(rank, 1);
   std::ranges::copy(compact, full.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -138,7 +144,8 @@ Done check_tensor(const char* field, const HostTensor& tensor, DType dtype) {
   if (tensor.dtype != dtype) {
     return refused(fmt::format("{} is {}, and must be {}", field, name(tensor.dtype), name(dtype)));
   }
-  if (Done shape = check_shape(tensor.shape); !shape) return refused(fmt::format("{}: {}", field, shape.error().message));
+  if (Done shape = check_shape(tensor.shape); !shape)
+    return refused(fmt::format("{}: {}", field, shape.error().message));
   const int64_t wanted_bytes = element_count(tensor.shape) * bytes(dtype);
   if (static_cast<int64_t>(tensor.data.size()) != wanted_bytes) {
     return refused(fmt::format("{} holds {} bytes, and its shape {} takes {}", field, tensor.data.size(),

@@ -105,7 +105,8 @@ uint16_t encode(double value) {
   if (lost > 0) return static_cast<uint16_t>(sign | rounded);
   // A mantissa that rounds up to the next power of two carries into the exponent, and past the largest into infinity.
   const uint64_t without_leading_bit = rounded - (uint64_t{1} << kMantissaBits);
-  return static_cast<uint16_t>(sign | ((static_cast<uint64_t>(exponent + kBias) << kMantissaBits) + without_leading_bit));
+  return static_cast<uint16_t>(sign |
+                               ((static_cast<uint64_t>(exponent + kBias) << kMantissaBits) + without_leading_bit));
 }
 
 uint16_t f16_of(double value) { return encode<5, 10>(value); }

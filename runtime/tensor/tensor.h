@@ -25,12 +25,12 @@ using Strides = std::vector<int64_t>;  // in elements
 // that are not 0 below 2^60 (so that no stride and no size in bytes overflows).
 Done check_shape(const Shape& shape);
 
-int64_t element_count(const Shape& shape);     // 1 of the empty shape; 0 if a side is 0
+int64_t element_count(const Shape& shape);  // 1 of the empty shape; 0 if a side is 0
 Strides row_major_strides(const Shape& shape);
 // Whether the strides address the shape's elements in row-major order without gaps. Sides of 1 may have any stride, and
 // a tensor without elements any strides.
 bool is_row_major(const Shape& shape, const Strides& strides);
-std::string to_text(const Shape& shape);       // "[2, 3, 4]"
+std::string to_text(const Shape& shape);  // "[2, 3, 4]"
 
 // A dense row-major array in host memory.
 struct HostTensor {
@@ -39,9 +39,13 @@ struct HostTensor {
   std::vector<std::byte> data;
 
   template <typename T>
-  std::span<T> as() { return {reinterpret_cast<T*>(data.data()), data.size() / sizeof(T)}; }
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(data.data()), data.size() / sizeof(T)};
+  }
   template <typename T>
-  std::span<const T> as() const { return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)}; }
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
+  }
 };
 HostTensor zeros(DType dtype, const Shape& shape);
 
