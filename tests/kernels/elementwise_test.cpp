@@ -29,9 +29,25 @@ constexpr std::string_view kUnary[] = {"q8ta_relu", "q8ta_hardswish", "q8ta_sigm
 constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
 
 const Shape kShapes[] = {
-    {90}, {1, 144}, {3, 32}, {1, 3, 64}, {1, 8, 32, 32}, {1, 4, 16, 16}, {1, 16, 14, 14}, {1, 3, 15, 15}, {1, 13, 31, 31},
-    {}, {1}, {2, 5, 3, 7}, {3, 4, 4, 4}, {1, 1, 257, 1}, {1, 257, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
-    {2, 1, 2, 1, 3, 2, 5}, {1, 2, 1, 2, 1, 3, 2, 5},
+    {90},
+    {1, 144},
+    {3, 32},
+    {1, 3, 64},
+    {1, 8, 32, 32},
+    {1, 4, 16, 16},
+    {1, 16, 14, 14},
+    {1, 3, 15, 15},
+    {1, 13, 31, 31},
+    {},
+    {1},
+    {2, 5, 3, 7},
+    {3, 4, 4, 4},
+    {1, 1, 257, 1},
+    {1, 257, 1, 1},
+    {2, 3, 5, 2, 9},
+    {2, 1, 3, 2, 6, 5},
+    {2, 1, 2, 1, 3, 2, 5},
+    {1, 2, 1, 2, 1, 3, 2, 5},
 };
 
 HostTensor bytes_of(const Shape& shape, uint32_t seed) { return Random(seed).integers(DType::i8, shape, -128, 127); }
@@ -287,9 +303,11 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
                  layout);
     const Request one = unary_request(a, kFromToo, kToToo);
     expect_bytes("q8ta_hardswish", one,
-                 q8ta_unary(on_device, first, hardswish, {.input = kFrom, .output = kTo, .layout = layout.layout}), layout);
+                 q8ta_unary(on_device, first, hardswish, {.input = kFrom, .output = kTo, .layout = layout.layout}),
+                 layout);
     expect_bytes("q8ta_pixel_shuffle", one,
-                 q8ta_pixel_shuffle(on_device, first, {.input = kFrom, .output = kTo, .layout = layout.layout}), layout);
+                 q8ta_pixel_shuffle(on_device, first, {.input = kFrom, .output = kTo, .layout = layout.layout}),
+                 layout);
   }
 }
 
@@ -299,21 +317,26 @@ TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc four{DType::i8, {2, 3, 4, 5}};
   EXPECT_EQ(refusal(q8ta_unary_call({DType::u8, {4}}, relu, {})), "input is u8, and can be i8");
-  EXPECT_EQ(refusal(q8ta_unary_call(four, relu, {.output = {-1, 0}})), "output_scale is -1, and can be 2^-125 to 2^119");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 4, 5}}, {})),
-            "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.layout = Layout::packed_4w})),
+  EXPECT_EQ(refusal(q8ta_unary_call(four, relu, {.output = {-1, 0}})),
+            "output_scale is -1, and can be 2^-125 to 2^119");
+  EXPECT_EQ(
+      refusal(q8ta_binary_call(four, {DType::i8, {4, 4, 5}}, {})),
+      "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
+  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c},
+                                     {.layout = Layout::packed_4w})),
             "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
             "  hint: q8ta_clone puts a tensor into another layout");
   EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.alpha = INFINITY})),
             "alpha is inf, and alpha * other_scale is inf\n  hint: its magnitude can be up to 2^119");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.operation = BinaryOperation::mul, .input = {0x1p60f}, .other = {0x1p60f}})),
+  EXPECT_EQ(refusal(q8ta_binary_call(four, four,
+                                     {.operation = BinaryOperation::mul, .input = {0x1p60f}, .other = {0x1p60f}})),
             "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
   EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {})),
             "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
   EXPECT_EQ(refusal(q8ta_pixel_shuffle_call({DType::i8, {4, 4}}, {})),
             "input of shape [4, 4] has rank 2, and needs channels, height and width");
-  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {.upscale_factor = 0})), "upscale_factor is 0, and can be 1 to 32768");
+  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {.upscale_factor = 0})),
+            "upscale_factor is 0, and can be 1 to 32768");
 }
 
 }  // namespace

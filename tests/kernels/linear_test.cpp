@@ -150,7 +150,8 @@ TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
     double x, w;
     int64_t zero_point;
   };
-  for (const Extreme& e : {Extreme{-128, -128, 0}, {-128, -128, 127}, {127, -128, -128}, {-128, -128, -128}, {127, 127, -128}}) {
+  for (const Extreme& e :
+       {Extreme{-128, -128, 0}, {-128, -128, 127}, {127, -128, -128}, {-128, -128, -128}, {127, 127, -128}}) {
     Request request;
     request.inputs["input"] = tensor_of(DType::i8, {2, kMaxLinearDepth}, {e.x});
     request.inputs["weight"] = tensor_of(DType::i8, {3, kMaxLinearDepth}, {e.w});
@@ -189,7 +190,8 @@ TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
   const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
   const auto bias = executor.upload(request.inputs.at("bias"), Storage::buffer);
   ASSERT_TRUE(weight && scales && bias);
-  const Q8taLinearOptions options{.input_scale = 0.02F, .input_zero_point = -7, .output_scale = 0.024F, .output_zero_point = 5};
+  const Q8taLinearOptions options{
+      .input_scale = 0.02F, .input_zero_point = -7, .output_scale = 0.024F, .output_zero_point = 5};
   request.attributes["output_scale"] = 0.024;
   for (const int64_t rows : {1, 70, 3, 1}) {
     request.inputs["input"] = Random(static_cast<uint32_t>(rows)).integers(DType::i8, {rows, 36}, -128, 127);
@@ -220,11 +222,14 @@ TEST_F(LinearTest, Refusals) {
       {said({DType::u8, {3, 12}}, scales, {}, {}), "input is u8, and must be i8"},
       {said({DType::i8, {3, 10}}, scales, {}, {}),
        "input [3, 10] times weight [4, 12] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
-      {said(x, {DType::f32, {5}}, {}, {}), "weight_scales of shape [5] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
+      {said(x, {DType::f32, {5}}, {}, {}),
+       "weight_scales of shape [5] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
       {said(x, {DType::f16, {4}}, {}, {}), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
-      {said(x, scales, TensorDesc{DType::f32, {3}}, {}), "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
+      {said(x, scales, TensorDesc{DType::f32, {3}}, {}),
+       "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
       {said(x, scales, {}, {.input_scale = 0}), "input_scale is 0, and must be a positive, finite and normal number"},
-      {said(x, scales, {}, {.output_scale = -1}), "output_scale is -1, and must be a positive, finite and normal number"},
+      {said(x, scales, {}, {.output_scale = -1}),
+       "output_scale is -1, and must be a positive, finite and normal number"},
       {said(x, scales, {}, {.input_zero_point = 128}), "input_zero_point is 128, and i8 holds -128 to 127"},
       {said(x, scales, {}, {.output_zero_point = -129}), "output_zero_point is -129, and i8 holds -128 to 127"},
       {said(x, scales, {}, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
@@ -233,7 +238,8 @@ TEST_F(LinearTest, Refusals) {
   };
   for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
   const auto deep = q8ta_linear_call({DType::i8, {1, 140000}}, {DType::i8, {4, 140000}}, scales, {}, {});
-  EXPECT_EQ(to_text(deep.error()), "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
+  EXPECT_EQ(to_text(deep.error()),
+            "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
   const auto real = linear_q8ta_q8csw_call(x, weight, scales, {}, {});
   EXPECT_EQ(to_text(real.error()), "input is i8, and must be f32 or f16");
 }
@@ -241,11 +247,13 @@ TEST_F(LinearTest, Refusals) {
 // A layout that no recipe's kernel takes is told with those that they do.
 TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
-  const auto call = q8ta_linear_call({DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c}, weight, {DType::f32, {4}}, {}, {});
+  const auto call =
+      q8ta_linear_call({DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c}, weight, {DType::f32, {4}}, {}, {});
   ASSERT_TRUE(call) << to_text(call.error());
   const Context on_device = context();
-  EXPECT_EQ(select(call->problem, on_device.profile, on_device.library).hint,
-            "no kernel takes input as i8 buffer packed_4c; there are i8 buffer packed_4h4w, i8 buffer packed_4w, i8 buffer");
+  EXPECT_EQ(
+      select(call->problem, on_device.profile, on_device.library).hint,
+      "no kernel takes input as i8 buffer packed_4c; there are i8 buffer packed_4h4w, i8 buffer packed_4w, i8 buffer");
 }
 
 }  // namespace

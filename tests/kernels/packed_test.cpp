@@ -100,13 +100,15 @@ Request quantize_request(HostTensor input, double scale, int64_t zero_point) {
 }
 
 Request dequantize_request(HostTensor input, double scale, int64_t zero_point) {
-  return {.inputs = {{"input", std::move(input)}}, .attributes = {{"input_scale", scale}, {"input_zero_point", zero_point}}};
+  return {.inputs = {{"input", std::move(input)}},
+          .attributes = {{"input_scale", scale}, {"input_zero_point", zero_point}}};
 }
 
 TEST_F(PackedTest, QuantizeAndDequantizeBetweenAllLayouts) {
   for (const Shape& shape : kFewShapes) {
     SCOPED_TRACE(to_text(shape));
-    expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7), kEveryVariant);
+    expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, -7),
+                     kEveryVariant);
     expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, -7), kEveryVariant);
   }
 }
@@ -118,7 +120,8 @@ TEST_F(PackedTest, QuantizeAndDequantizeOfEverySmallShape) {
       for (const int64_t w : kSides) {
         const Shape shape = {2, c, h, w};
         SCOPED_TRACE(to_text(shape));
-        expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, 3), kEveryVariant);
+        expect_reference("q8ta_quantize", quantize_request(Random(3).reals(DType::f32, shape, -9, 9), 0.05, 3),
+                         kEveryVariant);
         expect_reference("q8ta_dequantize", dequantize_request(bytes_of(DType::i8, shape, 4), 0.05, 3), kEveryVariant);
       }
     }
@@ -135,10 +138,10 @@ TEST_F(PackedTest, QuantizeOfEmptyTensors) {
 // Ties, both infinities, NaN, subnormals, both zeros, halves that round; at each end of scales and zero points.
 TEST_F(PackedTest, QuantizeOfSpecialValues) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  const HostTensor input =
-      testing::tensor_of(DType::f32, {4, 3, 9},
-                         {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 127.5, -128.5, 0, -0.0, kInf, -kInf, std::nan(""), 1e-40, -1e-40,
-                          0x1p-126, 3.4e38, -3.4e38, 1e-30, 65504, 0x1p-24, 126.49999, 0.49999997, 1e20, 300, -300, 7});
+  const HostTensor input = testing::tensor_of(
+      DType::f32, {4, 3, 9}, {0.5,   1.5,   2.5,     -0.5,         -1.5,       -2.5,   127.5,    -128.5, 0,
+                              -0.0,  kInf,  -kInf,   std::nan(""), 1e-40,      -1e-40, 0x1p-126, 3.4e38, -3.4e38,
+                              1e-30, 65504, 0x1p-24, 126.49999,    0.49999997, 1e20,   300,      -300,   7});
   for (const double scale : {1.0, 0.5, 1.0 / 3, 0x1p-125, 0x1p119, 1e-30}) {
     for (const int64_t zero_point : {-128, -1, 0, 127}) {
       expect_reference("q8ta_quantize", quantize_request(input, scale, zero_point), kEveryVariant);
@@ -164,8 +167,8 @@ TEST_F(PackedTest, QuantizeWritesEveryByteOfItsLayout) {
   for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 6, 3, 5}, Shape{9}}) {
     const HostTensor reals = Random(5).reals(DType::f32, shape, -9, 9);
     const auto input = on_device.executor.upload(reals, Storage::buffer);
-    const HostTensor expected =
-        reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), quantize_request(reals, 0.05, -7)))["output"];
+    const HostTensor expected = reference::find("q8ta_quantize")(
+        *complete(*find_operator("q8ta_quantize"), quantize_request(reals, 0.05, -7)))["output"];
     for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_quantize::op, 1)) {
       const auto made = q8ta_quantize(on_device, view(*input), kParams, written.layout);
       ASSERT_TRUE(made) << to_text(made.error());
@@ -230,9 +233,10 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::width_packed)),
             "output is width_packed, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
             "packed_4h4c in a buffer");
-  EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
-            "output is weight_q8_rows, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
-            "packed_4h4c in a buffer");
+  EXPECT_EQ(
+      refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
+      "output is weight_q8_rows, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
+      "packed_4h4c in a buffer");
   EXPECT_EQ(refusal(q8ta_clone_call({DType::i8, {int64_t{1} << 31}}, Layout::packed_4c)),
             "output of shape [2147483648] takes 8589934592 elements in packed_4c, and kernels count to 4294967295\n"
             "  hint: split the tensor");
@@ -243,10 +247,12 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
             "output_scale is nan, and can be 2^-125 to 2^119");
   EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {1, 128}, Layout::packed_4c)),
             "output_zero_point is 128, and can be -128 to 127");
-  EXPECT_EQ(refusal(q8ta_quantize_call({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {}, Layout::packed_4c)),
+  EXPECT_EQ(refusal(q8ta_quantize_call({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {},
+                                       Layout::packed_4c)),
             "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
             "  hint: give it a dense copy");
-  EXPECT_EQ(refusal(q8ta_dequantize_call(bytes, {}, {.output_dtype = DType::i32})), "output is i32, and can be f32 or f16");
+  EXPECT_EQ(refusal(q8ta_dequantize_call(bytes, {}, {.output_dtype = DType::i32})),
+            "output is i32, and can be f32 or f16");
   EXPECT_EQ(refusal(q8ta_dequantize_call({DType::i8, {1, 2, 3, 4, 5}}, {},
                                          {.output = {Storage::texture3d, Layout::channels_packed}})),
             "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");

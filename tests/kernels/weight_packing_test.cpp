@@ -41,7 +41,8 @@ TEST_F(WeightPackingTest, GivesTheBytesOfTheHost) {
       SCOPED_TRACE(fmt::format("{} as {}", to_text(shape), name(form.layout)));
       const HostTensor source = weight_of(form, shape);
       EXPECT_EQ(packed_on_device(source, form.layout), *pack_weight(form, source));
-      expect_reference("pack_weight", {.inputs = {{"source", source}}, .attributes = {{"form", std::string(name(form.layout))}}});
+      expect_reference("pack_weight",
+                       {.inputs = {{"source", source}}, .attributes = {{"form", std::string(name(form.layout))}}});
     }
   }
 }
@@ -127,7 +128,8 @@ TEST_F(WeightPackingTest, Refusals) {
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::weight_q8_rows), "accepted");
-  EXPECT_EQ(said({DType::f32, {4, 5}}, Layout::weight_q8_rows), "f32 [4, 5] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(said({DType::f32, {4, 5}}, Layout::weight_q8_rows),
+            "f32 [4, 5] is no weight, which is a matrix [N, K] of i8");
   EXPECT_EQ(said({DType::i8, {4, 5}, Storage::buffer, Layout::packed_4w}, Layout::weight_q8_rows),
             "source is i8 in a buffer as packed_4w, and must be i8 in a plain buffer");
   EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::packed_4w), "packed_4w is no form of a weight");

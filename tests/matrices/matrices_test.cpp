@@ -83,7 +83,8 @@ TEST(Matrices, SharedMemoryFollowsTheConstants) {
   const auto& interface = product::op.interfaces[kernel.interface];
   for (size_t row = 0; row < product::op.specialization_count(); ++row) {
     const uint32_t* values = product::op.specialization(row);
-    EXPECT_EQ(interface.shared_bytes[row], 16 * 32 * 2 * (values[0] + values[1])) << selector::specialization_id(product::op, row);
+    EXPECT_EQ(interface.shared_bytes[row], 16 * 32 * 2 * (values[0] + values[1]))
+        << selector::specialization_id(product::op, row);
     EXPECT_EQ(interface.workgroup[row][0], values[2]);
   }
 }
@@ -95,19 +96,21 @@ TEST(Matrices, ADeviceWithoutTheShapeIsToldSo) {
   profile.cooperative_matrices = {shape_of(16, 16, 16), shape_of(16, 8, 32)};
   const Selection selection = select(problem({64, 64, 64}), profile, library());
   EXPECT_TRUE(selection.ranked.empty());
-  EXPECT_EQ(explain(selection),
-            "no kernel fits matrix_product of a i8 buffer, b i8 buffer -> c i32 buffer (m = 64, n = 64, k = 64) on "
-            "\"Example GPU 1\"\n"
-            "  matrix_product.m16n16k32.unroll1 and 1 more: needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per "
-            "subgroup, which the device lacks\n"
-            "  matrix_product.m8n8k8.unroll1 and 1 more: needs cooperative matrices 8 x 8 x 8 of i8 and i8 to i32 per "
-            "subgroup, which the device lacks\n");
+  EXPECT_EQ(
+      explain(selection),
+      "no kernel fits matrix_product of a i8 buffer, b i8 buffer -> c i32 buffer (m = 64, n = 64, k = 64) on "
+      "\"Example GPU 1\"\n"
+      "  matrix_product.m16n16k32.unroll1 and 1 more: needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per "
+      "subgroup, which the device lacks\n"
+      "  matrix_product.m8n8k8.unroll1 and 1 more: needs cooperative matrices 8 x 8 x 8 of i8 and i8 to i32 per "
+      "subgroup, which the device lacks\n");
 }
 
 TEST(Matrices, ADeviceWithOneOfTheShapesTakesThatRow) {
   DeviceProfile profile = profile_without_shapes();
   profile.cooperative_matrices = {shape_of(8, 8, 8)};
-  const Selection selection = select(problem({32, 64, 64}, late::op), profile, library(), {.all_specializations = true});
+  const Selection selection =
+      select(problem({32, 64, 64}, late::op), profile, library(), {.all_specializations = true});
   std::vector<std::string> ids;
   for (const Choice& choice : selection.ranked) ids.push_back(choice.id);
   EXPECT_THAT(ids, ::testing::ElementsAre("late_matrix_product.unroll1/m8n8k8.rows1columns2.workgroup32",

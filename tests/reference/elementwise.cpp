@@ -131,7 +131,8 @@ Tensors q8ta_pixel_shuffle(const Request& request) {
   shape.insert(shape.end(), {channels, height, width});
   HostTensor output = zeros(DType::i8, shape);
   for (int64_t i = 0; i < element_count(shape); ++i) {
-    const int64_t w = i % width, h = i / width % height, c = i / width / height % channels, n = i / width / height / channels;
+    const int64_t w = i % width, h = i / width % height, c = i / width / height % channels,
+                  n = i / width / height / channels;
     const int64_t channel = (c * r + h % r) * r + w % r;
     const int64_t source = ((n * channels * r * r + channel) * (height / r) + h / r) * (width / r) + w / r;
     set_real(output, i, real_of(input, source, from), to);

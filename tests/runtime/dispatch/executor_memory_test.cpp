@@ -55,7 +55,8 @@ TEST_F(ExecutorTest, WeightsComeBack) {
       for (int64_t i = 0; i < element_count(shape); ++i) set_element(host, i, static_cast<double>(i % 16 - 8));
       const DeviceTensor weight = upload(host, Storage::buffer, form.layout);
       EXPECT_EQ(download(weight).data, host.data) << name(form.layout) << " " << to_text(shape);
-      EXPECT_EQ(*executor().download_stored(weight), *pack_weight(form, host)) << name(form.layout) << " " << to_text(shape);
+      EXPECT_EQ(*executor().download_stored(weight), *pack_weight(form, host))
+          << name(form.layout) << " " << to_text(shape);
     }
   }
   const auto refused = executor().allocate(DType::i8, {1, 2, 3}, Storage::buffer, Layout::weight_q8_rows);
@@ -141,7 +142,8 @@ TEST_F(ExecutorTest, RefusesWhatDoesNotFit) {
             "a buffer of f32 [4] cannot have the layout width_packed");
   EXPECT_EQ(refused(DType::f32, {4}, Storage::buffer, Layout::packed_4c),
             "a buffer of f32 [4] cannot have the layout packed_4c");
-  EXPECT_EQ(refused(DType::i8, {4}, Storage::texture3d, Layout::packed_4c), "a texture cannot have the layout packed_4c");
+  EXPECT_EQ(refused(DType::i8, {4}, Storage::texture3d, Layout::packed_4c),
+            "a texture cannot have the layout packed_4c");
   // Each element of a vector takes a word where channels are packed.
   EXPECT_EQ(refused(DType::i8, {limit / 4 + 1}, Storage::buffer, Layout::packed_4c),
             "a buffer of i8 [" + std::to_string(limit / 4 + 1) + "] takes " + std::to_string(limit / 4 * 4 + 4) +

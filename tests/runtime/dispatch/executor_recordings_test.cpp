@@ -29,7 +29,8 @@ TEST_F(ExecutorTest, ReplaysAHundredTimes) {
 
 TEST_F(ExecutorTest, WorksWaitForOneAnother) {
   constexpr uint32_t kCount = 100'000;
-  const DeviceTensor a = upload(of(iota(kCount))), b = allocate(DType::i32, {kCount}), c = allocate(DType::i32, {kCount});
+  const DeviceTensor a = upload(of(iota(kCount))), b = allocate(DType::i32, {kCount}),
+                     c = allocate(DType::i32, {kCount});
   const Choice mirror = kit().choice("mirror.i32", {groups_of(kCount), 1, 1}, Count{kCount, 1});
   Recording recording = record({{&mirror, {&a, &b}}, {&mirror, {&b, &c}}, {&mirror, {&c, &b}}, {&mirror, {&b, &a}}});
   for (int i = 0; i < 5; ++i) {

@@ -102,7 +102,8 @@ class KernelKit {
   void add(const Sketch& sketch) {
     const auto compiled = compile::compile(sketch.glsl, compile::Optimization::performance);
     if (!compiled) {
-      for (const auto& message : compiled.error()) ADD_FAILURE() << sketch.id << ":" << message.line << ": " << message.text;
+      for (const auto& message : compiled.error())
+        ADD_FAILURE() << sketch.id << ":" << message.line << ": " << message.text;
     }
     Tables& tables = tables_.emplace_back();
     tables.kernel = {sketch.id, &sketch, 0, static_cast<uint32_t>(operators_.size())};

@@ -23,7 +23,8 @@ std::vector<uint32_t> module_words(uint32_t seed, size_t count) {
   std::mt19937 common(7);
   std::mt19937 own(seed);
   std::vector<uint32_t> words(count);
-  for (size_t i = 0; i < count; ++i) words[i] = i % 16 == 0 ? static_cast<uint32_t>(own()) : static_cast<uint32_t>(common());
+  for (size_t i = 0; i < count; ++i)
+    words[i] = i % 16 == 0 ? static_cast<uint32_t>(own()) : static_cast<uint32_t>(common());
   return words;
 }
 
@@ -137,15 +138,21 @@ const DamageCase kDamages[] = {
      "the kernel blob is damaged: the row of module 3 does not fit the file"},
     {"a frame too short", [](BlobBuilder::Parts& p) { p.modules[3].stored_bytes -= 1; },
      "the kernel blob is damaged: bytes follow the last module"},
-    {"a repeated row", [](BlobBuilder::Parts& p) { p.modules.push_back(p.modules[1]); shift_frames(p, sizeof(p.modules[1])); },
+    {"a repeated row",
+     [](BlobBuilder::Parts& p) {
+       p.modules.push_back(p.modules[1]);
+       shift_frames(p, sizeof(p.modules[1]));
+     },
      ""},
-    {"a repeated row of another size", [](BlobBuilder::Parts& p) {
+    {"a repeated row of another size",
+     [](BlobBuilder::Parts& p) {
        p.modules.push_back(p.modules[1]);
        p.modules.back().raw_bytes += 4;
        shift_frames(p, sizeof(p.modules[1]));
      },
      "the kernel blob is damaged: the row of module 4 does not fit the file"},
-    {"a row inside another's frame", [](BlobBuilder::Parts& p) {
+    {"a row inside another's frame",
+     [](BlobBuilder::Parts& p) {
        p.modules.push_back(p.modules[1]);
        p.modules.back().offset += 1;
        shift_frames(p, sizeof(p.modules[1]));
@@ -206,7 +213,8 @@ TEST(Blob, CutAnywhereIsRefused) {
 
 TEST(Blob, AChangedBitNeverGivesOtherWords) {
   const ByteVector good = small_builder().build();
-  const std::vector<uint32_t> expected[] = {module_words(1, 200), module_words(2, 201), {0x07230203}, module_words(3, 3)};
+  const std::vector<uint32_t> expected[] = {
+      module_words(1, 200), module_words(2, 201), {0x07230203}, module_words(3, 3)};
   for (size_t bit = 0; bit < good.size() * 8; ++bit) {
     ByteVector bytes = good;
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
@@ -224,7 +232,8 @@ TEST(Blob, HeaderOfCountsThatOverflowIsRefused) {
   ByteVector bytes = small_builder().build();
   const uint32_t many = 0xffffffff;
   std::memcpy(bytes.data() + offsetof(blob_format::Header, families), &many, sizeof(many));
-  EXPECT_THAT(Blob::open(bytes).error().message, HasSubstr("4294967295 families and 4 modules is longer than the file"));
+  EXPECT_THAT(Blob::open(bytes).error().message,
+              HasSubstr("4294967295 families and 4 modules is longer than the file"));
 }
 
 }  // namespace

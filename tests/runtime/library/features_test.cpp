@@ -52,7 +52,8 @@ std::string_view text_of(const CapabilityNeed& need) {
 }
 
 TEST(Features, CapabilitiesAskForThem) {
-  for (const CapabilityCase& c : kCapabilities) EXPECT_EQ(text_of(need_of_capability(c.number)), c.need) << c.spirv_name;
+  for (const CapabilityCase& c : kCapabilities)
+    EXPECT_EQ(text_of(need_of_capability(c.number)), c.need) << c.spirv_name;
 }
 
 TEST(Features, EachHasANameAndACapabilityOfItsOwn) {

@@ -13,7 +13,8 @@ TEST(KernelLibrary, FindsOperatorsByName) {
   const auto library = KernelLibrary::open(test::sample_library());
   ASSERT_TRUE(library) << to_text(library.error());
   for (const OperatorInfo* op : test::kOperators) EXPECT_EQ(library->find(op->name), op);
-  for (std::string_view name : {"", "a", "scale", "scale_rows.f16", "zzz"}) EXPECT_EQ(library->find(name), nullptr) << name;
+  for (std::string_view name : {"", "a", "scale", "scale_rows.f16", "zzz"})
+    EXPECT_EQ(library->find(name), nullptr) << name;
   EXPECT_EQ(library->operators().size(), std::size(test::kOperators));
 }
 

@@ -122,7 +122,8 @@ inline OperandForm form(const void* parameters, size_t operand) {
 }
 inline void grid(const SelectionScope& s, Integer groups[3]) {
   const auto& p = as<Problem>(s.problem);
-  groups[0] = ceil_div(Integer(p.rows) * Integer(p.width), Integer(as<Parameters>(s.parameters).vec) * s.specialization[0]);
+  groups[0] =
+      ceil_div(Integer(p.rows) * Integer(p.width), Integer(as<Parameters>(s.parameters).vec) * s.specialization[0]);
 }
 // Bandwidth, of which single elements get a quarter; 128 is the best workgroup.
 inline Real cost(const SelectionScope& s) {
@@ -199,9 +200,11 @@ inline void partial_grid(const SelectionScope& s, Integer groups[3]) {
   groups[0] = ceil_div(as<Problem>(s.problem).count, 256);
 }
 inline Real partial_cost(const SelectionScope& s) {
-  return Real(4.0 * as<Problem>(s.problem).count / s.device->bytes_per_us / static_cast<double>(as<Parameters>(s.parameters).vec));
+  return Real(4.0 * as<Problem>(s.problem).count / s.device->bytes_per_us /
+              static_cast<double>(as<Parameters>(s.parameters).vec));
 }
-inline constexpr KernelInfo kPartialKernels[] = {{"sum_partial.vec1", &kVec1, 0, 6}, {"sum_partial.vec4", &kVec4, 0, 7}};
+inline constexpr KernelInfo kPartialKernels[] = {{"sum_partial.vec1", &kVec1, 0, 6},
+                                                 {"sum_partial.vec4", &kVec4, 0, 7}};
 inline constexpr OperatorInfo kPartial{
     .name = "sum_partial", .summary = "sums of 256 elements each", .is_internal = true, .operands = kOperands,
     .fields = kFields, .problem_bytes = sizeof(Problem), .names = kNames, .conditions = kPartialConditions,
@@ -211,13 +214,17 @@ inline constexpr OperatorInfo kPartial{
 
 // sum: one workgroup for all; slow where the vector is long
 inline void one_group(const SelectionScope&, Integer groups[3]) { groups[0] = 1; }
-inline Real whole_cost(const SelectionScope& s) { return Real(0.02 * as<Problem>(s.problem).count + s.device->launch_us); }
+inline Real whole_cost(const SelectionScope& s) {
+  return Real(0.02 * as<Problem>(s.problem).count + s.device->launch_us);
+}
 
 inline constexpr uint16_t kOfLong[] = {kCount};
 inline constexpr ConditionInfo kRecipeConditions[] = {{"count >= 1024", kOfLong}};
 inline int first_failing_recipe(const SelectionScope& s) { return as<Problem>(s.problem).count >= 1024 ? kAllHold : 0; }
 inline Integer partial_elements(const SelectionScope& s) { return ceil_div(as<Problem>(s.problem).count, 256); }
-inline void same_problem(const SelectionScope& whole, void* step) { *static_cast<Problem*>(step) = as<Problem>(whole.problem); }
+inline void same_problem(const SelectionScope& whole, void* step) {
+  *static_cast<Problem*>(step) = as<Problem>(whole.problem);
+}
 inline void partials_problem(const SelectionScope& whole, void* step) {
   *static_cast<Problem*>(step) = {static_cast<uint32_t>(partial_elements(whole).value)};
 }
@@ -285,7 +292,8 @@ inline constexpr InterfaceInfo kInterfaces[] = {
     {kBindings, {}, 0, {}, 0, {}, kNeeds, kWorkgroupShapes, kWorkgroup, kSharedBytes, 0},
 };
 inline constexpr Parameters kSubgroup{false}, kOfWorkgroup{true};
-inline constexpr KernelInfo kKernels[] = {{"multiply.subgroup", &kSubgroup, 0, 8}, {"multiply.workgroup", &kOfWorkgroup, 1, 9}};
+inline constexpr KernelInfo kKernels[] = {{"multiply.subgroup", &kSubgroup, 0, 8},
+                                          {"multiply.workgroup", &kOfWorkgroup, 1, 9}};
 inline constexpr OperatorInfo kOperator{
     .name = "multiply", .summary = "the product of matrices", .is_internal = false, .operands = kOperands,
     .fields = kFields, .problem_bytes = sizeof(Problem), .names = {}, .conditions = {}, .device_conditions = {},

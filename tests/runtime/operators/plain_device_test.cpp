@@ -67,7 +67,8 @@ TEST_P(PlainDevice, MovesAndOperates) {
   const TensorDesc reals{GetParam(), {2, 5, 3, 7}}, bytes{DType::i8, {2, 5, 3, 7}}, one{DType::f32, {}};
   for (const Layout layout : {Layout::strided, Layout::packed_4w, Layout::packed_4w4c}) {
     expect_kernel(q8ta_quantize_call(view(reals), {}, layout));
-    expect_kernel(q8ta_dequantize_call({DType::i8, {2, 5, 3, 7}, Storage::buffer, layout}, {}, {.output_dtype = GetParam()}));
+    expect_kernel(
+        q8ta_dequantize_call({DType::i8, {2, 5, 3, 7}, Storage::buffer, layout}, {}, {.output_dtype = GetParam()}));
     expect_kernel(q8ta_clone_call(bytes, layout));
     expect_kernel(q8ta_unary_call(bytes, relu, {.layout = layout}));
   }

@@ -19,7 +19,8 @@ using testing::tensor_of;
 std::string said(const Expected<Weight>& weight) { return weight ? "accepted" : to_text(weight.error()); }
 
 TEST(Weights, SayWhatTheyCannotHold) {
-  EXPECT_EQ(said(Weight::create(zeros(DType::f32, {4, 4}), {})), "f32 [4, 4] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(said(Weight::create(zeros(DType::f32, {4, 4}), {})),
+            "f32 [4, 4] is no weight, which is a matrix [N, K] of i8");
   EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4}), {})), "i8 [4] is no weight, which is a matrix [N, K] of i8");
   EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4, 64}), {.max_form_bytes = 100})),
             "no form of a weight [4, 64] fits 100 bytes\n  hint: raise max_form_bytes");
@@ -31,8 +32,9 @@ TEST(Weights, SayWhatTheyCannotHold) {
 TEST(Weights, A7_ZeroPointsAreLookedAt) {
   const int32_t zeros_only[] = {0, 0}, one[] = {0, 3};
   EXPECT_TRUE(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = zeros_only}));
-  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = one})),
-            "weight zero point [1] is 3, and kernels take symmetric weights\n  hint: quantize the weight with zero point 0");
+  EXPECT_EQ(
+      said(Weight::create(zeros(DType::i8, {2, 4}), {.zero_points = one})),
+      "weight zero point [1] is 3, and kernels take symmetric weights\n  hint: quantize the weight with zero point 0");
 }
 
 class WeightTest : public testing::DeviceTest {
@@ -70,7 +72,8 @@ TEST_F(WeightTest, KeepsFormsThatFit) {
   EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
   EXPECT_EQ(kept({4, 64}, Layout::weight_q8_rows), "kept");
   EXPECT_EQ(weight->form_bytes(), 256u);
-  EXPECT_EQ(kept({4, 64}, Layout::weight_q8_panels).substr(0, 50), "a weight [4, 64] takes 256 bytes as weight_q8_pane");
+  EXPECT_EQ(kept({4, 64}, Layout::weight_q8_panels).substr(0, 50),
+            "a weight [4, 64] takes 256 bytes as weight_q8_pane");
 }
 
 }  // namespace

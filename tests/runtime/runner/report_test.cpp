@@ -19,7 +19,12 @@ using Kind = CaseResult::Kind;
 const CaseReport kCases{
     "Example GPU 1",
     "cases",
-    {{.name = "scale/4x6", .folder = "cases/scale/4x6", .kind = Kind::passed, .kernels = 3, .runs = 12, .largest_error = 0.5},
+    {{.name = "scale/4x6",
+      .folder = "cases/scale/4x6",
+      .kind = Kind::passed,
+      .kernels = 3,
+      .runs = 12,
+      .largest_error = 0.5},
      {.name = "scale/7",
       .folder = "cases/scale/7",
       .kind = Kind::failed,
@@ -45,7 +50,8 @@ TEST(Report, OfCases) {
             "1 passed, 2 failed, 1 of unknown operators, on \"Example GPU 1\"\n");
 }
 
-constexpr std::string_view kCasesAsJson = R"json({"device": "Example GPU 1", "folder": "cases", "passed": 1, "failed": 2, "unknown_operator": 1,
+constexpr std::string_view kCasesAsJson =
+    R"json({"device": "Example GPU 1", "folder": "cases", "passed": 1, "failed": 2, "unknown_operator": 1,
  "cases": [
   {"name": "scale/4x6", "result": "passed", "kernels": 3, "runs": 12, "largest_error": 0.5, "faults": 0, "fault": "", "kernel": ""},
   {"name": "scale/7", "result": "failed", "kernels": 3, "runs": 12, "largest_error": 3, "faults": 2, "fault": "output: element [3] is 4, expected 7 (allowed error 1)", "kernel": "scale.f32.vec4/workgroup64"},
@@ -56,11 +62,12 @@ constexpr std::string_view kCasesAsJson = R"json({"device": "Example GPU 1", "fo
 
 TEST(Report, OfCasesAsJson) { EXPECT_EQ(to_json(kCases), kCasesAsJson); }
 
-const TimeReport kTimes{"Example GPU 1",
-                        "scale of x (numel = 4)",
-                        1'000'000'000,
-                        {250, 249, 260.25},
-                        {{"scale.f32.vec4/workgroup256", {312.5, 310, 320}}, {"scale.f32.vec1/workgroup64", {1000, 990.5, 1100}}}};
+const TimeReport kTimes{
+    "Example GPU 1",
+    "scale of x (numel = 4)",
+    1'000'000'000,
+    {250, 249, 260.25},
+    {{"scale.f32.vec4/workgroup256", {312.5, 310, 320}}, {"scale.f32.vec1/workgroup64", {1000, 990.5, 1100}}}};
 
 constexpr std::string_view kTimesAsText = R"(scale of x (numel = 4)
         us         10 % .. 90 %     GB/s  of copy  kernel
@@ -68,7 +75,8 @@ constexpr std::string_view kTimesAsText = R"(scale of x (numel = 4)
    1000.00    990.50 .. 1100.00   1000.0     25 %  scale.f32.vec1/workgroup64
     250.00    249.00 ..  260.25   4000.0           a plain copy that moves as much: 1000000000 bytes
 )";
-constexpr std::string_view kTimesAsJson = R"json({"device": "Example GPU 1", "question": "scale of x (numel = 4)", "bytes_moved": 1000000000, "copy_us": 250.000,
+constexpr std::string_view kTimesAsJson =
+    R"json({"device": "Example GPU 1", "question": "scale of x (numel = 4)", "bytes_moved": 1000000000, "copy_us": 250.000,
  "kernels": [
   {"id": "scale.f32.vec4/workgroup256", "median_us": 312.500, "low_us": 310.000, "high_us": 320.000, "gb_per_s": 3200.0},
   {"id": "scale.f32.vec1/workgroup64", "median_us": 1000.000, "low_us": 990.500, "high_us": 1100.000, "gb_per_s": 1000.0}

@@ -55,7 +55,8 @@ TEST_P(WaysTest, AllThereAre) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
   std::string text;
-  for (const Way& way : ways_of(*find_operator(op), *kernels_of(*find_operator(op), *library), request, ranks)) text += to_text(way) + "\n";
+  for (const Way& way : ways_of(*find_operator(op), *kernels_of(*find_operator(op), *library), request, ranks))
+    text += to_text(way) + "\n";
   EXPECT_EQ(text, expected);
 }
 

@@ -32,7 +32,8 @@ OperandDesc absent() { return {.is_present = false}; }
 
 Problem scale_rows(uint32_t rows, uint32_t width, OperandDesc input = buffer(DType::f32),
                    OperandDesc output = buffer(DType::f32), OperandDesc factor = buffer(DType::f32)) {
-  return make_problem(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f}, {input, factor, output});
+  return make_problem(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f},
+                      {input, factor, output});
 }
 Problem sum(uint32_t count) {
   return make_problem(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
@@ -53,7 +54,10 @@ struct SelectCase {
 void as_it_is(DeviceProfile&) {}
 
 const SelectCase kCases[] = {
-    {"the cheapest specialization of each variant", scale_rows(4, 1024), as_it_is, {},
+    {"the cheapest specialization of each variant",
+     scale_rows(4, 1024),
+     as_it_is,
+     {},
      R"(
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  8.277 us estimated
@@ -70,8 +74,11 @@ not these:
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
 )"},
-    {"all specializations", scale_rows(1, 100, buffer(DType::f16), buffer(DType::f16)), as_it_is,
-     {.all_specializations = true}, R"(
+    {"all specializations",
+     scale_rows(1, 100, buffer(DType::f16), buffer(DType::f16)),
+     as_it_is,
+     {.all_specializations = true},
+     R"(
 scale_rows of input f16 buffer, factor f32 buffer -> output f16 buffer (rows = 1, width = 100, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f16.buffer.vec4/workgroup64  5.06 us estimated
    2  scale_rows.f16.buffer.vec1/workgroup64  5.24 us estimated
@@ -81,7 +88,10 @@ not these:
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f16 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f16 buffer
 )"},
-    {"an optional operand that is left out", scale_rows(4, 4, buffer(DType::f32), buffer(DType::f32), absent()), as_it_is, {},
+    {"an optional operand that is left out",
+     scale_rows(4, 4, buffer(DType::f32), buffer(DType::f32), absent()),
+     as_it_is,
+     {},
      R"(
 scale_rows of input f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  5.013 us estimated
@@ -94,16 +104,22 @@ not these:
 no kernel fits scale_rows of factor f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 4 more: needs input, which is left out
 )"},
-    {"textures", scale_rows(4, 4, texture(DType::f32, Layout::width_packed), texture(DType::f32, Layout::channels_packed)),
-     as_it_is, {}, R"(
+    {"textures",
+     scale_rows(4, 4, texture(DType::f32, Layout::width_packed), texture(DType::f32, Layout::channels_packed)),
+     as_it_is,
+     {},
+     R"(
 scale_rows of input f32 texture3d width_packed, factor f32 buffer -> output f32 texture3d channels_packed (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.texture3d.vec4/workgroup128  5.013 us estimated
 not these:
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 texture3d width_packed
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f32 texture3d width_packed
 )"},
-    {"a layout that no kernel takes", scale_rows(4, 4, texture(DType::f32, Layout::height_packed),
-     texture(DType::f32, Layout::width_packed)), as_it_is, {}, R"(
+    {"a layout that no kernel takes",
+     scale_rows(4, 4, texture(DType::f32, Layout::height_packed), texture(DType::f32, Layout::width_packed)),
+     as_it_is,
+     {},
+     R"(
 no kernel fits scale_rows of input f32 texture3d height_packed, factor f32 buffer -> output f32 texture3d width_packed (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 texture3d height_packed
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f32 texture3d height_packed
@@ -117,32 +133,44 @@ no kernel fits scale_rows of input bf16 buffer, factor f32 buffer -> output bf16
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given bf16 buffer
   hint: scale_rows.f32.buffer.vec4 fits with input as f32 buffer, output as f32 buffer
 )"},
-    {"storages that do not go together", scale_rows(4, 4, buffer(DType::f32), texture(DType::f32, Layout::width_packed)),
-     as_it_is, {}, R"(
+    {"storages that do not go together",
+     scale_rows(4, 4, buffer(DType::f32), texture(DType::f32, Layout::width_packed)),
+     as_it_is,
+     {},
+     R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 texture3d width_packed (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
   scale_rows.f32.buffer.vec1 and 1 more: takes output as f32 buffer, given f32 texture3d width_packed
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
   hint: scale_rows.f32.buffer.vec4 fits with output as f32 buffer
 )"},
-    {"nothing fits, and another dtype would not help", scale_rows(4, 4, buffer(DType::i8), buffer(DType::i8)),
-     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 32; }, {}, R"(
+    {"nothing fits, and another dtype would not help",
+     scale_rows(4, 4, buffer(DType::i8), buffer(DType::i8)),
+     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 32; },
+     {},
+     R"(
 no kernel fits scale_rows of input i8 buffer, factor f32 buffer -> output i8 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given i8 buffer
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given i8 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given i8 buffer
   hint: no kernel takes input as i8 buffer; there are f16 buffer, f32 buffer, f32 texture3d width_packed or channels_packed
 )"},
-    {"missing features", scale_rows(4, 4, buffer(DType::f16), buffer(DType::f16)),
-     [](DeviceProfile& d) { d.features = 0; }, {}, R"(
+    {"missing features",
+     scale_rows(4, 4, buffer(DType::f16), buffer(DType::f16)),
+     [](DeviceProfile& d) { d.features = 0; },
+     {},
+     R"(
 no kernel fits scale_rows of input f16 buffer, factor f32 buffer -> output f16 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 1 more: needs shader_float16 and storage_buffer_16bit, which the device lacks
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f16 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f16 buffer
   hint: scale_rows.f32.buffer.vec4 fits with input as f32 buffer, output as f32 buffer
 )"},
-    {"some specializations past the limits", scale_rows(4, 4),
-     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 128; }, {.all_specializations = true}, R"(
+    {"some specializations past the limits",
+     scale_rows(4, 4),
+     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 128; },
+     {.all_specializations = true},
+     R"(
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  5.013 us estimated
    2  scale_rows.f32.buffer.vec4/workgroup64   5.019 us estimated
@@ -153,8 +181,13 @@ not these:
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
 )"},
-    {"no specialization within the limits", scale_rows(4, 4),
-     [](DeviceProfile& d) { d.max_workgroup_size = {32, 32, 32}; }, {}, R"(
+    {"no specialization within the limits",
+     scale_rows(4, 4),
+     [](DeviceProfile& d) {
+       d.max_workgroup_size = {32, 32, 32};
+     },
+     {},
+     R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.buffer.vec1 and 1 more: needs workgroups 64 wide in x, and the device allows 32 (with workgroup64; no other of the 3 specializations fits)
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
@@ -172,8 +205,11 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
 )"},
-    {"different reasons by specialization", scale_rows(1, 16, buffer(DType::f16), buffer(DType::f16)),
-     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 64; }, {}, R"(
+    {"different reasons by specialization",
+     scale_rows(1, 16, buffer(DType::f16), buffer(DType::f16)),
+     [](DeviceProfile& d) { d.numbers.max_workgroup_invocations = 64; },
+     {},
+     R"(
 no kernel fits scale_rows of input f16 buffer, factor f32 buffer -> output f16 buffer (rows = 1, width = 16, alpha = 0.5) on "Example GPU 1"
   scale_rows.f16.buffer.vec1 and 1 more: applies_when `dtype == f32 or rows * width >= workgroup` does not hold: dtype = f16, workgroup = 64, rows = 1, width = 16 (with workgroup64; no other of the 3 specializations fits)
   scale_rows.f32.buffer.vec1 and 1 more: takes input as f32 buffer, given f16 buffer
@@ -193,8 +229,11 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
   scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
   hint: scale_rows.f32.texture3d.vec4 fits with input as f32 texture3d width_packed, output as f32 texture3d width_packed
 )"},
-    {"storage images", scale_rows(4, 4, texture(DType::f32, Layout::width_packed), texture(DType::f32, Layout::width_packed)),
-     [](DeviceProfile& d) { d.max_storage_images_per_stage = 1; }, {}, R"(
+    {"storage images",
+     scale_rows(4, 4, texture(DType::f32, Layout::width_packed), texture(DType::f32, Layout::width_packed)),
+     [](DeviceProfile& d) { d.max_storage_images_per_stage = 1; },
+     {},
+     R"(
 no kernel fits scale_rows of input f32 texture3d width_packed, factor f32 buffer -> output f32 texture3d width_packed (rows = 4, width = 4, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.texture3d.vec4: binds 2 storage images, and the device allows 1
   scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 texture3d width_packed
@@ -244,61 +283,85 @@ no kernel fits sum of input f32 buffer -> output f32 buffer (count = 100000) on 
 no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
   multiply.subgroup and 1 more: needs cooperative_matrix, which the device lacks
 )"},
-    {"cooperative matrices of other shapes", multiply(64, 64, 64), [](DeviceProfile& d) {
+    {"cooperative matrices of other shapes",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.cooperative_matrices = {{16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
                                  {16, 16, 32, DType::u8, DType::u8, DType::u32, DType::u32, false}};
        d.flexible_cooperative_matrices = {{16, 16, 64, DType::i8, DType::i8, DType::i32, DType::i32, true}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
   multiply.subgroup: needs cooperative matrices 16 x 16 x 32 of i8 and i8 to i32 per subgroup, which the device lacks
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup, which the device lacks
 )"},
-    {"fixed and flexible shapes", multiply(64, 64, 64), [](DeviceProfile& d) {
+    {"fixed and flexible shapes",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
        d.flexible_cooperative_matrices = {{32, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, true}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
    1  multiply.workgroup  10 us estimated
    2  multiply.subgroup   20 us estimated
 )"},
-    {"a subgroup size that the device lacks", multiply(64, 64, 64), [](DeviceProfile& d) {
+    {"a subgroup size that the device lacks",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.numbers.subgroup_size = 64;
        d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
   multiply.subgroup: needs subgroups of 32, and the device has 64
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup, which the device lacks
 )"},
-    {"subgroup sizes in a range", multiply(64, 64, 64), [](DeviceProfile& d) {
+    {"subgroup sizes in a range",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.numbers.subgroup_size = 16;
        d.has_subgroup_size_control = true;
        d.min_subgroup_size = 8, d.max_subgroup_size = 16;
        d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
   multiply.subgroup: needs subgroups of 32, and the device has 8 to 16
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup, which the device lacks
 )"},
-    {"a subgroup size that can be asked for", multiply(64, 64, 64), [](DeviceProfile& d) {
+    {"a subgroup size that can be asked for",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.numbers.subgroup_size = 64;
        d.has_subgroup_size_control = true;
        d.min_subgroup_size = 32, d.max_subgroup_size = 64;
        d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
    1  multiply.subgroup  20 us estimated
 not these:
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup, which the device lacks
 )"},
-    {"more rows than the grid has", multiply(4194304, 64, 64), [](DeviceProfile& d) {
+    {"more rows than the grid has",
+     multiply(4194304, 64, 64),
+     [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
-     }, {}, R"(
+     },
+     {},
+     R"(
 no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 4194304, n = 64, k = 64) on "Example GPU 1"
   multiply.subgroup: needs 1 x 65536 x 1 workgroups, and the device allows 65535 x 65535 x 65535
   multiply.workgroup: needs cooperative matrices 64 x 64 x 32 of i8 and i8 to i32 per workgroup, which the device lacks
@@ -312,8 +375,11 @@ scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec1/workgroup256  24.66 us estimated
 )"},
-    {"a forced variant with all specializations", scale_rows(4, 1024), as_it_is,
-     {.force = "scale_rows.f32.buffer.vec4", .all_specializations = true}, R"(
+    {"a forced variant with all specializations",
+     scale_rows(4, 1024),
+     as_it_is,
+     {.force = "scale_rows.f32.buffer.vec4", .all_specializations = true},
+     R"(
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  8.277 us estimated
    2  scale_rows.f32.buffer.vec4/workgroup256  9.915 us estimated
@@ -323,8 +389,11 @@ scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1023, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.buffer.vec4: width 1023 is not a multiple of vec 4
 )"},
-    {"a forced kernel that does not fit", scale_rows(4, 1024), [](DeviceProfile& d) { d.max_workgroup_size[0] = 128; },
-     {.force = "scale_rows.f32.buffer.vec4/workgroup256"}, R"(
+    {"a forced kernel that does not fit",
+     scale_rows(4, 1024),
+     [](DeviceProfile& d) { d.max_workgroup_size[0] = 128; },
+     {.force = "scale_rows.f32.buffer.vec4/workgroup256"},
+     R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.buffer.vec4/workgroup256: needs workgroups 256 wide in x, and the device allows 128
 )"},
@@ -333,7 +402,11 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
   scale_rows.f16.buffer.vec4: takes input as f16 buffer, given f32 buffer
   hint: scale_rows.f16.buffer.vec4 fits with input as f16 buffer, output as f16 buffer
 )"},
-    {"a forced id that is misspelled", scale_rows(4, 1024), as_it_is, {.force = "scale_rows.f32.bufer.vec4/workgroup64"}, R"(
+    {"a forced id that is misspelled",
+     scale_rows(4, 1024),
+     as_it_is,
+     {.force = "scale_rows.f32.bufer.vec4/workgroup64"},
+     R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.bufer.vec4/workgroup64: is no kernel or recipe of 'scale_rows'
   hint: did you mean 'scale_rows.f32.buffer.vec4'?
@@ -342,8 +415,11 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   fastest: is no kernel or recipe of 'scale_rows'
 )"},
-    {"a forced specialization that is not there", scale_rows(4, 1024), as_it_is,
-     {.force = "scale_rows.f32.buffer.vec4/workgroup512"}, R"(
+    {"a forced specialization that is not there",
+     scale_rows(4, 1024),
+     as_it_is,
+     {.force = "scale_rows.f32.buffer.vec4/workgroup512"},
+     R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   scale_rows.f32.buffer.vec4/workgroup512: has no specialization 'workgroup512'
   hint: it has workgroup64, workgroup128, workgroup256
@@ -364,13 +440,19 @@ sum of input f32 buffer -> output f32 buffer (count = 2048) on "Example GPU 1"
 no kernel fits sum of input f32 buffer -> output f32 buffer (count = 100) on "Example GPU 1"
   sum.two_pass: applies_when `count >= 1024` does not hold: count = 100
 )"},
-    {"a forced recipe with a kernel that is not there", sum(2048), as_it_is,
-     {.force = "sum.two_pass(sum_partial.vec2, sum.vec1)"}, R"(
+    {"a forced recipe with a kernel that is not there",
+     sum(2048),
+     as_it_is,
+     {.force = "sum.two_pass(sum_partial.vec2, sum.vec1)"},
+     R"(
 no kernel fits sum of input f32 buffer -> output f32 buffer (count = 2048) on "Example GPU 1"
   sum.two_pass: step 1 has no kernel 'sum_partial.vec2'
 )"},
-    {"a forced recipe with a kernel that the step does not take", sum(2048), as_it_is,
-     {.force = "sum.two_pass(sum.vec1, sum.vec1)"}, R"(
+    {"a forced recipe with a kernel that the step does not take",
+     sum(2048),
+     as_it_is,
+     {.force = "sum.two_pass(sum.vec1, sum.vec1)"},
+     R"(
 no kernel fits sum of input f32 buffer -> output f32 buffer (count = 2048) on "Example GPU 1"
   sum.two_pass: step 1 has no kernel 'sum.vec1'
 )"},
@@ -383,13 +465,19 @@ sum of input f32 buffer -> output f32 buffer (count = 100000) on "Example GPU 1"
    1  sum.vec1  2005 us estimated
 )"},
     // Requests that are malformed.
-    {"operands that are missing", make_problem(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}), as_it_is,
-     {}, R"(
+    {"operands that are missing",
+     make_problem(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}),
+     as_it_is,
+     {},
+     R"(
 no kernel fits sum on "Example GPU 1"
   sum: takes 2 operands, given 1
 )"},
-    {"fields of another operator", make_problem(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
-     as_it_is, {}, R"(
+    {"fields of another operator",
+     make_problem(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
+     as_it_is,
+     {},
+     R"(
 no kernel fits sum on "Example GPU 1"
   sum: takes a problem of 4 bytes, given 12
 )"},
@@ -491,7 +579,8 @@ TEST(Choice, OfARecipeHoldsItsSteps) {
 }
 
 TEST(Choice, CanBeForcedByItsId) {
-  for (const Problem& problem : {scale_rows(4, 1024), scale_rows(1, 100, buffer(DType::f16), buffer(DType::f16)), sum(100000)}) {
+  for (const Problem& problem :
+       {scale_rows(4, 1024), scale_rows(1, 100, buffer(DType::f16), buffer(DType::f16)), sum(100000)}) {
     const Selection all = selected(problem, {.all_specializations = true, .all_step_kernels = true});
     for (const Choice& choice : all.ranked) {
       const Selection forced = selected(problem, {.force = choice.id});
@@ -504,8 +593,9 @@ TEST(Choice, CanBeForcedByItsId) {
 
 TEST(Explanation, IsCutAtItsLines) {
   const Selection selection = selected(scale_rows(4, 1024), {.all_specializations = true});
-  EXPECT_EQ(explain(selection, 1),
-            R"(scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
+  EXPECT_EQ(
+      explain(selection, 1),
+      R"(scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  8.277 us estimated
   (5 more fit)
 not these:

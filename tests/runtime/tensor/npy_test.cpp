@@ -73,8 +73,10 @@ const ReadCase kReads[] = {
      "element 1 is 2147483648, which int32 cannot hold\n  hint: save array.astype(numpy.int32) if that loss is meant"},
     {header_of("<u8", "(1,)"), "\xff\xff\xff\xff\0\0\0\0"_bytes, "u32 [1]: 4294967295"},
     {header_of("<u8", "(1,)"), "\0\0\0\0\x01\0\0\0"_bytes,
-     "element 0 is 4294967296, which uint32 cannot hold\n  hint: save array.astype(numpy.uint32) if that loss is meant"},
-    {header_of("<f8", "(3,)"), "\0\0\0\0\0\0\xf8\x3f\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\xf8\x7f"_bytes, "f32 [3]: 1.5 inf nan"},
+     "element 0 is 4294967296, which uint32 cannot hold\n  hint: save array.astype(numpy.uint32) if that loss is "
+     "meant"},
+    {header_of("<f8", "(3,)"), "\0\0\0\0\0\0\xf8\x3f\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\xf8\x7f"_bytes,
+     "f32 [3]: 1.5 inf nan"},
     {header_of("<f8", "(1,)"), "\x9a\x99\x99\x99\x99\x99\xb9\x3f"_bytes,
      "element 0 is 0.1, which float32 cannot hold\n  hint: save array.astype(numpy.float32) if that loss is meant"},
     // Orders. Fortran's [2, 3] holds columns: 0 3, 1 4, 2 5.
@@ -97,7 +99,8 @@ const ReadCase kReads[] = {
 
 TEST(Npy, Reads) {
   for (const ReadCase& c : kReads) {
-    for (char version : {1, 2, 3}) EXPECT_EQ(text_of(read_npy(file_of(c.header, c.elements, version))), c.expected) << c.header;
+    for (char version : {1, 2, 3})
+      EXPECT_EQ(text_of(read_npy(file_of(c.header, c.elements, version))), c.expected) << c.header;
   }
 }
 
@@ -130,16 +133,22 @@ const ReadCase kRefusals[] = {
     {header_of("<f4", "(1,)") + "}", "\0\0\0\0"_bytes, "the header has '}' where the header's end was expected"},
     {header_of("<c8", "(1,)"), "\0\0\0\0\0\0\0\0"_bytes,
      "the elements have type '<c8', which qgen does not read" + std::string(kTypeHint)},
-    {header_of("|V2", "(1,)"), "\0\0"_bytes, "the elements have type '|V2', which qgen does not read" + std::string(kTypeHint)},
-    {header_of("f4", "(1,)"), "\0\0\0\0"_bytes, "the elements have type 'f4', which qgen does not read" + std::string(kTypeHint)},
+    {header_of("|V2", "(1,)"), "\0\0"_bytes,
+     "the elements have type '|V2', which qgen does not read" + std::string(kTypeHint)},
+    {header_of("f4", "(1,)"), "\0\0\0\0"_bytes,
+     "the elements have type 'f4', which qgen does not read" + std::string(kTypeHint)},
     {header_of("", "(1,)"), ""_bytes, "the elements have type '', which qgen does not read" + std::string(kTypeHint)},
-    {header_of("|f4", "(1,)"), "\0\0\0\0"_bytes, "the elements have type '|f4', which qgen does not read" + std::string(kTypeHint)},
-    {header_of("|O", "(1,)"), "\0"_bytes, "the elements have type '|O', which qgen does not read" + std::string(kTypeHint)},
-    {header_of("<f4", "(2, 3)"), "\0\0\0\0"_bytes, "the file has 4 bytes of elements, and <f4 of shape [2, 3] takes 24"},
+    {header_of("|f4", "(1,)"), "\0\0\0\0"_bytes,
+     "the elements have type '|f4', which qgen does not read" + std::string(kTypeHint)},
+    {header_of("|O", "(1,)"), "\0"_bytes,
+     "the elements have type '|O', which qgen does not read" + std::string(kTypeHint)},
+    {header_of("<f4", "(2, 3)"), "\0\0\0\0"_bytes,
+     "the file has 4 bytes of elements, and <f4 of shape [2, 3] takes 24"},
     {header_of("|i1", "(2,)"), "\0\0\0"_bytes, "the file has 3 bytes of elements, and |i1 of shape [2] takes 2"},
     {header_of("|i1", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "\0"_bytes,
      "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has rank 9, and the highest is 8"},
-    {header_of("<f8", "(1073741824, 1073741824, 4)"), ""_bytes, "shape [1073741824, 1073741824, 4] has more than 2^60 elements"},
+    {header_of("<f8", "(1073741824, 1073741824, 4)"), ""_bytes,
+     "shape [1073741824, 1073741824, 4] has more than 2^60 elements"},
     {header_of("<f8", "(0, 1073741824, 1073741824, 4)", "True"), ""_bytes,
      "shape [0, 1073741824, 1073741824, 4] has more than 2^60 elements"},
     {header_of("<f8", "(1152921504606846976,)"), ""_bytes,
@@ -147,7 +156,8 @@ const ReadCase kRefusals[] = {
 };
 
 TEST(Npy, RefusesInWords) {
-  for (const ReadCase& c : kRefusals) EXPECT_EQ(text_of(read_npy(file_of(c.header, c.elements))), c.expected) << c.header;
+  for (const ReadCase& c : kRefusals)
+    EXPECT_EQ(text_of(read_npy(file_of(c.header, c.elements))), c.expected) << c.header;
 }
 
 struct RawCase {
@@ -196,7 +206,8 @@ TEST(Npy, ComesBackForEveryDtypeAndRank) {
       ASSERT_TRUE(back) << back.error().message;
       EXPECT_EQ(back->dtype, dtype == DType::bf16 ? DType::f32 : dtype);
       EXPECT_EQ(back->shape, shape);
-      for (int64_t i = 0; i < element_count(shape); ++i) EXPECT_EQ(element(*back, i), element(tensor, i)) << name(dtype);
+      for (int64_t i = 0; i < element_count(shape); ++i)
+        EXPECT_EQ(element(*back, i), element(tensor, i)) << name(dtype);
       EXPECT_EQ((file.size() - tensor.data.size() * (dtype == DType::bf16 ? 2 : 1)) % 64, 0u) << "elements are aligned";
     }
   }
@@ -211,7 +222,8 @@ std::vector<std::byte> bytes_of_file(const std::filesystem::path& path) {
 
 TEST(Npy, ConformanceFilesAreWrittenAsNumpyWroteThem) {
   size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(tests::source_folder() + "/tests/conformance")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(tests::source_folder() + "/tests/conformance")) {
     if (entry.path().extension() != ".npy") continue;
     const auto bytes = bytes_of_file(entry.path());
     const auto tensor = load_npy(entry.path());

@@ -49,7 +49,8 @@ TEST(PackedLayout, HasTheGoldenOffsets) {
     EXPECT_EQ(layout.strides, c.strides) << c.name;
     EXPECT_EQ(layout.padded, c.padded) << c.name;
     EXPECT_EQ(layout.elements(), c.elements) << c.name;
-    for (size_t i = 0; i < std::size(kCoordinates); ++i) EXPECT_EQ(layout.offset(kCoordinates[i]), c.offsets[i]) << c.name;
+    for (size_t i = 0; i < std::size(kCoordinates); ++i)
+      EXPECT_EQ(layout.offset(kCoordinates[i]), c.offsets[i]) << c.name;
   }
 }
 
@@ -97,7 +98,8 @@ TEST(PackedLayout, PacksAndUnpacksEveryLayoutAtEveryRank) {
       for (const DType dtype : {DType::i8, DType::u8}) {
         HostTensor tensor = zeros(dtype, c.shape);
         for (size_t i = 0; i < tensor.data.size(); ++i) tensor.data[i] = static_cast<std::byte>(i * 7 + 1);
-        std::vector<std::byte> packed(static_cast<size_t>(packed_layout(c.shape, row.dims).elements()), std::byte{0xee});
+        std::vector<std::byte> packed(static_cast<size_t>(packed_layout(c.shape, row.dims).elements()),
+                                      std::byte{0xee});
         pack_elements(tensor, row.dims, packed);
         HostTensor back = zeros(dtype, c.shape);
         unpack_elements(packed, row.dims, back);
@@ -159,7 +161,8 @@ TEST(LayoutTable, A10_EveryLayoutHasANumberOfItsOwn) {
     for (const LayoutInfo& b : kLayouts) {
       if (&a == &b || a.is_weight || b.is_weight) continue;
       const auto key = [](const LayoutInfo& row) {
-        return std::tuple(row.storage, row.dims.packed, row.dims.block, row.dims.outer, row.dims.outer_block, row.dims.is_transposed);
+        return std::tuple(row.storage, row.dims.packed, row.dims.block, row.dims.outer, row.dims.outer_block,
+                          row.dims.is_transposed);
       };
       EXPECT_NE(key(a), key(b)) << a.name << " and " << b.name;
     }

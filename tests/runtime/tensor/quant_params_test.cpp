@@ -53,20 +53,26 @@ const BlockCase kBlocks[] = {
      "  hint: a singleton of any rank is per tensor; anything else has the data's rank"},
     {{8, 6},
      {3, 6},
-     "parameters of shape [3, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements and 3 parameters, which does "
+     "parameters of shape [3, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements and 3 parameters, which "
+     "does "
      "not divide it"},
     {{8, 6},
      {8, 4},
-     "parameters of shape [8, 4] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 4 parameters, which does "
+     "parameters of shape [8, 4] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 4 parameters, which "
+     "does "
      "not divide it"},
     {{8, 6},
      {8, 12},
-     "parameters of shape [8, 12] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 12 parameters, more than "
+     "parameters of shape [8, 12] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 12 parameters, more "
+     "than "
      "one each"},
-    {{8, 6}, {8, 0}, "parameters of shape [8, 0] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 0 parameters"},
+    {{8, 6},
+     {8, 0},
+     "parameters of shape [8, 0] do not fit data of shape [8, 6]: dimension 1 has 6 elements and 0 parameters"},
     {{0, 4},
      {2, 4},
-     "parameters of shape [2, 4] do not fit data of shape [0, 4]: dimension 0 has 0 elements and 2 parameters, more than "
+     "parameters of shape [2, 4] do not fit data of shape [0, 4]: dimension 0 has 0 elements and 2 parameters, more "
+     "than "
      "one each"},
 };
 
@@ -89,14 +95,24 @@ const BlockCase kParams[] = {
     {{3, 3, 10, 10}, {1, 1, 1, 10}, "[3, 3, 10, 1]"},
     {{0, 4}, {0, 4}, "[1, 1]"},
     {{0, 4}, {5, 4}, "[0, 1]"},
-    {{8, 6}, {3, 6}, "blocks of shape [3, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 3, "
-                     "which does not divide it"},
-    {{8, 6}, {16, 6}, "blocks of shape [16, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 16, "
-                      "which is larger"},
-    {{8, 6}, {0, 6}, "blocks of shape [0, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 0"},
-    {{8, 6}, {8, -2}, "blocks of shape [8, -2] do not fit data of shape [8, 6]: dimension 1 has 6 elements in blocks of -2"},
-    {{8, 6}, {6}, "blocks of shape [6] do not fit data of shape [8, 6]: their ranks are 1 and 2\n"
-                  "  hint: a block has one side a dimension; [8, 6] is the block of one scale for all"},
+    {{8, 6},
+     {3, 6},
+     "blocks of shape [3, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 3, "
+     "which does not divide it"},
+    {{8, 6},
+     {16, 6},
+     "blocks of shape [16, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 16, "
+     "which is larger"},
+    {{8, 6},
+     {0, 6},
+     "blocks of shape [0, 6] do not fit data of shape [8, 6]: dimension 0 has 8 elements in blocks of 0"},
+    {{8, 6},
+     {8, -2},
+     "blocks of shape [8, -2] do not fit data of shape [8, 6]: dimension 1 has 6 elements in blocks of -2"},
+    {{8, 6},
+     {6},
+     "blocks of shape [6] do not fit data of shape [8, 6]: their ranks are 1 and 2\n"
+     "  hint: a block has one side a dimension; [8, 6] is the block of one scale for all"},
 };
 
 TEST(Blocks, SayTheParametersShape) {
@@ -229,36 +245,61 @@ const CheckCase kChecks[] = {
     {"four bits", {3, 4}, with({}, {}, DType::i8, -8, 7), ""},
     {"one value only", {3, 4}, with({}, {}, DType::u8, 0, 0), ""},
     {"all of u32", {3, 4}, with({}, {}, DType::u32, 0, 4294967295), ""},
-    {"zero points for one scale", {3, 4}, with({}, Shape{3, 1}),
+    {"zero points for one scale",
+     {3, 4},
+     with({}, Shape{3, 1}),
      "zero_point of shape [3, 1] does not fit scale of shape []\n"
      "  hint: a zero point has the scale's shape or is a singleton"},
-    {"zero point across", {3, 4}, with({3, 1}, Shape{1, 4}),
+    {"zero point across",
+     {3, 4},
+     with({3, 1}, Shape{1, 4}),
      "zero_point of shape [1, 4] does not fit scale of shape [3, 1]\n"
      "  hint: a zero point has the scale's shape or is a singleton"},
-    {"zero point of lower rank", {3, 4}, with({3, 1}, Shape{3}),
+    {"zero point of lower rank",
+     {3, 4},
+     with({3, 1}, Shape{3}),
      "zero_point of shape [3] does not fit scale of shape [3, 1]\n"
      "  hint: a zero point has the scale's shape or is a singleton"},
-    {"scale of lower rank", {3, 4}, with({3}),
+    {"scale of lower rank",
+     {3, 4},
+     with({3}),
      "scale: parameters of shape [3] do not fit data of shape [3, 4]: their ranks are 1 and 2\n"
      "  hint: give it the data's rank: [3, 1] for dimension 0"},
-    {"scale that does not divide", {3, 4}, with({3, 3}),
-     "scale: parameters of shape [3, 3] do not fit data of shape [3, 4]: dimension 1 has 4 elements and 3 parameters, which "
+    {"scale that does not divide",
+     {3, 4},
+     with({3, 3}),
+     "scale: parameters of shape [3, 3] do not fit data of shape [3, 4]: dimension 1 has 4 elements and 3 parameters, "
+     "which "
      "does not divide it"},
     {"a real type", {3, 4}, with({}, {}, DType::f16), "dtype is f16, and must be an integer type"},
-    {"below the type", {3, 4}, with({}, {}, DType::i8, -129, 127),
+    {"below the type",
+     {3, 4},
+     with({}, {}, DType::i8, -129, 127),
      "quant_min -129 and quant_max 127 exceed the range of i8, -128 to 127"},
-    {"above the type", {3, 4}, with({}, {}, DType::u8, 0, 256),
+    {"above the type",
+     {3, 4},
+     with({}, {}, DType::u8, 0, 256),
      "quant_min 0 and quant_max 256 exceed the range of u8, 0 to 255"},
     {"upside down", {3, 4}, with({}, {}, DType::i8, 1, 0), "quant_min 1 is above quant_max 0"},
-    {"scale of f16", {3, 4}, damaged(with({}), [](QuantParams& p) { p.scale = zeros(DType::f16, {}); }),
+    {"scale of f16",
+     {3, 4},
+     damaged(with({}), [](QuantParams& p) { p.scale = zeros(DType::f16, {}); }),
      "scale is f16, and must be f32"},
-    {"zero point of i8", {3, 4}, damaged(with({}), [](QuantParams& p) { p.zero_point = zeros(DType::i8, {}); }),
+    {"zero point of i8",
+     {3, 4},
+     damaged(with({}), [](QuantParams& p) { p.zero_point = zeros(DType::i8, {}); }),
      "zero_point is i8, and must be i32"},
-    {"scale that is cut short", {3, 4}, damaged(with({3, 1}), [](QuantParams& p) { p.scale.data.resize(8); }),
+    {"scale that is cut short",
+     {3, 4},
+     damaged(with({3, 1}), [](QuantParams& p) { p.scale.data.resize(8); }),
      "scale holds 8 bytes, and its shape [3, 1] takes 12"},
-    {"scale of a negative side", {3, 4}, damaged(with({}), [](QuantParams& p) { p.scale.shape = {-1}; }),
+    {"scale of a negative side",
+     {3, 4},
+     damaged(with({}), [](QuantParams& p) { p.scale.shape = {-1}; }),
      "scale: shape [-1] has a negative side"},
-    {"data of rank 9", {1, 1, 1, 1, 1, 1, 1, 1, 1}, with({}),
+    {"data of rank 9",
+     {1, 1, 1, 1, 1, 1, 1, 1, 1},
+     with({}),
      "shape [1, 1, 1, 1, 1, 1, 1, 1, 1] has rank 9, and the highest is 8"},
 };
 
@@ -320,7 +361,8 @@ TEST(ParamIndex, AgreesWithTheDefinitionForAllSmallShapes) {
         const auto block = block_of(data, params);
         if (!block) continue;
         for (int64_t i = 0; i < element_count(data); ++i) {
-          ASSERT_EQ(param_index(data, *block, i), slow_param_index(data, params, i)) << to_text(data) << to_text(params);
+          ASSERT_EQ(param_index(data, *block, i), slow_param_index(data, params, i))
+              << to_text(data) << to_text(params);
         }
       }
     }
@@ -329,8 +371,8 @@ TEST(ParamIndex, AgreesWithTheDefinitionForAllSmallShapes) {
 
 TEST(ParamIndex, AgreesWithTheDefinitionAtRankEight) {
   const Shape data{2, 1, 3, 2, 4, 1, 5, 6};
-  for (const Shape& params : {Shape{2, 1, 1, 2, 2, 1, 5, 3}, Shape{1, 1, 3, 1, 1, 1, 1, 6}, Shape{2, 1, 3, 2, 4, 1, 5, 6},
-                              Shape{1, 1, 1, 1, 1, 1, 1, 1}}) {
+  for (const Shape& params : {Shape{2, 1, 1, 2, 2, 1, 5, 3}, Shape{1, 1, 3, 1, 1, 1, 1, 6},
+                              Shape{2, 1, 3, 2, 4, 1, 5, 6}, Shape{1, 1, 1, 1, 1, 1, 1, 1}}) {
     const auto block = block_of(data, params);
     ASSERT_TRUE(block);
     for (int64_t i = 0; i < element_count(data); ++i) {

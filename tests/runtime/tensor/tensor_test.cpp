@@ -150,7 +150,8 @@ TEST(Floats16, EveryOneHasItsValue) {
 TEST(Floats16, EveryOneComesBack) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto b = static_cast<uint16_t>(bits);
-    const uint16_t quiet_half = std::isnan(kHalf.value(b)) ? 0x200 : 0, quiet_brain = std::isnan(kBrain.value(b)) ? 0x40 : 0;
+    const uint16_t quiet_half = std::isnan(kHalf.value(b)) ? 0x200 : 0,
+                   quiet_brain = std::isnan(kBrain.value(b)) ? 0x40 : 0;
     EXPECT_EQ(f32_to_f16(f16_to_f32(b)), b | quiet_half) << bits;
     EXPECT_EQ(f32_to_bf16(bf16_to_f32(b)), b | quiet_brain) << bits;
   }
