@@ -111,8 +111,10 @@ void collect(const Problem& problem, const Request& request, const Forced& force
       selection.rejected.push_back(choices.error());
     }
   }
-  std::ranges::sort(selection.ranked, [](const Choice& a, const Choice& b) {
-    return std::tie(a.cost_us, a.id) < std::tie(b.cost_us, b.id);
+  // Specializations of one variant stay in the spec's order, so that the first is the one that stands for it elsewhere.
+  std::ranges::stable_sort(selection.ranked, {}, [](const Choice& choice) {
+    const std::string_view id = choice.id;
+    return std::tuple(choice.cost_us, id.substr(0, id.find('/')));
   });
 }
 

@@ -382,8 +382,8 @@ scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4
      R"(
 scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
    1  scale_rows.f32.buffer.vec4/workgroup128  8.277 us estimated
-   2  scale_rows.f32.buffer.vec4/workgroup256  9.915 us estimated
-   3  scale_rows.f32.buffer.vec4/workgroup64   9.915 us estimated
+   2  scale_rows.f32.buffer.vec4/workgroup64   9.915 us estimated
+   3  scale_rows.f32.buffer.vec4/workgroup256  9.915 us estimated
 )"},
     {"a forced variant that does not fit", scale_rows(4, 1023), as_it_is, {.force = "scale_rows.f32.buffer.vec4"}, R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1023, alpha = 0.5) on "Example GPU 1"
