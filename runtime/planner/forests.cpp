@@ -9,50 +9,6 @@
 namespace qgen::planner {
 namespace {
 
-struct Option {
-  uint32_t state;
-  Cost cost;
-};
-
-// The states of a follower that fit those of its leaders that are not free.
-class Fitting {
- public:
-  explicit Fitting(const Stars& stars) : stars_(stars) {}
-
-  std::span<const Option> of(uint32_t follower, const std::vector<uint32_t>& chosen, const std::vector<bool>& is_free) {
-    states_.resize(stars_.followers.values.count(follower));
-    std::iota(states_.begin(), states_.end(), 0u);
-    for (uint32_t index : stars_.rays_of_follower.of(stars_.by_follower, follower)) {
-      const Stars::Ray& ray = stars_.rays[index];
-      if (!is_free[ray.leader]) keep(ray, chosen[ray.leader]);
-    }
-    const auto costs = stars_.followers.values.of(stars_.followers.costs, follower);
-    options_.clear();
-    for (uint32_t state : states_) options_.push_back({state, costs[state]});
-    return options_;
-  }
-
- private:
-  void keep(const Stars::Ray& ray, uint32_t value) {
-    is_fitting_.assign(ray.class_count, 0);
-    for (uint32_t one = 0; one < ray.class_count; ++one) {
-      for (uint32_t fitting : stars_.fits(ray, one)) is_fitting_[one] |= fitting == value ? 1 : 0;
-    }
-    const auto classes = stars_.classes(ray);
-    uint32_t kept = 0;
-    for (uint32_t state : states_) {  // without a jump that depends on the state
-      states_[kept] = state;
-      kept += is_fitting_[classes[state]];
-    }
-    states_.resize(kept);
-  }
-
-  const Stars& stars_;
-  std::vector<uint32_t> states_;
-  std::vector<Option> options_;
-  std::vector<uint32_t> is_fitting_;  // 1 or 0, of each class
-};
-
 // Sets of followers that are joined.
 class Trees {
  public:
@@ -93,7 +49,8 @@ std::vector<bool> free_leaders(const Stars& stars, uint32_t round) {
 // Dynamic programming over the trees of a forest: sums go up from the leaves, choices down from the roots.
 class Forest {
  public:
-  Forest(const Stars& stars, std::vector<uint32_t>& chosen) : stars_(stars), chosen_(chosen), fitting_(stars) {}
+  Forest(const Stars& stars, FittingStates& fitting, std::vector<uint32_t>& chosen)
+      : stars_(stars), fitting_(fitting), chosen_(chosen) {}
 
   // False: all stays as it was.
   bool solve(std::vector<bool> is_free) {
@@ -106,6 +63,11 @@ class Forest {
   }
 
  private:
+  // A state or a value that may be chosen, with what is below it.
+  struct Option {
+    uint32_t number;
+    Cost cost;
+  };
   // A follower or a free leader, and what is left of it.
   struct Place {
     bool is_leader;
@@ -151,8 +113,8 @@ class Forest {
 
   void add_follower(uint32_t follower, uint32_t above, uint32_t ray) {
     const auto begin = static_cast<uint32_t>(options_.size());
-    const auto options = fitting_.of(follower, chosen_, is_free_);
-    options_.insert(options_.end(), options.begin(), options.end());
+    const auto costs = stars_.followers.values.of(stars_.followers.costs, follower);
+    for (uint32_t state : fitting_.of(follower, chosen_, is_free_)) options_.push_back({state, costs[state]});
     places_.push_back({false, follower, above, ray, begin, static_cast<uint32_t>(options_.size()), 0});
   }
 
@@ -176,12 +138,12 @@ class Forest {
       for (uint32_t one = 0; one < ray.class_count; ++one) {
         for (uint32_t value : stars_.fits(ray, one)) least_[one] = std::min(least_[one], options(place)[value].cost);
       }
-      for (Option& option : options(above)) option.cost = option.cost + least_[classes[option.state]];
+      for (Option& option : options(above)) option.cost = option.cost + least_[classes[option.number]];
       return;
     }
     least_.assign(ray.class_count, kImpossible);
     for (const Option& option : options(place)) {
-      Cost& least = least_[classes[option.state]];
+      Cost& least = least_[classes[option.number]];
       least = std::min(least, option.cost);
     }
     least_of_value_.assign(above.end - above.begin, kImpossible);
@@ -189,7 +151,7 @@ class Forest {
       for (uint32_t value : stars_.fits(ray, one))
         least_of_value_[value] = std::min(least_of_value_[value], least_[one]);
     }
-    for (Option& option : options(above)) option.cost = option.cost + least_of_value_[option.state];
+    for (Option& option : options(above)) option.cost = option.cost + least_of_value_[option.number];
   }
 
   // The first of the least that fit what was chosen above.
@@ -197,9 +159,9 @@ class Forest {
     const Option* best = nullptr;
     for (const Option& option : options(place)) {
       if (best != nullptr && !(option.cost < best->cost)) continue;
-      if (fits_above(place, option.state)) best = &option;
+      if (fits_above(place, option.number)) best = &option;
     }
-    place.choice = best->state;
+    place.choice = best->number;
     if (!place.is_leader) return;
     is_changed_ = is_changed_ || chosen_[place.index] != place.choice;
     chosen_[place.index] = place.choice;
@@ -215,9 +177,9 @@ class Forest {
   }
 
   const Stars& stars_;
+  FittingStates& fitting_;
   std::vector<uint32_t>& chosen_;
   std::vector<bool> is_free_;
-  Fitting fitting_;
   std::vector<Place> places_;
   std::vector<Option> options_;
   std::vector<Cost> least_, least_of_value_;
@@ -235,35 +197,31 @@ std::vector<uint32_t> cheapest(const Stars& stars) {
   return chosen;
 }
 
-void improve_by_forests(const Stars& stars, std::vector<uint32_t>& chosen, uint32_t rounds) {
+void improve_by_forests(const Stars& stars, FittingStates& fitting, std::vector<uint32_t>& chosen, uint32_t rounds) {
   constexpr uint32_t kIdleRounds = 4;  // and it is not likely that another gains anything
-  Forest forest(stars, chosen);
+  Forest forest(stars, fitting, chosen);
   for (uint32_t round = 1, idle = 0; round <= rounds && idle < kIdleRounds; ++round) {
     const bool is_changed = forest.solve(free_leaders(stars, round));
     idle = is_changed ? 0 : idle + 1;
   }
 }
 
-Minimum completed(const Stars& stars, const std::vector<uint32_t>& chosen) {
-  Minimum result;
-  Cost sum;
-  result.values.resize(stars.leaders.choices.size() + stars.followers.choices.size());
-  for (uint32_t leader = 0; leader < chosen.size(); ++leader) {
-    result.values[stars.leaders.choices[leader]] = stars.leaders.values.of(stars.leaders.ids, leader)[chosen[leader]];
-    sum = sum + stars.leaders.values.of(stars.leaders.costs, leader)[chosen[leader]];
-  }
+Minimum completed(const Stars& stars, FittingStates& fitting, const std::vector<uint32_t>& chosen) {
+  Minimum result{std::vector<uint32_t>(stars.leaders.choices.size() + stars.followers.choices.size()), {}, {}};
+  const auto choose = [&](const Stars::Side& side, uint32_t at, uint32_t value) {
+    result.values[side.choices[at]] = side.values.of(side.ids, at)[value];
+    result.cost = result.cost + side.values.of(side.costs, at)[value];
+  };
+  for (uint32_t leader = 0; leader < chosen.size(); ++leader) choose(stars.leaders, leader, chosen[leader]);
   const std::vector<bool> none_is_free(chosen.size());
-  Fitting fitting(stars);
   for (uint32_t follower = 0; follower < stars.followers.choices.size(); ++follower) {
-    const auto options = fitting.of(follower, chosen, none_is_free);
-    const auto best = std::min_element(options.begin(), options.end(),
-                                       [](const Option& a, const Option& b) { return a.cost < b.cost; });
-    if (best == options.end()) return {};
-    result.values[stars.followers.choices[follower]] =
-        stars.followers.values.of(stars.followers.ids, follower)[best->state];
-    sum = sum + best->cost;
+    const auto states = fitting.of(follower, chosen, none_is_free);
+    if (states.empty()) return {};
+    const auto costs = stars.followers.values.of(stars.followers.costs, follower);
+    choose(stars.followers, follower, *std::min_element(states.begin(), states.end(), [&](uint32_t a, uint32_t b) {
+             return costs[a] < costs[b];
+           }));
   }
-  result.cost = sum;
   return result;
 }
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planner/stars.h"
+#include "runtime/planner/fitting.h"
 
 namespace qgen::planner {
 
@@ -19,9 +19,9 @@ namespace qgen::planner {
 std::vector<uint32_t> cheapest(const Stars& stars);
 
 // `chosen`: one value a leader, to which some assignment of the followers fits. Never gets worse.
-void improve_by_forests(const Stars& stars, std::vector<uint32_t>& chosen, uint32_t rounds);
+void improve_by_forests(const Stars& stars, FittingStates& fitting, std::vector<uint32_t>& chosen, uint32_t rounds);
 
 // With each follower at its best; kImpossible and no values where none fits. The bound is left alone.
-Minimum completed(const Stars& stars, const std::vector<uint32_t>& chosen);
+Minimum completed(const Stars& stars, FittingStates& fitting, const std::vector<uint32_t>& chosen);
 
 }  // namespace qgen::planner

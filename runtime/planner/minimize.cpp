@@ -136,12 +136,13 @@ std::optional<EliminationOrder> affordable_order(const ChoiceModel& model, const
 
 // Without tables: the best of many forests, and the bound of the prices.
 Minimum approach(const Stars& stars, const Tightened& tight, uint32_t rounds) {
+  FittingStates fitting(stars);
   auto chosen = round_off(stars, tight);
   if (chosen.empty()) chosen = cheapest(stars);
-  Minimum best = completed(stars, chosen);
+  Minimum best = completed(stars, fitting, chosen);
   if (is_possible(best.cost)) {
-    improve_by_forests(stars, chosen, rounds);
-    best = completed(stars, chosen);
+    improve_by_forests(stars, fitting, chosen, rounds);
+    best = completed(stars, fitting, chosen);
   }
   best.lower_bound = {tight.lower_bound, 0};
   return best;

@@ -94,13 +94,14 @@ TEST(WideGraphs, ForestsNeverMakeWorse) {
   for (const auto& [seed, model, exact] : solved_models()) {
     const auto stars = sifted(stars_of(model));
     if (!stars || !is_possible(exact.cost)) continue;
+    FittingStates fitting(*stars);
     auto chosen = cheapest(*stars);
-    Cost before = completed(*stars, chosen).cost;
+    Cost before = completed(*stars, fitting, chosen).cost;
     if (!is_possible(before)) continue;
     first += static_cast<double>(before.picoseconds);
     for (uint32_t rounds = 1; rounds < 10; ++rounds) {
-      improve_by_forests(*stars, chosen, rounds);
-      const Cost now = completed(*stars, chosen).cost;
+      improve_by_forests(*stars, fitting, chosen, rounds);
+      const Cost now = completed(*stars, fitting, chosen).cost;
       ASSERT_LE(now, before) << "seed " << seed;
       ASSERT_GE(now, exact.cost) << "seed " << seed;
       before = now;
@@ -129,11 +130,12 @@ TEST(WideGraphs, AForestThatIsAllOfTheGraphIsExact) {
     const auto assignment = make_assignment(graph, {}, RandomGraph::conversion);
     const auto stars = assignment ? sifted(stars_of(assignment->model)) : std::nullopt;
     if (!stars) continue;
+    FittingStates fitting(*stars);
     auto chosen = cheapest(*stars);
-    if (!is_possible(completed(*stars, chosen).cost)) continue;
+    if (!is_possible(completed(*stars, fitting, chosen).cost)) continue;
     ++chains;
-    improve_by_forests(*stars, chosen, 1);
-    ASSERT_EQ(completed(*stars, chosen).cost, minimize(assignment->model).cost) << "seed " << seed;
+    improve_by_forests(*stars, fitting, chosen, 1);
+    ASSERT_EQ(completed(*stars, fitting, chosen).cost, minimize(assignment->model).cost) << "seed " << seed;
   }
   EXPECT_GT(chains, 20u);
 }
