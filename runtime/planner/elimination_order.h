@@ -26,9 +26,9 @@ struct EliminationOrder {
   uint64_t work = 0;               // additions, with no table past the limit
 };
 
-// None: the additions would reach `most_work`. Ties go by index. A choice with one value takes no room in any table. Past the limit the graph is no longer filled
-// in, since the messages of a split bucket stay small; without that, a dense graph of 10,000 operators would spend its
-// second on fill edges.
+// None: the additions would reach `most_work`. Ties go by index. A choice with one value takes no room in any table.
+// Past the limit the graph is no longer filled in, since the messages of a split bucket stay small; without that, a
+// dense graph of 10,000 operators would spend its second on fill edges.
 constexpr double kAnyWork = std::numeric_limits<double>::infinity();
 std::optional<EliminationOrder> order_by_table(const ChoiceModel& model, uint64_t table_cells, double most_work);
 std::optional<EliminationOrder> order_by_fill(const ChoiceModel& model, uint64_t table_cells, double most_work);

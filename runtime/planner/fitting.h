@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which states of a follower are left when its leaders have chosen: for each ray and each of the leader's values one bit
-// a state, so that leaders are added up by the word.
+// Which states of a follower are left when its leaders have chosen: for each ray and each of the leader's values one
+// bit a state, so that leaders are added up by the word.
 #pragma once
 
 #include <cstdint>

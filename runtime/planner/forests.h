@@ -5,7 +5,7 @@
 // exactly, all else staying as it is, and then another part.
 //
 // In a forest two stars are joined by at most one way through free leaders. Where every operator reads two tensors,
-// that frees four leaders in nine. A round takes about as long as a pass of tighten.h.
+// that frees four leaders in nine. A round takes a fifth to a tenth of the instructions of one of tighten.h.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The order of work: eliminate where `work` pays for tables of whatever size it takes, and read the answer off
-// the tables. Else approach the least cost from below by prices (tighten.h) and from above by forests (forests.h); where
-// the optimum must be proven, branch and bound takes it from there.
+// The order of work: eliminate where `work` pays for all tables, and read the answer off them. Else approach the least
+// cost from below by prices (tighten.h) and from above by forests (forests.h). Where the optimum must be proven, or a
+// small graph is nearly narrow enough, branch and bound takes it from there.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -183,16 +183,16 @@ std::optional<EliminationOrder> order_to_split(const ChoiceModel& model, const M
   return best_order(model, options.table_cells, 4 * static_cast<double>(options.work));
 }
 
-// Where tables would have to be split.
+// Where tables would have to be split. The larger the graph, the fewer rounds: prices gain most in the first few.
 Minimum search(const ChoiceModel& model, const MinimizeOptions& options) {
   const auto stars = sifted(stars_of(model));
   if (!stars) return {{}, kImpossible, kImpossible};
-  const uint64_t affordable = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
-  const auto clamped = [](uint64_t rounds, uint64_t least, uint64_t most) {
-    return static_cast<uint32_t>(std::clamp(rounds, least, most));
+  const uint64_t rounds = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
+  const auto clamped = [](uint64_t value, uint64_t least, uint64_t most) {
+    return static_cast<uint32_t>(std::clamp(value, least, most));
   };
-  const Tightened tight = tighten(*stars, clamped(affordable, 4, 100));
-  Minimum best = approach(*stars, tight, clamped(4 * affordable, 12, 400));
+  const Tightened tight = tighten(*stars, clamped(rounds, 4, 100));
+  Minimum best = approach(*stars, tight, clamped(4 * rounds, 12, 400));
   const auto order = order_to_split(model, options, options.until_proven || !is_possible(best.cost));
   return order ? branch_and_bound(with_prices(model, *stars, tight), std::move(best), options, *order) : best;
 }

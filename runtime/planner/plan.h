@@ -11,7 +11,7 @@
 //
 // The answer is exact (cost_us == lower_bound_us) for chains, trees, residual and other networks that are nowhere wide,
 // of any size, and for every graph of up to 64 tensors: by elimination, then branch and bound (choice_model.h). For the
-// rest, lower_bound_us is a proven bound, and gap() says how far from it the plan may be: 4 % and 8 % on the widest
+// rest, lower_bound_us is a proven bound, and gap() says how far from it the plan may be: 3 % and 8 % on the widest
 // graphs of bench/planner_main.cpp, where each of 10,000 operators reads any two of the 8 tensors before it, or of all.
 //
 // What it does not weigh: memory.
@@ -20,10 +20,10 @@
 // conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first, then rows
 // of kRepresentations; what is equal then is settled by a walk in the order of the names.
 //
-// Time, of one core of a virtual machine under load (bench/planner_main.cpp, four kernels an operator): 0.25 to 0.35 s
-// for networks of 10,000 operators, 0.8 s for the widest graphs of that size, 2 ms for a network of 64 tensors. Proving
-// the optimum of 64 tensors takes 0.2 s where each operator reads two of the eight before it, and 1.3 s where it reads
-// two of the 16 before it.
+// Time, of one core of a virtual machine under load (bench/README.md, four kernels an operator): 0.2 to 0.3 s for
+// networks of 10,000 operators, 0.6 and 0.8 s for those widest graphs, 2 ms for a network of 64 tensors. Proving the
+// optimum of 64 tensors takes 0.14 s where each operator reads two of the eight before it, and 1.2 s where it reads two
+// of the 16 before it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Takes out of stars what no assignment can have: the values that fit none of a neighbour's, then those that fit none of
-// what is left, and so on. Where conversions are missing or an operator reads a tensor twice, there are some.
+// Takes out of stars what no assignment can have: the values that fit none of a neighbour's, then those that fit none
+// of what is left, and so on. Where conversions are missing or an operator reads a tensor twice, there are some.
 #pragma once
 
 #include <optional>

@@ -54,7 +54,7 @@ TEST(WideGraphs, WhatIsSiftedOutIsInNoAssignment) {
   EXPECT_GT(sifted_out, 10u);
 }
 
-// Leaders 0 and 1 around follower 2: the values of 0 fit the first state and the second, 1 fits the second and the third.
+// Leaders 0 and 1 around follower 2: the values of 0 fit its first state and its second, 1 fits the second and third.
 TEST(WideGraphs, SievesGoOnUntilNothingFalls) {
   ChoiceModel model;
   model.costs = {{{1, 0}, {1, 0}}, {{1, 0}}, {{1, 0}, {1, 0}, {1, 0}}};
