@@ -17,13 +17,19 @@
 namespace qgen::runner {
 namespace {
 
+// What was typed first is not dropped for what was typed after it.
+template <typename Map, typename Value>
+Done add(Map& map, const std::string& name, Value value) {
+  if (map.try_emplace(name, std::move(value)).second) return std::monostate{};
+  return refused(fmt::format("{} is given twice", name));
+}
+
 Done add_input(std::string_view text, Request& request) {
   const auto named = split_named("--input", text);
   if (!named) return named.error();
   auto tensor = load_npy(named->value);
   if (!tensor) return tensor.error();
-  request.inputs.insert_or_assign(named->name, *std::move(tensor));
-  return std::monostate{};
+  return add(request.inputs, named->name, *std::move(tensor));
 }
 
 Done add_made_up(std::string_view text, Request& request) {
@@ -31,8 +37,7 @@ Done add_made_up(std::string_view text, Request& request) {
   if (!named) return named.error();
   auto tensor = made_up_input(named->value);
   if (!tensor) return tensor.error();
-  request.inputs.insert_or_assign(named->name, *std::move(tensor));
-  return std::monostate{};
+  return add(request.inputs, named->name, *std::move(tensor));
 }
 
 Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& request) {
@@ -43,23 +48,30 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
   const auto value =
       info == entry.attributes.end() ? AttributeValue(named->value) : parse_attribute(*info, named->value);
   if (!value) return value.error();
-  request.attributes.insert_or_assign(named->name, *value);
-  return std::monostate{};
+  return add(request.attributes, named->name, *value);
 }
 
-Done add_storage(std::string_view text, Request& request) {
+Done check_has_place(const OperatorEntry& entry, std::string_view name) {
+  const auto info = std::ranges::find(entry.inputs, name, &TensorInfo::name);
+  if (info == entry.inputs.end() || !info->is_weight) return std::monostate{};
+  return refused(fmt::format("{} lies as the kernel that is chosen reads it, and cannot be placed", name));
+}
+
+Done add_storage(const OperatorEntry& entry, std::string_view text, Request& request) {
   const auto named = split_named("--storage", text);
   if (!named) return named.error();
+  if (Done free = check_has_place(entry, named->name); !free) return free;
   const auto storage = storage_named(named->value);
   if (!storage) return refused(fmt::format("'{}' is no storage", named->value), "there are buffer, texture3d");
   const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
-  request.places.insert_or_assign(named->name, Place{*storage, first});
-  return std::monostate{};
+  return add(request.places, named->name, Place{*storage, first});
 }
 
-Done add_layout(std::string_view text, Request& request) {
+// After add_storage(), with which it must agree.
+Done add_layout(const OperatorEntry& entry, std::string_view text, Request& request) {
   const auto named = split_named("--layout", text);
   if (!named) return named.error();
+  if (Done free = check_has_place(entry, named->name); !free) return free;
   const auto layout = find_layout(named->value);
   if (!layout) {
     std::vector<std::string_view> words;
@@ -69,7 +81,13 @@ Done add_layout(std::string_view text, Request& request) {
         fmt::format("'{}' is no layout", named->value),
         meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
   }
-  request.places.insert_or_assign(named->name, Place{info(*layout).storage, *layout});
+  const Place place{info(*layout).storage, *layout};
+  const auto [placed, is_new] = request.places.try_emplace(named->name, place);
+  if (!is_new && placed->second.storage != place.storage) {
+    return refused(fmt::format("{} is placed in a {}, and {} is a layout of a {}", named->name,
+                               name(placed->second.storage), name(*layout), name(place.storage)));
+  }
+  placed->second = place;
   return std::monostate{};
 }
 
@@ -125,10 +143,10 @@ Expected<Named> split_named(std::string_view flag, std::string_view text) {
 Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& text) {
   Request request;
   for (const std::string& storage : text.storages) {
-    if (Done added = add_storage(storage, request); !added) return added.error();
+    if (Done added = add_storage(entry, storage, request); !added) return added.error();
   }
   for (const std::string& layout : text.layouts) {
-    if (Done added = add_layout(layout, request); !added) return added.error();
+    if (Done added = add_layout(entry, layout, request); !added) return added.error();
   }
   for (const std::string& attribute : text.attributes) {
     if (Done added = add_attribute(entry, attribute, request); !added) return added.error();

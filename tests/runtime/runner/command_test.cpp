@@ -51,6 +51,12 @@ const RequestCase kRequests[] = {
     {"no_layout",
      {.layouts = {"input=widthpacked"}},
      "'widthpacked' is no layout\n  hint: did you mean 'width_packed'?"},
+    {"attribute_twice", {.attributes = {"quant_min=-8", "quant_min=-7"}}, "quant_min is given twice"},
+    {"input_twice", {.shapes = {"input=4:f32", "input=5:f32"}}, "input is given twice"},
+    {"storage_twice", {.storages = {"input=texture3d", "input=buffer"}}, "input is given twice"},
+    {"layout_of_another_storage",
+     {.storages = {"input=buffer"}, .layouts = {"input=height_packed"}},
+     "input is placed in a buffer, and height_packed is a layout of a texture3d"},
     {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
 };
 
@@ -60,6 +66,12 @@ TEST_P(CommandTest, RequestFromText) {
 }
 INSTANTIATE_TEST_SUITE_P(Typed, CommandTest, ::testing::ValuesIn(kRequests),
                          [](const auto& row) { return row.param.name; });
+
+TEST(Command, PlacesNoWeight) {
+  const auto request = parse_request(*find_operator("q8ta_linear"), {.layouts = {"weight=weight_q8_rows"}});
+  ASSERT_FALSE(request);
+  EXPECT_EQ(to_text(request.error()), "weight lies as the kernel that is chosen reads it, and cannot be placed");
+}
 
 struct MadeUpCase {
   const char* text;
