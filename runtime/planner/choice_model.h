@@ -21,9 +21,9 @@
 // If the optimum must be proven, or nearly all tables fit, tables follow, with the prices in them. One that would pass
 // the limit is not made: its summands are split into groups, each minimised by itself (mini-buckets). For any f and g,
 // min(f + g) >= min f + min g: the left side has one minimiser, which the right side may choose anew for each summand.
-// So every split can only lower the result, and what the tables say of a partial assignment is a lower bound of all that
-// completes it. Depth-first branch and bound, in the reverse of the elimination's order, cuts a branch when its bound
-// reaches the best assignment known, and ends with the optimum and a proof, or at its limit.
+// So every split can only lower the result, and what the tables say of a partial assignment is a lower bound of all
+// that completes it. Depth-first branch and bound, in the reverse of the elimination's order, cuts a branch when its
+// bound reaches the best assignment known, and ends with the optimum and a proof, or at its limit.
 #pragma once
 
 #include <compare>

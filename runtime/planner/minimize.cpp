@@ -122,14 +122,13 @@ std::optional<EliminationOrder> best_order(const ChoiceModel& model, uint64_t ta
   return order_by_fill(model, table_cells, most_work);
 }
 
-// An order without a table past the limit, from the one that is quickest to find to the best.
+// An order without a table past the limit: the one that is quickest to find, or the best.
 std::optional<EliminationOrder> affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
   const auto most = static_cast<double>(affordable_work(model, options));
   const auto is_affordable = [](const std::optional<EliminationOrder>& order) {
     return order && order->too_wide.empty();
   };
   auto order = order_by_table(model, options.table_cells, most);
-  if (!is_affordable(order)) order = order_by_fill(model, options.table_cells, most);
   if (!is_affordable(order)) order = best_order(model, options.table_cells, most);
   return is_affordable(order) ? order : std::nullopt;
 }
