@@ -20,9 +20,9 @@
 // fewest conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first,
 // then rows of kRepresentations; what is equal then is settled by a walk in the order of the names.
 //
-// Time, of one core of a virtual machine under load (bench/README.md, four kernels an operator): 0.2 to 0.3 s for
-// networks of 10,000 operators, 0.6 and 0.8 s for those widest graphs, 2 ms for a network of 64 tensors. Proving the
-// optimum of 64 tensors takes 0.14 s where each operator reads two of the eight before it, and 1.2 s where it reads two
+// Time, of one core of a virtual machine under load (bench/README.md, four kernels an operator): 0.2 to 0.4 s for
+// networks of 10,000 operators, 0.7 and 0.8 s for those widest graphs, 2 ms for a network of 64 tensors. Proving the
+// optimum of 64 tensors takes 0.2 s where each operator reads two of the eight before it, and 1.3 s where it reads two
 // of the 16 before it.
 #pragma once
 

@@ -83,7 +83,7 @@ class Builder {
     for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
       const auto& first = model_.fits[order[begin]];
       while (end < order.size() && model_.fits[order[end]].a == first.a && model_.fits[order[end]].b == first.b) ++end;
-      add_ray({order.begin() + begin, order.begin() + end});
+      add_ray(std::span(order).subspan(begin, end - begin));
     }
   }
 

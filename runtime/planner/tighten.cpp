@@ -21,6 +21,7 @@ int64_t sum_of_least(const Ranges& ranges, const std::vector<int64_t>& costs) {
 
 std::vector<int64_t> picoseconds(const std::vector<Cost>& costs) {
   std::vector<int64_t> result;
+  result.reserve(costs.size());
   for (Cost cost : costs) result.push_back(cost.picoseconds);
   return result;
 }
