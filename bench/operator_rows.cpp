@@ -158,17 +158,16 @@ void add_products(std::vector<Row>& rows) {
 // ---- linear layers --------------------------------------------------------------------------------------------------
 
 // m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
-constexpr Size kSizes[] = {{1, 512, 512},      {1, 1024, 1024},     {1, 1024, 2048},    {1, 1024, 3072},
-                           {1, 2048, 512},     {1, 2048, 2048},     {1, 2048, 8192},    {1, 8192, 2048},
-                           {1, 512, 9059},     {1, 4096, 14336},    {1, 14336, 4096},   {4, 4096, 4096},
-                           {32, 1024, 2048},   {128, 1024, 2048},   {256, 1024, 2048},  {32, 4096, 4096},
-                           {128, 4096, 4096},  {256, 4096, 4096},   {128, 2048, 2048},  {256, 2048, 2048},
-                           {512, 2048, 2048},  {1024, 2048, 2048},  {1024, 4096, 1024}, {1024, 4096, 4096},
-                           {1024, 4096, 14336}, {1024, 14336, 4096}, {512, 4096, 14336}, {512, 14336, 4096},
-                           {4096, 4096, 4096}};
+constexpr Size kSizes[] = {
+    {1, 512, 512},       {1, 1024, 1024},    {1, 1024, 2048},    {1, 1024, 3072},    {1, 2048, 512},
+    {1, 2048, 2048},     {1, 2048, 8192},    {1, 8192, 2048},    {1, 512, 9059},     {1, 4096, 14336},
+    {1, 14336, 4096},    {4, 4096, 4096},    {32, 1024, 2048},   {128, 1024, 2048},  {256, 1024, 2048},
+    {32, 4096, 4096},    {128, 4096, 4096},  {256, 4096, 4096},  {128, 2048, 2048},  {256, 2048, 2048},
+    {512, 2048, 2048},   {1024, 2048, 2048}, {1024, 4096, 1024}, {1024, 4096, 4096}, {1024, 4096, 14336},
+    {1024, 14336, 4096}, {512, 4096, 14336}, {512, 14336, 4096}, {4096, 4096, 4096}};
 
-Row linear(std::string op, const Size& size, std::string_view real, std::string_view values,
-           const std::string& scales, Texts attributes = {}) {
+Row linear(std::string op, const Size& size, std::string_view real, std::string_view values, const std::string& scales,
+           Texts attributes = {}) {
   const Way chosen{{.shapes = {fmt::format("input={}x{}:{}", size.m, size.k, real),
                                fmt::format("weight={}x{}:i8={}", size.n, size.k, values),
                                fmt::format("weight_scales={}:f32=0.01", scales)},
@@ -206,14 +205,14 @@ void add_linear(std::vector<Row>& rows) {
 }
 
 void add_packing(std::vector<Row>& rows) {
-  for (const std::string_view form : {"weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k",
-                                      "weight_q4_4k8n", "weight_q4_rows"}) {
+  for (const std::string_view form :
+       {"weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows"}) {
     const std::string values = form.starts_with("weight_q4") ? "-8..7" : "-128..127";
-    rows.push_back({"pack_weight",
-                    fmt::format("14336x4096.{}", form),
-                    {{.shapes = {fmt::format("source=14336x4096:i8={}", values)},
-                      .attributes = {fmt::format("form={}", form)}}},
-                    {}});
+    rows.push_back(
+        {"pack_weight",
+         fmt::format("14336x4096.{}", form),
+         {{.shapes = {fmt::format("source=14336x4096:i8={}", values)}, .attributes = {fmt::format("form={}", form)}}},
+         {}});
   }
 }
 

@@ -238,7 +238,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
     app.add_option(flag, values, text)->allow_extra_args(false)->option_text("NAME=...");
   };
   named("-i,--input", arguments.request.inputs, "an input: name=file.npy");
-  named("--shape", arguments.request.shapes, "a made-up input: name=4096x4096:f32, name=1:f32=0.05 or name=64x64:i8=-8..7");
+  named("--shape", arguments.request.shapes,
+        "a made-up input: name=4096x4096:f32, name=1:f32=0.05 or name=64x64:i8=-8..7");
   named("-s,--set", arguments.request.attributes, "an attribute: name=value");
   named("-o,--output", arguments.outputs, "where an output goes: name=file.npy");
   named("--storage", arguments.request.storages, "where a tensor lies: name=buffer, name=texture3d");

@@ -3,13 +3,14 @@
 //
 // quantize_affine, dequantize_affine and choose_qparams_affine, each on every kernel, against docs/affine.md's
 // reference.
+#include "runtime/operators/affine.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
 
-#include "runtime/operators/affine.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/reference/affine.h"
 #include "tests/support/tensors.h"
@@ -82,6 +83,7 @@ class AffineTest : public testing::KernelTest {
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
+// clang-format off
 const Blocks kGranularities[] = {
     {{1}, {1}},
     {{7}, {7}},
@@ -98,6 +100,7 @@ const Blocks kGranularities[] = {
     {{2, 3, 4, 5}, {1, 3, 2, 5}},
     {{2, 6, 5, 8}, {2, 2, 5, 1}},
 };
+// clang-format on
 
 TEST_F(AffineTest, EveryGranularity) {
   for (const Blocks& blocks : kGranularities) expect_all_three(blocks, kEveryVariant);
@@ -214,11 +217,13 @@ TEST_F(AffineTest, Ties) {
 }
 
 constexpr double kSmallestNormal = 0x1p-126, kLargest = 0x1.fffffep127, kLargestHalf = 65504;
+// clang-format off
 const double kSpecials[] = {0,        -0.0,        kInf,    -kInf,       kNan,           kSmallestNormal,
                             -kSmallestNormal,
                             0x1p-127, 0x1p-149,    -0x1p-149, kLargest,  -kLargest,      0x1p-14,         0x1p-24,
                             -0x1p-24, kLargestHalf, 65520,  2147483648.0, -2147483648.0, 2147483520.0,    4294967296.0,
                             1,       -1,           0.5,     1.5,         2.5,            -0.5,            1e-3};
+// clang-format on
 
 // Every pair of a special value and a special scale; zero points at the ends of i32 saturate the sum and the
 // difference.
@@ -387,8 +392,11 @@ TEST_F(AffineTest, DropsSpannedDimensions) {
 
 // Blocks long enough for two passes: as one run, as several, cut unevenly, and with the extremes at the very ends.
 TEST_F(AffineTest, LongBlocks) {
-  const Blocks rows[] = {{{70'001}, {70'001}}, {{3, 20'001}, {1, 20'001}}, {{2, 100, 90}, {1, 100, 90}},
-                         {{9'000, 2}, {9'000, 1}}, {{2, 64, 128}, {2, 64, 128}}};
+  const Blocks rows[] = {{{70'001}, {70'001}},
+                         {{3, 20'001}, {1, 20'001}},
+                         {{2, 100, 90}, {1, 100, 90}},
+                         {{9'000, 2}, {9'000, 1}},
+                         {{2, 64, 128}, {2, 64, 128}}};
   for (const Blocks& blocks : rows) {
     Request request = choose_request(blocks, "asymmetric", 14);
     set_element(request.inputs["input"], element_count(blocks.shape) - 1, 77);
@@ -448,6 +456,7 @@ struct ViewCase {
   View view;
   Shape block;
 };
+// clang-format off
 const ViewCase kViews[] = {
     {"transposed", {6, 10}, {{10, 6}, {1, 10}, 0}, {5, 2}},
     {"sliced rows", {8, 9}, {{3, 9}, {18, 1}, 9}, {1, 9}},
@@ -459,6 +468,7 @@ const ViewCase kViews[] = {
     {"rank 8", {1, 2, 3, 1, 2, 3, 1, 4}, {{4, 1, 3, 2, 1, 3, 2, 1}, {1, 7, 4, 12, 9, 24, 72, 0}, 0},
      {2, 1, 3, 1, 1, 1, 2, 1}},
 };
+// clang-format on
 
 HostTensor gathered(const HostTensor& base, const View& view) {
   HostTensor dense = zeros(base.dtype, view.shape);
@@ -511,8 +521,9 @@ TEST_P(AffineViewTest, Quantizes) {
     prepared.call = value_of(quantize_affine_call(desc_of(ViewedTensor{&input, view}), desc_of(device_scale),
                                                   std::nullopt, {.block_size = block}));
     prepared.arguments = {&input, &device_scale, {}, {}};
-    expect_outputs(prepared, {{"output", reference::quantize_affine(gathered(base, view), block, scale, nullptr,
-                                                                    DType::i8, {-128, 127})}});
+    expect_outputs(
+        prepared,
+        {{"output", reference::quantize_affine(gathered(base, view), block, scale, nullptr, DType::i8, {-128, 127})}});
   }
 }
 
@@ -540,8 +551,7 @@ TEST_P(AffineViewTest, Dequantizes) {
   const HostTensor expected = reference::dequantize_affine(integers, block, scale, nullptr, DType::f32);
   const Call call = value_of(dequantize_affine_call(desc_of(input), desc_of(device_scale), std::nullopt, block,
                                                     desc_of(ViewedTensor{&output, view})));
-  const Selection selection =
-      select(call.problem, on_device.profile, on_device.library, {.all_specializations = true});
+  const Selection selection = select(call.problem, on_device.profile, on_device.library, {.all_specializations = true});
   ASSERT_FALSE(selection.ranked.empty()) << explain(selection);
   for (const Choice& choice : selection.ranked) {
     SCOPED_TRACE(choice.id);

@@ -142,6 +142,7 @@ struct BroadcastCase {
   Shape a, b;
 };
 
+// clang-format off
 const BroadcastCase kBroadcasts[] = {
     {{5, 7}, {7}},
     {{5, 7}, {5, 1}},
@@ -160,9 +161,10 @@ const BroadcastCase kBroadcasts[] = {
     {{0, 7}, {1, 7}},
     {{1, 7}, {0, 1}},
 };
+// clang-format on
 
 TEST_F(ElementwiseTest, BinaryBroadcasts) {
-  constexpr Layout kLayouts[] = {Layout::strided, Layout::packed_4w, Layout::packed_4h4w,
+  constexpr Layout kLayouts[] = {Layout::strided,   Layout::packed_4w,   Layout::packed_4h4w,
                                  Layout::packed_4c, Layout::packed_4w4c, Layout::packed_4c1w};
   for (const BroadcastCase& c : kBroadcasts) {
     for (const Layout layout : kLayouts) {
@@ -259,11 +261,13 @@ struct ShuffleCase {
   int64_t r;
 };
 
+// clang-format off
 const ShuffleCase kShuffles[] = {
     {{1, 16, 4, 4}, 2}, {{1, 24, 8, 4}, 2}, {{1, 32, 12, 8}, 2}, {{1, 96, 16, 9}, 2},
     {{3, 5, 7}, 1}, {{2, 9, 3, 5}, 3}, {{2, 45, 3, 2}, 3}, {{2, 3, 16, 5, 3}, 4}, {{1, 50, 1, 1}, 5}, {{12, 3, 7}, 2},
     {{1, 49, 2, 3}, 7}, {{0, 4, 2, 2}, 2}, {{1, 4, 0, 2}, 2},
 };
+// clang-format on
 
 TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
   for (const ShuffleCase& c : kShuffles) {
@@ -297,10 +301,10 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
   constexpr Params kFromToo{0.04f, -3}, kToToo{0.03f, 5};
   for (const LayoutInfo& layout : packed_layouts_of(generated::q8ta_binary::op, 2)) {
     const DeviceTensor first = on_device_as(a, layout), second = on_device_as(b, layout);
-    expect_bytes("q8ta_add", binary_request(a, b, kFromToo, kFromToo, kToToo),
-                 q8ta_binary(on_device, first, second,
-                             {.input = kFrom, .other = kFrom, .output = kTo, .layout = layout.layout}),
-                 layout);
+    expect_bytes(
+        "q8ta_add", binary_request(a, b, kFromToo, kFromToo, kToToo),
+        q8ta_binary(on_device, first, second, {.input = kFrom, .other = kFrom, .output = kTo, .layout = layout.layout}),
+        layout);
     const Request one = unary_request(a, kFromToo, kToToo);
     expect_bytes("q8ta_hardswish", one,
                  q8ta_unary(on_device, first, hardswish, {.input = kFrom, .output = kTo, .layout = layout.layout}),

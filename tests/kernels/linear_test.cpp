@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Linear layers, each on every kernel, against docs/linear.md's reference.
+#include "runtime/operators/linear.h"
+
 #include <algorithm>
 #include <limits>
 
-#include "runtime/operators/linear.h"
 #include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
@@ -54,6 +55,7 @@ struct ShapeCase {
   int64_t n;
 };
 
+// clang-format off
 const ShapeCase kShapes[] = {
     {{1, 16}, 4},      // the least that needs no padding anywhere
     {{1, 1}, 1},
@@ -70,6 +72,7 @@ const ShapeCase kShapes[] = {
     {{3, 2, 12}, 8},   // a batch
     {{2, 1, 2, 3, 18}, 10},  // 5-D
 };
+// clang-format on
 
 TEST_F(LinearTest, GivesTheReferenceInEveryShapeAndLayout) {
   for (const ShapeCase& c : kShapes) expect_right(q8ta_request(c.input, c.n), kEveryVariant);

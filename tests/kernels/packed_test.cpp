@@ -30,6 +30,7 @@ HostTensor bytes_of(DType dtype, const Shape& shape, uint32_t seed) {
 }
 
 // OPERATORS' own list, then what it lacks: no side of 1, sides about a tile and a box, primes.
+// clang-format off
 const Shape kShapes[] = {
     {144}, {90}, {1, 144}, {1, 90}, {1, 4}, {3, 32}, {1, 16, 32}, {1, 3, 64}, {1, 3, 16, 16}, {1, 8, 32, 32},
     {1, 16, 24, 24}, {1, 32, 12, 12}, {1, 4, 16, 16}, {1, 8, 20, 20}, {1, 16, 14, 14}, {1, 3, 15, 15}, {1, 13, 31, 31},
@@ -37,12 +38,15 @@ const Shape kShapes[] = {
     {}, {1}, {2, 5, 3, 7}, {3, 4, 4, 4}, {2, 33, 5, 31}, {2, 32, 4, 33}, {1, 1, 1, 257}, {1, 257, 1, 1}, {1, 1, 257, 1},
     {5, 1, 1, 1}, {2, 3, 5, 2, 9}, {2, 1, 3, 2, 6, 5},
 };
+// clang-format on
 
 // Of kShapes what quantizing can tell apart, once cloning has been through all of them.
+// clang-format off
 const Shape kFewShapes[] = {
     {}, {1}, {90}, {3, 32}, {1, 3, 64}, {1, 13, 31, 31}, {2, 5, 3, 7}, {2, 33, 5, 31}, {1, 1, 1, 257}, {1, 257, 1, 1},
     {1, 1, 257, 1}, {2, 1, 3, 2, 6, 5},
 };
+// clang-format on
 
 class PackedTest : public testing::KernelTest {
  protected:

@@ -71,8 +71,8 @@ TEST(Matrices, ShapesFollowTheConstants) {
   const auto& interface = late::op.interfaces[late::kernel(late::Variant::unroll2).interface];
   for (size_t row = 0; row < late::op.specialization_count(); ++row) {
     const uint32_t* values = late::op.specialization(row);
-    const auto wanted = shape_of(static_cast<uint16_t>(values[0]), static_cast<uint16_t>(values[1]),
-                                 static_cast<uint16_t>(values[2]));
+    const auto wanted =
+        shape_of(static_cast<uint16_t>(values[0]), static_cast<uint16_t>(values[1]), static_cast<uint16_t>(values[2]));
     ASSERT_EQ(interface.cooperative_matrices[row].size(), 1U);
     EXPECT_EQ(interface.cooperative_matrices[row][0], wanted) << selector::specialization_id(late::op, row);
   }

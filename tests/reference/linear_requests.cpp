@@ -31,9 +31,9 @@ Tensors q8ta_linear(const Request& request) {
 }
 
 Tensors linear_q8ta_q8csw(const Request& request) {
-  return {{"output", linear_q8ta_q8csw(request.inputs.at("input"), request.inputs.at("weight"),
-                                       request.inputs.at("weight_scales"), find_input(request, "bias"),
-                                       params_of(request))}};
+  return {{"output",
+           linear_q8ta_q8csw(request.inputs.at("input"), request.inputs.at("weight"),
+                             request.inputs.at("weight_scales"), find_input(request, "bias"), params_of(request))}};
 }
 
 }  // namespace qgen::reference

@@ -31,7 +31,9 @@ bool bounds_are_checked() {
 
 TEST(BoundsChecks, NameAWriteBehindABuffer) {
   if (!bounds_are_checked()) GTEST_SKIP() << "no bounds checks were asked for";
-  const KernelKit kit({{.id = "write.at", .glsl = kWriteAt, .operands = {{"data", Access::write, false}},
+  const KernelKit kit({{.id = "write.at",
+                        .glsl = kWriteAt,
+                        .operands = {{"data", Access::write, false}},
                         .forms = {{DType::i32, Storage::buffer, 0}},
                         .bindings = {{0, 0, BindingKind::storage_buffer, Access::write}},
                         .push_constants = {{0, 0, sizeof(uint32_t)}}}});

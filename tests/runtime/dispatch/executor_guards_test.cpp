@@ -10,8 +10,8 @@ namespace qgen {
 namespace {
 
 using testing::Count;
-using testing::ExecutorTest;
 using testing::counting;
+using testing::ExecutorTest;
 using testing::kit;
 using testing::of;
 

@@ -26,8 +26,8 @@ inline constexpr BindingInfo kWrites1{1, 1, BindingKind::storage_buffer, Access:
 inline const std::vector<BlockField> kCountPushed = {{0, offsetof(Count, count), 4}, {4, offsetof(Count, value), 4}};
 
 #define HEAD "#version 450\nlayout(push_constant, std430) uniform Problem { uint count; uint value; } problem;\n"
-#define WORKGROUP_INDEX                                                       \
-  "uint workgroup_index() { return gl_WorkGroupID.x + gl_NumWorkGroups.x *"   \
+#define WORKGROUP_INDEX                                                     \
+  "uint workgroup_index() { return gl_WorkGroupID.x + gl_NumWorkGroups.x *" \
   " (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z); }\n"
 
 // The workgroup size is specialization constant 0.
@@ -133,6 +133,7 @@ inline std::vector<Sketch> sketches() {
                                            {1, 1, BindingKind::storage_image, Access::write}};
   const BlockField wide{0, 0, sizeof(Wide)};
   std::vector<Sketch> all;
+  // clang-format off
   all.push_back({.id = "add.i32", .glsl = kAdd, .operands = data, .forms = {kI32Buffer}, .bindings = {kUpdates0},
                  .push_constants = kCountPushed});
   all.push_back({.id = "bias.i32", .glsl = kBias,
@@ -164,6 +165,7 @@ inline std::vector<Sketch> sketches() {
   all.push_back({.id = "wide.i32", .glsl = kWide, .operands = output, .forms = {kI32Buffer},
                  .bindings = {kWrites0, {1, kProblemOperand, BindingKind::storage_buffer, Access::read}},
                  .problem_buffer = {wide}});
+  // clang-format on
   return all;
 }
 

@@ -10,9 +10,8 @@ namespace qgen {
 namespace {
 
 using testing::Count;
-using testing::ExecutorTest;
-using testing::Wide;
 using testing::counting;
+using testing::ExecutorTest;
 using testing::groups_of;
 using testing::iota;
 using testing::KernelKit;
@@ -20,6 +19,7 @@ using testing::kit;
 using testing::of;
 using testing::Sketch;
 using testing::sketches;
+using testing::Wide;
 
 constexpr Layout kPackings[] = {Layout::width_packed, Layout::height_packed, Layout::channels_packed};
 

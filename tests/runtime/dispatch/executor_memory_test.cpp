@@ -13,17 +13,17 @@
 namespace qgen {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::ExecutorTest;
 using testing::counting;
+using testing::ExecutorTest;
+using ::testing::HasSubstr;
 using testing::iota;
 using testing::of;
 
 constexpr Layout kPackings[] = {Layout::width_packed, Layout::height_packed, Layout::channels_packed};
 
 TEST_F(ExecutorTest, BuffersComeBack) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16,
-                            DType::i32, DType::u32}) {
+  for (const DType dtype :
+       {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32}) {
     for (const Shape& shape : {Shape{}, {1}, {7}, {3, 5}, {2, 3, 5, 7}, {1, 2, 1, 3, 1, 2, 1, 5}}) {
       const HostTensor tensor = counting(dtype, shape);
       EXPECT_EQ(download(upload(tensor)).data, tensor.data) << name(dtype) << " " << to_text(shape);
@@ -112,8 +112,7 @@ TEST_F(ExecutorTest, WriteReplacesTheContents) {
   const DeviceTensor tensor = upload(of({1, 2, 3}));
   ASSERT_TRUE(executor().write(tensor, of({7, 8, 9})));
   EXPECT_EQ(integers(tensor), (std::vector<int32_t>{7, 8, 9}));
-  EXPECT_EQ(executor().write(tensor, of({1, 2})).error().message,
-            "i32 [2] cannot be written to a tensor of i32 [3]");
+  EXPECT_EQ(executor().write(tensor, of({1, 2})).error().message, "i32 [2] cannot be written to a tensor of i32 [3]");
   HostTensor torn = of({1, 2, 3});
   torn.data.pop_back();
   EXPECT_EQ(executor().write(tensor, torn).error().message,

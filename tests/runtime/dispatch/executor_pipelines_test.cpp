@@ -18,8 +18,8 @@ namespace {
 using dispatch::Pipelines;
 using testing::Count;
 using testing::ExecutorTest;
-using testing::TemporaryFolder;
 using testing::kit;
+using testing::TemporaryFolder;
 
 class PipelinesTest : public ExecutorTest {
  protected:

@@ -10,10 +10,10 @@
 namespace qgen {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::Count;
 using testing::ExecutorTest;
 using testing::groups_of;
+using ::testing::HasSubstr;
 using testing::iota;
 using testing::kit;
 using testing::of;

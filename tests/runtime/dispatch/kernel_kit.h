@@ -86,7 +86,7 @@ class KernelKit {
 
  private:
   struct Tables {
-    InterfaceInfo interface{};
+    InterfaceInfo interface {};
     KernelInfo kernel{};
     std::vector<SpecializationSlot> slots;
   };

@@ -4,10 +4,9 @@
 // Files that must not reach the driver.
 #include "runtime/dispatch/pipeline_cache_file.h"
 
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -23,8 +22,8 @@ using Bytes = std::vector<std::byte>;
 const CacheIdentity kIdentity{0x10de, 0x2b, {1, 2, 3, 4}};
 
 Bytes blob_of(const CacheIdentity& identity) {
-  VkPipelineCacheHeaderVersionOne header{sizeof(header), VK_PIPELINE_CACHE_HEADER_VERSION_ONE, identity.vendor_id,
-                                         identity.device_id, {}};
+  VkPipelineCacheHeaderVersionOne header{
+      sizeof(header), VK_PIPELINE_CACHE_HEADER_VERSION_ONE, identity.vendor_id, identity.device_id, {}};
   std::copy(identity.cache_uuid.begin(), identity.cache_uuid.end(), header.pipelineCacheUUID);
   Bytes blob(sizeof(header) + 100, std::byte{0x77});
   std::memcpy(blob.data(), &header, sizeof(header));

@@ -42,9 +42,8 @@ class BlobBuilder {
   void add_module(uint32_t family, const std::vector<uint32_t>& words) {
     const auto raw = std::as_bytes(std::span(words));
     module_frames_.push_back(zstd_frame(raw, dictionaries_.at(family)));
-    rows_.push_back({.raw_bytes = static_cast<uint32_t>(raw.size()),
-                     .family = family,
-                     .checksum = blob_format::checksum(raw)});
+    rows_.push_back(
+        {.raw_bytes = static_cast<uint32_t>(raw.size()), .family = family, .checksum = blob_format::checksum(raw)});
   }
 
   // The parts as they will stand, for tests that damage one and seal the file again.

@@ -14,9 +14,9 @@
 namespace qgen {
 namespace {
 
-using ::testing::HasSubstr;
 using test::BlobBuilder;
 using test::ByteVector;
+using ::testing::HasSubstr;
 
 // Words that resemble one another, as the variants of a kernel do.
 std::vector<uint32_t> module_words(uint32_t seed, size_t count) {

@@ -18,7 +18,9 @@
 namespace qgen::test {
 
 template <typename T>
-const T& as(const void* bytes) { return *static_cast<const T*>(bytes); }
+const T& as(const void* bytes) {
+  return *static_cast<const T*>(bytes);
+}
 
 // ---- scale_rows -----------------------------------------------------------------------------------------------------
 
@@ -48,6 +50,7 @@ inline constexpr FieldInfo kFields[] = {
 
 enum Name : uint16_t { kDtype, kVec, kWorkgroup, kRows, kWidth, kSubgroupSize };
 inline constexpr std::string_view kDtypeWords[] = {"f32", "f16"};
+// clang-format off
 inline constexpr NameInfo kNames[] = {
     {"dtype", kDtypeWords}, {"vec", {}}, {"workgroup", {}}, {"rows", {}}, {"width", {}}, {"device.subgroup_size", {}}};
 inline Integer value(size_t index, const SelectionScope& s) {
@@ -68,6 +71,7 @@ inline constexpr ConditionInfo kConditions[] = {
     {"width % vec == 0", kOfMultiple},
     {"dtype == f32 or rows * width >= workgroup", kOfEnough},
 };
+// clang-format on
 inline int first_failing(const SelectionScope& s) {
   const auto& p = as<Problem>(s.problem);
   const auto& c = as<Parameters>(s.parameters);
@@ -95,16 +99,19 @@ inline constexpr BlockField kPushConstants[] = {{0, 0, 12}};
 inline constexpr SpecializationSlot kSlots[] = {{0, 0}};
 inline constexpr uint32_t kWorkgroups[][3] = {{64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
 inline constexpr uint32_t kSharedBytes[] = {1024, 2048, 4096};
+// clang-format off
 inline constexpr InterfaceInfo kInterfaces[] = {
     {kBuffers, kPushConstants, 12, {}, 0, kSlots, 0, {}, kWorkgroups, kSharedBytes, 0},
     {kBuffers, kPushConstants, 12, {}, 0, kSlots, bit(Feature::storage_buffer_16bit) | bit(Feature::shader_float16), {},
      kWorkgroups, kSharedBytes, 0},
     {kImages, kPushConstants, 12, {}, 0, kSlots, 0, {}, kWorkgroups, kSharedBytes, 0},
 };
+// clang-format on
 
 inline constexpr Parameters kF16Vec1{DType::f16, Storage::buffer, 1}, kF16Vec4{DType::f16, Storage::buffer, 4},
     kF32Vec1{DType::f32, Storage::buffer, 1}, kF32Vec4{DType::f32, Storage::buffer, 4},
     kTexture{DType::f32, Storage::texture3d, 4};
+// clang-format off
 inline constexpr KernelInfo kKernels[] = {
     {"scale_rows.f16.buffer.vec1", &kF16Vec1, 1, 0},
     {"scale_rows.f16.buffer.vec4", &kF16Vec4, 1, 1},
@@ -112,12 +119,13 @@ inline constexpr KernelInfo kKernels[] = {
     {"scale_rows.f32.buffer.vec4", &kF32Vec4, 0, 3},
     {"scale_rows.f32.texture3d.vec4", &kTexture, 2, 4},
 };
+// clang-format on
 
 inline OperandForm form(const void* parameters, size_t operand) {
   const auto& c = as<Parameters>(parameters);
   if (operand == 1) return {DType::f32, Storage::buffer, 0};
-  const uint32_t packed = 1u << static_cast<unsigned>(Layout::width_packed) |
-                          1u << static_cast<unsigned>(Layout::channels_packed);
+  const uint32_t packed =
+      1u << static_cast<unsigned>(Layout::width_packed) | 1u << static_cast<unsigned>(Layout::channels_packed);
   return {c.dtype, c.storage, c.storage == Storage::buffer ? 0 : packed};
 }
 inline void grid(const SelectionScope& s, Integer groups[3]) {
@@ -186,6 +194,7 @@ inline constexpr BindingInfo kBindings[] = {{0, 0, BindingKind::storage_buffer, 
 inline constexpr BlockField kPushConstants[] = {{0, 0, 4}};
 inline constexpr uint32_t kWorkgroup[][3] = {{64, 1, 1}};
 inline constexpr uint32_t kSharedBytes[] = {256};
+// clang-format off
 inline constexpr InterfaceInfo kInterfaces[] = {
     {kBindings, kPushConstants, 4, {}, 0, {}, bit(Feature::subgroup_arithmetic), {}, kWorkgroup, kSharedBytes, 0}};
 inline constexpr Parameters kVec1{1}, kVec4{4};
@@ -255,6 +264,7 @@ namespace multiply {
 struct Problem {
   uint32_t m, n, k;
 };
+// clang-format on
 struct Parameters {
   bool is_workgroup;
 };
@@ -294,12 +304,14 @@ inline constexpr InterfaceInfo kInterfaces[] = {
 inline constexpr Parameters kSubgroup{false}, kOfWorkgroup{true};
 inline constexpr KernelInfo kKernels[] = {{"multiply.subgroup", &kSubgroup, 0, 8},
                                           {"multiply.workgroup", &kOfWorkgroup, 1, 9}};
+// clang-format off
 inline constexpr OperatorInfo kOperator{
     .name = "multiply", .summary = "the product of matrices", .is_internal = false, .operands = kOperands,
     .fields = kFields, .problem_bytes = sizeof(Problem), .names = {}, .conditions = {}, .device_conditions = {},
     .specialization_names = {}, .specializations = {}, .interfaces = kInterfaces, .kernels = kKernels, .recipes = {},
     .form = form, .value = value, .first_failing = none_failing, .first_failing_device = none_failing, .grid = grid,
     .cost = cost};
+// clang-format on
 
 }  // namespace multiply
 

@@ -31,6 +31,7 @@ struct RefusalCase {
   std::string_view message;  // and hint
 };
 
+// clang-format off
 const RefusalCase kRefusals[] = {
     {"integers_to_quantize", [] { return quantize(view(buffer(DType::i8, {4})), reals({}), {}); },
      "input is i8, and can be f32, f16"},
@@ -110,6 +111,7 @@ const RefusalCase kRefusals[] = {
     {"choose_a_block_too_large", [] { return choose_qparams_affine_call(view(reals({4})), {.block_size = Shape{8}}); },
      "blocks of shape [8] do not fit data of shape [4]: dimension 0 has 4 elements in blocks of 8, which is larger"},
 };
+// clang-format on
 
 class AffineRefusals : public testing::TestWithParam<RefusalCase> {};
 

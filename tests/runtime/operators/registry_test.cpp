@@ -46,6 +46,7 @@ struct RefusalCase {
   Request request;
   std::string_view message;
 };
+// clang-format off
 const RefusalCase kRefusals[] = {
     {"attribute_missing", request_with({}), "'reduce' needs attribute 'axis'\n  hint: an integer: which dimension"},
     {"attribute_unknown", request_with({{"axis", int64_t{0}}, {"mod", "sum"}}),
@@ -63,6 +64,7 @@ const RefusalCase kRefusals[] = {
     {"place_of_nothing", {.inputs = {{"input", zeros(DType::f32, {1})}}, .places = {{"scratch", {}}}},
      "'reduce' has no tensor 'scratch'\n  hint: there are input, bias, output"},
 };
+// clang-format on
 
 class RegistryRefusals : public testing::TestWithParam<RefusalCase> {};
 TEST_P(RegistryRefusals, SayWhatThereIs) {

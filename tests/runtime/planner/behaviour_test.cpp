@@ -48,11 +48,13 @@ Graph graph_of(const Row& row) {
   Node node{"it", "op", {}, {}, {{"kernel", row.reads, row.synced, 1}}};
   for (size_t i = 0; i < row.reads.size(); ++i) {
     node.inputs.push_back(fmt::format("in{}", i));
-    graph.tensors.push_back({node.inputs.back(), row.shape, row.dtype, i < row.arrives.size() ? row.arrives[i] : kNoDemand, {}});
+    graph.tensors.push_back(
+        {node.inputs.back(), row.shape, row.dtype, i < row.arrives.size() ? row.arrives[i] : kNoDemand, {}});
   }
   for (size_t i = 0; i < row.writes.size(); ++i) {
     node.outputs.push_back(fmt::format("out{}", i));
-    graph.tensors.push_back({node.outputs.back(), row.shape, row.dtype, {}, i < row.leaves.size() ? row.leaves[i] : kNoDemand});
+    graph.tensors.push_back(
+        {node.outputs.back(), row.shape, row.dtype, {}, i < row.leaves.size() ? row.leaves[i] : kNoDemand});
     node.kernels.front().takes.push_back(row.writes[i]);
   }
   graph.nodes.push_back(node);
@@ -67,10 +69,12 @@ std::string answer(const Row& row) {
   for (size_t operand = 0; operand < planned->nodes[0].takes.size(); ++operand) {
     (operand < row.reads.size() ? read : written).push_back(name(planned->nodes[0].takes[operand]));
   }
-  for (const Conversion& made : planned->conversions) converted.push_back(fmt::format("{} from {}", made.tensor, name(made.from)));
+  for (const Conversion& made : planned->conversions)
+    converted.push_back(fmt::format("{} from {}", made.tensor, name(made.from)));
   return fmt::format("{} -> {}; {}", fmt::join(read, ", "), fmt::join(written, ", "), fmt::join(converted, ", "));
 }
 
+// clang-format off
 const Row kRows[] = {
     // ---- one tensor in, one out ----
     {"the first row of equals", {kAny}, {kAny}, {}, {}, {}, "buffer.strided -> buffer.strided; "},
@@ -143,6 +147,7 @@ const Row kRows[] = {
     {"no elements", {kAny}, {kAny}, {{0, 1}}, {k4C}, {}, "buffer.packed_4c -> buffer.packed_4c; ", Storage::buffer, {0, 8, 4, 4}},
     {"a scalar", {kAny}, {kAny}, {{0, 1}}, {k4W}, {}, "buffer.packed_4w -> buffer.packed_4w; ", Storage::buffer, {}},
 };
+// clang-format on
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 

@@ -31,6 +31,7 @@ struct Row {
   std::string_view error;  // with its hint
 };
 
+// clang-format off
 const Row kRows[] = {
     {"a tensor's name twice", [](Graph& g) { g.tensors[1].name = "a"; },
      "two tensors are named 'a'\n  hint: names tell them apart: give each its own"},
@@ -95,6 +96,7 @@ const Row kRows[] = {
      "texture3d.channels_packed: "
      "rank 5 is above the four dimensions of a texture"},
 };
+// clang-format on
 
 TEST(Graphs, AreRefusedWithAReason) {
   for (const Row& row : kRows) {

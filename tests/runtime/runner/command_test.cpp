@@ -127,7 +127,7 @@ TEST(MadeUpInput, LiesBetween) {
 TEST(Help, OfAnOperator) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  EXPECT_EQ(help_of(*find_operator("dequantize_affine"), library->find("dequantize_affine")), 
+  EXPECT_EQ(help_of(*find_operator("dequantize_affine"), library->find("dequantize_affine")),
             R"(dequantize_affine: integer to real, one scale and zero point a block
 inputs (--input name=file.npy):
   input       i8, u8, i16 or i32; strided, width_packed, height_packed, channels_packed

@@ -103,17 +103,16 @@ TEST(Spread, IsMedianAndTenths) {
 
 TEST(CaseFile, IsReadAsItWasWritten) {
   const testing::TemporaryFolder folder;
-  const ConformanceCase saved{
-      .name = "",
-      .op = "scale",
-      .request = {.inputs = {{"input", testing::tensor_of(DType::f16, {2, 3}, {0.5, -1})}},
-                  .attributes = {{"block_size", Shape{1, 3}},
-                                 {"eps", 0.1},
-                                 {"factor", 2.0},
-                                 {"keepdim", false},
-                                 {"mode", "mean"},
-                                 {"quant_min", int64_t{-8}}}},
-      .expected = {{"output", testing::tensor_of(DType::i8, {2}, {3, -4})}}};
+  const ConformanceCase saved{.name = "",
+                              .op = "scale",
+                              .request = {.inputs = {{"input", testing::tensor_of(DType::f16, {2, 3}, {0.5, -1})}},
+                                          .attributes = {{"block_size", Shape{1, 3}},
+                                                         {"eps", 0.1},
+                                                         {"factor", 2.0},
+                                                         {"keepdim", false},
+                                                         {"mode", "mean"},
+                                                         {"quant_min", int64_t{-8}}}},
+                              .expected = {{"output", testing::tensor_of(DType::i8, {2}, {3, -4})}}};
   ASSERT_TRUE(save_case(folder.path() / "scale" / "one", saved));
   const auto files = find_cases(folder.path());
   ASSERT_EQ(files.size(), 1u);

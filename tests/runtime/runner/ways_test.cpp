@@ -17,6 +17,7 @@ struct WaysCase {
   std::string_view ways;  // a line each
 };
 
+// clang-format off
 const WaysCase kCases[] = {
     {"image_of_floats", "choose_qparams_affine", {.inputs = {{"input", zeros(DType::f32, {2, 3})}}},
      {{"input", 2}, {"scale", 2}, {"zero_point", 2}},
@@ -47,6 +48,7 @@ const WaysCase kCases[] = {
      {.inputs = {{"input", zeros(DType::i8, {3})}, {"output_scale", zeros(DType::f32, {})}}},
      {{"input", 1}, {"output", 1}}, "plain buffers\n"},
 };
+// clang-format on
 
 class WaysTest : public ::testing::TestWithParam<WaysCase> {};
 

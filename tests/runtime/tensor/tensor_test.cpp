@@ -24,6 +24,7 @@ struct ShapeCase {
   std::string text;
 };
 
+// clang-format off
 const ShapeCase kShapes[] = {
     {{}, 1, {}, "[]"},
     {{7}, 7, {1}, "[7]"},
@@ -36,6 +37,7 @@ const ShapeCase kShapes[] = {
     {{1 << 30, 1 << 30}, int64_t{1} << 60, {1 << 30, 1}, "[1073741824, 1073741824]"},
     {{0, 1 << 30, 1 << 30}, 0, {int64_t{1} << 60, 1 << 30, 1}, "[0, 1073741824, 1073741824]"},
 };
+// clang-format on
 
 TEST(Shapes, HaveCountsStridesAndText) {
   for (const ShapeCase& c : kShapes) {
@@ -74,6 +76,7 @@ struct StrideCase {
   bool row_major;
 };
 
+// clang-format off
 const StrideCase kStrides[] = {
     {{2, 3}, {3, 1}, true},
     {{2, 3}, {1, 2}, false},     // columns first
@@ -86,6 +89,7 @@ const StrideCase kStrides[] = {
     {{2, 3}, {1}, false},        // another rank
     {{}, {}, true},
 };
+// clang-format on
 
 TEST(Strides, AreRowMajorOrNot) {
   for (const StrideCase& c : kStrides) EXPECT_EQ(is_row_major(c.shape, c.strides), c.row_major) << to_text(c.shape);
@@ -194,6 +198,7 @@ struct FloatCase {
   uint16_t half, brain;
 };
 
+// clang-format off
 const FloatCase kFloats[] = {
     {0.0f, 0x0000, 0x0000},
     {-0.0f, 0x8000, 0x8000},
@@ -213,6 +218,7 @@ const FloatCase kFloats[] = {
     {INFINITY, 0x7c00, 0x7f80},
     {-INFINITY, 0xfc00, 0xff80},
 };
+// clang-format on
 
 TEST(Floats16, KnownBits) {
   for (const FloatCase& c : kFloats) {
