@@ -88,6 +88,87 @@ constexpr StepInfo gemv_steps[] = {
   {&weight_only_gemv::op, sources_28811d2b, weight_only_gemv_problem_b1744520},
 };
 
+void weight_only_coopmat_problem_ab2dbc2d(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
+}
+
+bool weight_only_coopmat_takes_293819fd(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const weight_only_coopmat::Parameters*>(kernel_parameters);
+  return parameters.stage == weight_only_coopmat::Stage::whole;
+}
+
+constexpr StepInfo matrices_steps[] = {
+  {&weight_only_coopmat::op, sources_28811d2b, weight_only_coopmat_problem_ab2dbc2d, weight_only_coopmat_takes_293819fd},
+};
+
+constexpr ConditionInfo matrices_split_4_conditions[] = {
+  {"k >= 512", table::kNamesOf<Name::k>},
+};
+
+int matrices_split_4_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.k) >= 512,
+  });
+}
+
+Integer elements_5ed219db(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return 4 * Integer(problem.m) * Integer(problem.n);
+}
+
+constexpr ScratchInfo scratch_144d65c7[] = {{"partial", DType::f32, elements_5ed219db}};
+constexpr OperandSource sources_5d729290[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
+  table::scratch(0),
+};
+void weight_only_coopmat_problem_790a431b(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  table::set(to.has_bias, Integer(0));
+  to.activation = problem.activation;
+  table::set(to.slices, Integer(4));
+  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 256));
+}
+
+bool weight_only_coopmat_takes_de2c6ee8(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const weight_only_coopmat::Parameters*>(kernel_parameters);
+  return parameters.stage == weight_only_coopmat::Stage::slice;
+}
+
+constexpr OperandSource sources_1bd9ab07[] = {
+  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void sum_slices_problem_0960db67(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<sum_slices::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.slices, Integer(4));
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo matrices_split_4_steps[] = {
+  {&weight_only_coopmat::op, sources_5d729290, weight_only_coopmat_problem_790a431b, weight_only_coopmat_takes_de2c6ee8},
+  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_0960db67},
+};
+
 void weight_only_plain_problem_5e630ce3(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
@@ -122,10 +203,6 @@ Integer elements_a7d38a66(const SelectionScope& scope) {
 }
 
 constexpr ScratchInfo scratch_9d1abfe3[] = {{"partial", DType::f32, elements_a7d38a66}};
-constexpr OperandSource sources_5d729290[] = {
-  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
-  table::scratch(0),
-};
 void weight_only_tiled_problem_5ea4e96f(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
@@ -146,9 +223,6 @@ bool weight_only_tiled_takes_c486c2fa(const void* kernel_parameters) {
   return parameters.stage == weight_only_tiled::Stage::slice;
 }
 
-constexpr OperandSource sources_1bd9ab07[] = {
-  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
-};
 void sum_slices_problem_2d187be2(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
@@ -175,12 +249,6 @@ int split_4_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_5ed219db(const SelectionScope& scope) {
-  const auto& problem = table::problem<Problem>(scope);
-  return 4 * Integer(problem.m) * Integer(problem.n);
-}
-
-constexpr ScratchInfo scratch_144d65c7[] = {{"partial", DType::f32, elements_5ed219db}};
 void weight_only_tiled_problem_859b0ed1(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
@@ -194,16 +262,6 @@ void weight_only_tiled_problem_859b0ed1(const SelectionScope& scope, void* step_
   to.activation = problem.activation;
   table::set(to.slices, Integer(4));
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 64));
-}
-
-void sum_slices_problem_0960db67(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<sum_slices::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  table::set(to.slices, Integer(4));
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
 }
 
 constexpr StepInfo split_4_steps[] = {
@@ -239,6 +297,14 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q4gsw.gemv",
       .first_failing = table::all_hold,
       .steps = gemv_steps},
+  {.id = "linear_q4gsw.matrices",
+      .first_failing = table::all_hold,
+      .steps = matrices_steps},
+  {.id = "linear_q4gsw.matrices_split_4",
+      .conditions = matrices_split_4_conditions,
+      .first_failing = matrices_split_4_first_failing,
+      .scratch = scratch_144d65c7,
+      .steps = matrices_split_4_steps},
   {.id = "linear_q4gsw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

@@ -40,6 +40,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
+#include "weight_only_coopmat.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
 #include "weight_only_tiled.h"
@@ -83,7 +84,8 @@ namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
-namespace weight_only_gemv { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_coopmat { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }
 namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }
 namespace weight_only_tiled { constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants; }
 

@@ -38,6 +38,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
+#include "weight_only_coopmat.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
 #include "weight_only_tiled.h"
@@ -87,6 +88,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_unary::op,
   &quantize_affine::op,
   &sum_slices::op,
+  &weight_only_coopmat::op,
   &weight_only_gemv::op,
   &weight_only_plain::op,
   &weight_only_tiled::op,

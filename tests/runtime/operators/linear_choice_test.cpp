@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which kernel of q8ta_linear is chosen untuned, on a device that is only described: an H200, where each choice below
-// was measured to be the best or next to it.
+// Which kernels of linear layers are chosen untuned, on a device that is only described: an H200, where each choice of
+// q8ta_linear below was measured to be the best or next to it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "registry.h"
 #include "runtime/device/estimates.h"
 #include "runtime/operators/linear.h"
+#include "runtime/operators/weight_linear.h"
 
 namespace qgen {
 namespace {
@@ -19,7 +20,9 @@ DeviceProfile h200() {
   device.kind = DeviceProfile::Kind::discrete;
   device.features = ~FeatureMask{0};
   device.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-                                 {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+                                 {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+                                 {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
   device.max_workgroup_count = {2147483647, 65535, 65535};
   device.max_workgroup_size = {1024, 1024, 64};
   device.min_subgroup_size = device.max_subgroup_size = 32;
@@ -77,6 +80,26 @@ TEST(LinearChoice, OnAnH200) {
     EXPECT_EQ(selection.ranked.front().id,
               fmt::format("q8ta_linear.{}(q8_linear_{}.{})", row.recipe, row.recipe, row.kernel));
   }
+}
+
+// Of layers with weights of four bits in groups of 128. What they take was not measured: halves in many rows go to the
+// matrices, which have no f32, and one row is read by all.
+TEST(LinearChoice, OfRealActivations) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  const DeviceProfile device = h200();
+  const auto recipe_for = [&](DType dtype, int64_t m) {
+    const TensorDesc weight{DType::i8, {4096, 4096}, Storage::buffer, Layout::weight_q4_rows};
+    const auto call = linear_q4gsw_call({dtype, {m, 4096}}, weight, {DType::f32, {4096, 32}}, std::nullopt, {});
+    const Selection selection = select(call->problem, device, *library, {.best_only = true});
+    return selection.ranked.front().id.substr(0, selection.ranked.front().id.find('('));
+  };
+  EXPECT_EQ(recipe_for(DType::f16, 1), "linear_q4gsw.gemv");
+  EXPECT_EQ(recipe_for(DType::f32, 1), "linear_q4gsw.gemv");
+  EXPECT_EQ(recipe_for(DType::f16, 256), "linear_q4gsw.matrices");
+  EXPECT_EQ(recipe_for(DType::f32, 256), "linear_q4gsw.split_4");
+  EXPECT_EQ(recipe_for(DType::f16, 4096), "linear_q4gsw.matrices");
+  EXPECT_EQ(recipe_for(DType::f32, 4096), "linear_q4gsw.tiled");
 }
 
 }  // namespace
