@@ -10,6 +10,7 @@
 namespace qgen {
 
 struct DeviceTensor::Memory {
+  const dispatch::Allocator* allocator = nullptr;  // of the Executor that made it
   DType dtype = DType::f32;
   Shape shape;
   Storage storage = Storage::buffer;
@@ -22,5 +23,12 @@ struct DeviceTensor::Memory {
 
   uint64_t texel_bytes() const { return 4 * static_cast<uint64_t>(bytes(dtype)); }
 };
+
+namespace dispatch {
+
+// Error: the tensor came from another allocator, so from another Executor.
+Done check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory);
+
+}  // namespace dispatch
 
 }  // namespace qgen

@@ -64,6 +64,13 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
+Done dispatch::check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory) {
+  if (memory.allocator == &allocator) return std::monostate{};
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("a tensor of {} {} is another executor's", name(memory.dtype), to_text(memory.shape)),
+               "download() it there and upload() it here"};
+}
+
 // ---- the executor ---------------------------------------------------------------------------------------------------
 
 struct Executor::State {
@@ -91,6 +98,11 @@ struct Executor::State {
   }
 
   uint64_t guard_bytes() const { return (uint64_t{options.guard_bytes} + 3) / 4 * 4; }
+
+  Done check_is_ours(Recording& recording) const {
+    if (recording.state().submission == &submission) return std::monostate{};
+    return Error{Error::Kind::invalid_argument, "the recording is another executor's", "record() it here"};
+  }
 
   Done make_buffer(DeviceTensor::Memory& memory);
   Done make_image(DeviceTensor::Memory& memory);
@@ -168,6 +180,7 @@ Expected<Executor> Executor::create(const Device& device, const KernelLibrary& l
 Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Storage storage, Layout layout) {
   if (const Done sane = check_shape(shape); !sane) return sane.error();
   auto memory = std::make_unique<DeviceTensor::Memory>();
+  memory->allocator = &state_->allocator;
   memory->dtype = dtype;
   memory->shape = shape;
   memory->storage = storage;
@@ -187,6 +200,7 @@ Expected<DeviceTensor> Executor::upload(const HostTensor& tensor, Storage storag
 
 Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
   const DeviceTensor::Memory& memory = to.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (from.dtype != memory.dtype || from.shape != memory.shape) {
     return Error{Error::Kind::invalid_argument,
                  fmt::format("{} {} cannot be written to a tensor of {} {}", name(from.dtype), to_text(from.shape),
@@ -217,6 +231,7 @@ Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
 
 Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   auto data = dispatch::host_bytes(memory.dense_bytes);
   if (!data) return data.error();
   HostTensor result{memory.dtype, memory.shape, *std::move(data)};
@@ -247,6 +262,7 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
 
 Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& tensor) {
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage != Storage::buffer) {
     return Error{Error::Kind::invalid_argument, "the texels of a texture do not lie in an order of their own",
                  "download() the tensor"};
@@ -259,6 +275,7 @@ Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& t
 
 Done Executor::write_stored(const DeviceTensor& to, std::span<const std::byte> from) {
   const DeviceTensor::Memory& memory = to.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage == Storage::buffer && from.size() == memory.stored_bytes) return state_->write_bytes(memory, from);
   return Error{Error::Kind::invalid_argument,
                fmt::format("{} bytes cannot be written as they are to a {} {} of {} bytes", from.size(),
@@ -268,6 +285,7 @@ Done Executor::write_stored(const DeviceTensor& to, std::span<const std::byte> f
 
 Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage == Storage::buffer) {
     return state_->transfers.fill_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, byte * 0x01010101u);
   }
@@ -278,6 +296,7 @@ Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
 
 Expected<bool> Executor::guards_are_intact(const DeviceTensor& tensor) {
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage != Storage::buffer || state_->guard_bytes() == 0) return true;
   bool is_intact = true;
   const auto check = [&](std::span<const std::byte> piece, uint64_t) {
@@ -299,9 +318,13 @@ Expected<Recording> Executor::record(std::span<const Work> works) {
   return Recording(*std::move(recorded));
 }
 
-Done Executor::run(Recording& recording) { return state_->submission.run(recording.state().commands); }
+Done Executor::run(Recording& recording) {
+  if (const Done ours = state_->check_is_ours(recording); !ours) return ours.error();
+  return state_->submission.run(recording.state().commands);
+}
 
 Expected<Timing> Executor::time(Recording& recording) {
+  if (const Done ours = state_->check_is_ours(recording); !ours) return ours.error();
   if (const Done ready = recording.state().prepare_timing(); !ready) return ready.error();
   if (const Done ran = state_->submission.run(recording.state().timed_commands); !ran) return ran.error();
   return recording.state().read_timing();

@@ -186,6 +186,7 @@ Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, c
 Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const Launch& launch,
                                               const BindingInfo& binding) {
   const DeviceTensor::Memory& memory = tensor.memory();
+  if (const Done ours = check_is_from(*allocator_, memory); !ours) return ours.error();
   const OperandForm form = form_of(launch, binding);
   if (!takes(form, memory)) {
     return Error{

@@ -46,7 +46,8 @@ class Weight {
   uint32_t layouts() const;
   uint64_t form_bytes() const { return form_bytes_; }
 
-  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums.
+  // The matrix in one form, made and uploaded on the first call. It belongs to the Executor of that call, as do sums;
+  // another refuses it.
   // Errors: no form of this matrix, past the bound, out of memory.
   Expected<const DeviceTensor*> form(Executor& executor, Layout layout);
   // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would

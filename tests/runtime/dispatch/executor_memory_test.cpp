@@ -166,5 +166,29 @@ TEST_F(ExecutorTest, RefusesMemoryThatIsNotThere) {
   }
 }
 
+TEST_F(ExecutorTest, AnothersTensorsAreRefused) {
+  Executor other = make_executor({});
+  const DeviceTensor tensor = upload(of({1, 2}));
+  const auto reason = [](const auto& refused) {
+    return refused ? std::string("not refused") : refused.error().message;
+  };
+  constexpr std::string_view kReason = "a tensor of i32 [2] is another executor's";
+  EXPECT_EQ(reason(other.write(tensor, of({3, 4}))), kReason);
+  EXPECT_EQ(reason(other.download(tensor)), kReason);
+  EXPECT_EQ(reason(other.download_stored(tensor)), kReason);
+  EXPECT_EQ(reason(other.write_stored(tensor, std::vector<std::byte>(8))), kReason);
+  EXPECT_EQ(reason(other.fill(tensor, 0)), kReason);
+  EXPECT_EQ(reason(other.guards_are_intact(tensor)), kReason);
+
+  const Choice add = testing::kit().choice("add.i32", {1, 1, 1}, testing::Count{2, 0});
+  const Work work{&add, {&tensor}};
+  EXPECT_EQ(reason(other.record({&work, 1})), kReason);
+  auto recording = executor().record({&work, 1});
+  ASSERT_TRUE(recording) << to_text(recording.error());
+  EXPECT_EQ(reason(other.run(*recording)), "the recording is another executor's");
+  EXPECT_EQ(reason(other.time(*recording)), "the recording is another executor's");
+  EXPECT_EQ(integers(tensor), (std::vector<int32_t>{1, 2}));
+}
+
 }  // namespace
 }  // namespace qgen
