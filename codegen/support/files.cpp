@@ -133,7 +133,8 @@ Expected<std::vector<std::string>> list_files(const std::string& folder) {
   fs::recursive_directory_iterator entry(folder, code);
   for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
     std::error_code ignored;
-    if (entry->is_regular_file(ignored)) names.push_back(entry->path().lexically_relative(folder).generic_string());
+    if (!entry->is_regular_file(ignored) || writer_of(entry->path().filename().string()) > 0) continue;
+    names.push_back(entry->path().lexically_relative(folder).generic_string());
   }
   if (code) return read_error(folder, code.value());
   std::sort(names.begin(), names.end());

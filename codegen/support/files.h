@@ -23,7 +23,7 @@ Expected<bool> write_if_changed(const std::string& path, std::string_view bytes)
 Done write_file(const std::string& path, std::string_view bytes);
 
 // The files below a folder, '/'-separated relative to it, sorted by name; symbolic links to files count, links to
-// folders are not followed. A folder that cannot be read is an error.
+// folders are not followed, and what is only being written is none. A folder that cannot be read is an error.
 Expected<std::vector<std::string>> list_files(const std::string& folder);
 
 // Removes what runs that were killed left half-written in one folder.

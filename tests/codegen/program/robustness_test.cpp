@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What no run may do: leave a folder or a cache from which the next run makes other bytes.
+#include <unistd.h>
+
 #include <random>
 
 #include "tests/codegen/program/run_qgen.h"
@@ -64,6 +66,18 @@ TEST_F(Robustness, HalfWrittenFilesOfTheDeadAreRemoved) {
   made({"specs", "-o", "out"});
   expect_same_bytes();
   for (const auto& [name, bytes] : contents(cache())) EXPECT_THAT(name, Not(HasSubstr("qgen-tmp")));
+}
+
+// Nor does a run take what another is about to rename for a file that no spec makes any more.
+TEST_F(Robustness, HalfWrittenFilesOfTheLivingStay) {
+  made({"specs", "-o", "out"});
+  const fs::path half = here() / ("out/cpp/copy.h." + std::to_string(::getpid()) + "-0.qgen-tmp");
+  fs::copy_file(here() / "out/cpp/copy.h", half);
+  fs::remove_all(cache() / "runs");
+  const Answer answer = made({"specs", "-o", "out"});
+  EXPECT_TRUE(fs::exists(half)) << answer.out;
+  fs::remove(half);
+  expect_same_bytes();
 }
 
 TEST_F(Robustness, RunsAtOnceInOneFolderDoNotDisturbEachOther) {
