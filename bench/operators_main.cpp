@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators_bench [DEVICE [PAUSE]]: how long operators take on the device, each as it is chosen and, beside it, the plain
-// way. Before each it rests for PAUSE seconds: a GPU that is never idle may lower its clock by half.
+// operators_bench [DEVICE [PAUSE]]: how long operators take on the device, each as it is chosen and, beside it, the
+// plain way. Before each it rests for PAUSE seconds: a GPU that is never idle may lower its clock by half.
 //
 //   operators_bench --benchmark_filter='q8ta_add/.*'
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/chosen ...  q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1/...

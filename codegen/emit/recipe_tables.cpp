@@ -71,8 +71,7 @@ class RecipePrinter {
     if (has_conditions) field("conditions", table);
     field("first_failing", has_conditions ? first_failing : "table::all_hold");
     if (!recipe.scratch.empty()) field("scratch", print_scratch(recipe));
-    field("steps", print_steps(recipe));
-    row.back() = fmt::format("    .steps = {}_steps}},", name);
+    row.push_back(fmt::format("    .steps = {}}},", print_steps(recipe)));
     return row;
   }
 
@@ -142,7 +141,7 @@ class RecipePrinter {
     return shared_.print_function("void", family.name.value + "_problem", parameters, body);
   }
 
-  // Our field of the same name, or an expression over our names.
+  // A field of ours as it is, where the types are the same, or an expression.
   std::string set_field(const spec::Step& step, const spec::ProblemField& field, Reads& reads) {
     const std::string field_name = identifier(field.name.value);
     const std::string_view text = spec::expression_of(spec_, step, field.name.value);

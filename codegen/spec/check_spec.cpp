@@ -20,6 +20,7 @@ using expression::Type;
 using expression::Value;
 
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
+constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
 
@@ -72,7 +73,7 @@ class DeclarationChecker {
 
   void declare_operand(const Located<std::string>& name) {
     declare(name, "operand");
-    if (name.value == kNoOperand) report(name.where, fmt::format("'{}' is how a step passes no operand", kNoOperand));
+    if (name.value == kNoOperand) report(name.where, std::string(kIsNoOperand));
   }
 
   // The field m of a record `shape` is shape_m in C++ and GLSL, which must be free too.
@@ -318,8 +319,7 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
     if (holds(sources, scratch.name.value))
       errors.push_back(make_error(scratch.name.where,
                                   fmt::format("scratch '{}' is the name of an operand too", scratch.name.value)));
-    if (scratch.name.value == kNoOperand)
-      errors.push_back(make_error(scratch.name.where, fmt::format("'{}' is how a step passes no operand", kNoOperand)));
+    if (scratch.name.value == kNoOperand) errors.push_back(make_error(scratch.name.where, std::string(kIsNoOperand)));
     sources.push_back(scratch.name.value);
   }
   for (const Step& step : recipe.steps) {

@@ -11,8 +11,8 @@
 //   HostTensor result = *executor.download(q);
 //
 // Lifetimes: a Device outlives its Executors; an Executor its tensors and recordings; the operands of a recording, the
-// recording. Moving any of them is safe. An Executor takes its own tensors and recordings only, and refuses another's. With
-// all that came from it, it belongs to one thread at a time; Executors of one Device may work in different threads.
+// recording. Moving any of them is safe. An Executor takes its own tensors and recordings only, and refuses another's.
+// With all that came from it, it belongs to one thread at a time; Executors of one Device may work in different threads.
 //
 // A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
 // its end. Host tensors are row-major; upload(), write() and download() convert.

@@ -73,8 +73,8 @@ struct OperatorEntry {
   std::string_view computed_by = {};
 };
 
-const OperatorInfo* kernels_of(const OperatorEntry& entry,
-                               const KernelLibrary& library);  // null: the library lacks them
+// Null: the library lacks them.
+const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library);
 
 std::span<const OperatorEntry> operators();                 // sorted by name
 const OperatorEntry* find_operator(std::string_view name);  // null: none

@@ -16,9 +16,9 @@
 //     hint: row_softmax.f32.vec1 fits with x as f32 buffer, y as f32 buffer
 //
 // A kernel is kept if the device has what its module needs, its limits hold, it takes the operands as they are, and the
-// spec's conditions hold; what is kept is ranked by the spec's cost, ties by id, those of one variant in the order of the
-// spec's values. A recipe is kept if its own conditions hold and each of its steps has a kernel; its cost is the sum of
-// its parts.
+// spec's conditions hold; what is kept is ranked by the spec's cost, ties by id, those of one variant in the order of
+// the spec's values. A recipe is kept if its own conditions hold and each of its steps has a kernel; its cost is the
+// sum of its parts.
 #pragma once
 
 #include <array>

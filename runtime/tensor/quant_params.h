@@ -43,8 +43,8 @@ Expected<Shape> params_shape(const Shape& data, const Shape& block);
 // The predicates, by parameter shape alone. A singleton is per tensor whatever its rank, and nothing else.
 bool is_per_tensor(const Shape& params);
 bool is_per_channel(const Shape& data, const Shape& params);  // one parameter an element of one dimension
-bool is_per_token(const Shape& data,
-                  const Shape& params);  // one a row of the last dimension; of a matrix also a channel
+// One a row of the last dimension; of a matrix also a channel.
+bool is_per_token(const Shape& data, const Shape& params);
 bool is_per_group(const Shape& data, const Shape& params);  // several blocks of several elements along some dimension
 // The dimension along which a per-channel or single-axis shape varies; nullopt for a singleton and for more than one.
 std::optional<size_t> channel_axis(const Shape& params);
