@@ -8,8 +8,6 @@
 //   stage   whole: the tile's sum is finished and stored
 //           slice: k is cut into slices, and a workgroup stores the sum over one as output[slice, m, n], which
 //                  sum_slices.comp finishes. Where there are few tiles, slices are what fills the device
-//
-// Both staged tiles are [k][row], so that an invocation reads its rows as vec4s.
 $require side % 4 == 0
 #version 450
 #extension GL_EXT_control_flow_attributes : require
@@ -35,32 +33,21 @@ $if stage == whole
 $include "lib/linear_finish.glsl"
 $end
 $include "lib/square_tile.glsl"
+$include "lib/staged_product.glsl"
 $include "lib/tile_order.glsl"
 
-const uint kStep = 16u;  // k of a stage
 const uint kWordsPerStep = kStep / kPerWord;
-const uint kInputs = kTile * kStep / kInvocations;  // an invocation fetches of a stage
 const uint kWords = (kTile * kWordsPerStep + kInvocations - 1u) / kInvocations;
 
-shared vec4 staged_input[kStep * kStride / 4u];
-shared vec4 staged_weight[kStep * kStride / 4u];
-
-float next_input[kInputs];
 uint next_words[kWords];
 float next_scales[kWords];
 
-uint input_k(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) % kStep; }
-uint input_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / kStep; }
 uint word_in_step(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) % kWordsPerStep; }
 uint weight_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / kWordsPerStep; }
 
-// Rows past the end repeat the last; what they give is not stored. Activations past `end` are 0.
+// Rows past the end repeat the last; what they give is not stored.
 void fetch(uint first_m, uint first_n, uint k, uint end) {
-  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
-    const uint row = min(first_m + input_row(i), problem.m - 1u);
-    const uint column = k + input_k(i);
-    next_input[i] = column < end ? load_real(row * problem.k + column) : 0.0;
-  }
+  fetch_input(first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
     const uint row = min(first_n + weight_row(i), problem.n - 1u);
     const uint word = k / kPerWord + word_in_step(i);
@@ -71,10 +58,7 @@ void fetch(uint first_m, uint first_n, uint k, uint end) {
 }
 
 void stage_fetched() {
-  [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
-    const uint at = input_k(i) * kStride + input_row(i);
-    staged_input[at / 4u][at % 4u] = next_input[i];
-  }
+  stage_input();
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
     if (weight_row(i) >= kTile) continue;
     [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
@@ -84,22 +68,6 @@ void stage_fetched() {
         const uint at = k * kStride + weight_row(i);
         staged_weight[at / 4u][at % 4u] = w[lane];
       }
-    }
-  }
-}
-
-vec4 sums[${side}][kTileQuads];  // [row][quad of columns]
-
-void multiply_staged() {
-  for (uint k = 0u; k < kStep; ++k) {
-    vec4 x[kTileQuads];
-    vec4 w[kTileQuads];
-    [[unroll]] for (uint i = 0u; i < kTileQuads; ++i) {
-      x[i] = staged_input[k * (kStride / 4u) + i * kSide + place_m()];
-      w[i] = staged_weight[k * (kStride / 4u) + i * kSide + place_n()];
-    }
-    [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
-      [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] += x[i / 4u][i % 4u] * w[j];
     }
   }
 }
@@ -129,9 +97,7 @@ void main() {
   const uint begin = min(slice * problem.slice_k, problem.k);
   const uint end = min(begin + problem.slice_k, problem.k);
 
-  [[unroll]] for (uint i = 0u; i < ${side}; ++i) {
-    [[unroll]] for (uint j = 0u; j < kTileQuads; ++j) sums[i][j] = vec4(0.0);
-  }
+  clear_sums();
   if (begin < end) fetch(first_m, first_n, begin, end);
   for (uint k = begin; k < end; k += kStep) {
     barrier();
