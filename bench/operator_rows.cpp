@@ -204,6 +204,23 @@ void add_linear(std::vector<Row>& rows) {
   }
 }
 
+// The same of training around a weight that stays: many rows, and for comparison one.
+constexpr Size kBackwardSizes[] = {{1, 4096, 4096},     {32, 4096, 4096},    {256, 4096, 4096}, {1024, 4096, 4096},
+                                   {1024, 4096, 14336}, {1024, 14336, 4096}, {4096, 4096, 4096}};
+
+void add_backward(std::vector<Row>& rows) {
+  constexpr int kGroup = 128;
+  for (const Size& size : kBackwardSizes) {
+    for (const std::string_view real : {"f32", "f16"}) {
+      const Way chosen{{.shapes = {fmt::format("d_output={}x{}:{}", size.m, size.n, real),
+                                   fmt::format("weight={}x{}:i8=-8..7", size.n, size.k),
+                                   fmt::format("weight_scales={}x{}:f32=0.01", size.n, size.k / kGroup)}}};
+      rows.push_back({"linear_q4gsw_backward", fmt::format("{}.{}", text(size), real), chosen,
+                      Way{chosen.request, ".plain("}, operations(size)});
+    }
+  }
+}
+
 void add_packing(std::vector<Row>& rows) {
   for (const std::string_view form :
        {"weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows"}) {
@@ -236,7 +253,8 @@ void add_embedding(std::vector<Row>& rows) {
 
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
-  for (const auto add : {add_affine, add_packed, add_fused, add_products, add_linear, add_packing, add_embedding}) {
+  for (const auto add :
+       {add_affine, add_packed, add_fused, add_products, add_linear, add_backward, add_packing, add_embedding}) {
     add(rows);
   }
   return rows;

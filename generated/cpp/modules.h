@@ -22,6 +22,7 @@
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
+#include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
 #include "pack_weight.h"
@@ -40,6 +41,8 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
+#include "weight_only_backward_plain.h"
+#include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
@@ -66,7 +69,8 @@ namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModul
 namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
-namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
+namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
+namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants; }
 namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
 namespace pack_weight { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
 namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
@@ -84,7 +88,9 @@ namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
-namespace weight_only_coopmat { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
+namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
+namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }
 namespace weight_only_gemv { constexpr uint32_t kFirstModule = weight_only_coopmat::kFirstModule + weight_only_coopmat::kVariants; }
 namespace weight_only_plain { constexpr uint32_t kFirstModule = weight_only_gemv::kFirstModule + weight_only_gemv::kVariants; }
 namespace weight_only_tiled { constexpr uint32_t kFirstModule = weight_only_plain::kFirstModule + weight_only_plain::kVariants; }

@@ -20,6 +20,7 @@
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
+#include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
 #include "pack_weight.h"
@@ -38,6 +39,8 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "sum_slices.h"
+#include "weight_only_backward_plain.h"
+#include "weight_only_backward_tiled.h"
 #include "weight_only_coopmat.h"
 #include "weight_only_gemv.h"
 #include "weight_only_plain.h"
@@ -70,6 +73,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_dq8ca_q4gsw::op,
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,
+  &linear_q4gsw_backward::op,
   &linear_q8csw::op,
   &linear_q8ta_q8csw::op,
   &pack_weight::op,
@@ -88,6 +92,8 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_unary::op,
   &quantize_affine::op,
   &sum_slices::op,
+  &weight_only_backward_plain::op,
+  &weight_only_backward_tiled::op,
   &weight_only_coopmat::op,
   &weight_only_gemv::op,
   &weight_only_plain::op,

@@ -9,6 +9,7 @@
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
+#include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/mapping.h"
@@ -21,15 +22,18 @@ constexpr int64_t kLongestRun = 65536;  // of products of bytes: 255 * 128 * 655
 
 // ---- what may be given ----------------------------------------------------------------------------------------------
 
-Done check_input(const TensorDesc& input, const TensorDesc& weight) {
-  if (Done real = check_dtype("input", input.dtype, {DType::f32, DType::f16}); !real) return real;
-  if (Done plain = check_plain("input", input, input.dtype); !plain) return plain;
-  if (input.shape.empty() || weight.shape.size() != 2 || input.shape.back() != weight.shape[1]) {
-    return refused(
-        fmt::format("input {} times weight {} is no linear layer", to_text(input.shape), to_text(weight.shape)),
-        "input is [..., K], and weight [N, K]");
+enum WeightSide : size_t { n_side, k_side };
+
+// Real rows that are as long as a side of the weight.
+Done check_rows(std::string_view operand, const TensorDesc& rows, const TensorDesc& weight, WeightSide side) {
+  if (Done real = check_dtype(operand, rows.dtype, {DType::f32, DType::f16}); !real) return real;
+  if (Done plain = check_plain(operand, rows, rows.dtype); !plain) return plain;
+  if (rows.shape.empty() || weight.shape.size() != 2 || rows.shape.back() != weight.shape[side]) {
+    return refused(fmt::format("{} {} times weight {} is no linear layer{}", operand, to_text(rows.shape),
+                               to_text(weight.shape), side == n_side ? "'s way back" : ""),
+                   fmt::format("{} is [..., {}], and weight [N, K]", operand, side == n_side ? "N" : "K"));
   }
-  return check_count("input", input.shape);
+  return check_count(operand, rows.shape);
 }
 
 Done check_bias(const std::optional<TensorDesc>& bias, int64_t n) {
@@ -50,7 +54,7 @@ struct Checked {
 
 Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const TensorDesc& weight,
                           const TensorDesc& scales, const std::optional<TensorDesc>& bias) {
-  if (Done real = check_input(input, weight); !real) return real.error();
+  if (Done real = check_rows("input", input, weight, k_side); !real) return real.error();
   const auto groups = checked_groups(kind, weight, scales);
   if (!groups) return groups.error();
   if (Done vector = check_bias(bias, weight.shape[0]); !vector) return vector.error();
@@ -65,14 +69,20 @@ Expected<Checked> checked(const WeightKind& kind, const TensorDesc& input, const
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 template <typename Fields>
-Fields fields_of(const WeightKind& kind, const Checked& checked, const std::optional<TensorDesc>& bias,
-                 Activation activation) {
+Fields sides_of(const Checked& checked) {
   Fields fields;
   fields.n = u32(checked.weight.shape[0]);
   fields.k = u32(checked.weight.shape[1]);
   fields.m = u32(element_count(Shape(checked.output.shape.begin(), checked.output.shape.end() - 1)));
   fields.groups = u32(checked.groups);
   fields.group_size = fields.k / fields.groups;
+  return fields;
+}
+
+template <typename Fields>
+Fields fields_of(const WeightKind& kind, const Checked& checked, const std::optional<TensorDesc>& bias,
+                 Activation activation) {
+  auto fields = sides_of<Fields>(checked);
   fields.weight_bits = kind.bits;
   fields.has_bias = bias ? 1 : 0;
   fields.activation = static_cast<uint32_t>(activation);
@@ -141,6 +151,20 @@ Expected<Call> linear_q4gsw_call(const TensorDesc& input, const TensorDesc& weig
   using generated::linear_q4gsw::Problem;
   return weight_only_call<Problem>(generated::linear_q4gsw::op, kFourBits, input, weight, scales, bias, options);
 }
+Expected<Call> linear_q4gsw_backward_call(const TensorDesc& d_output, const TensorDesc& weight,
+                                          const TensorDesc& scales) {
+  if (Done real = check_rows("d_output", d_output, weight, n_side); !real) return real.error();
+  const auto groups = checked_groups(kFourBits, weight, scales);
+  if (!groups) return groups.error();
+  const auto form = checked_form(kFourBits, weight);
+  if (!form) return form.error();
+  TensorDesc d_input{d_output.dtype, d_output.shape};
+  d_input.shape.back() = weight.shape[1];
+  if (Done count = check_count("d_input", d_input.shape); !count) return count.error();
+  using generated::linear_q4gsw_backward::Problem;
+  const auto fields = sides_of<Problem>({*form, d_input, *groups});
+  return make_call(generated::linear_q4gsw_backward::op, fields, {d_output, *form, scales, d_input});
+}
 Expected<Call> linear_dq8ca_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                                        const std::optional<TensorDesc>& bias, const DynamicLinearOptions& options) {
   using generated::linear_dq8ca_q8csw::Problem;
@@ -165,6 +189,11 @@ Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input,
   return run_for_one(context,
                      linear_q4gsw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options),
                      {&input, &weight, &scales, argument_of(bias), {}});
+}
+Expected<DeviceTensor> linear_q4gsw_backward(Context& context, const DeviceTensor& d_output, Weight& weight,
+                                             const DeviceTensor& scales) {
+  return run_for_one(context, linear_q4gsw_backward_call(desc_of(d_output), desc_of(weight), desc_of(scales)),
+                     {&d_output, &weight, &scales, {}});
 }
 Expected<DeviceTensor> linear_dq8ca_q8csw(Context& context, const DeviceTensor& input, Weight& weight,
                                           const DeviceTensor& scales, const DeviceTensor* bias,

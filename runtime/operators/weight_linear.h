@@ -6,6 +6,7 @@
 //
 //   linear_q8csw, linear_q4gsw                weights alone are integers: of 8 bits, or of 4
 //   linear_dq8ca_q8csw, linear_dq8ca_q4gsw    each row of x becomes integers too, when its range is known
+//   linear_q4gsw_backward                     the way back: dx = dy w, where a model is trained around its weights
 //
 //   Weight weight = *Weight::create(codes, {});                                   // [N, K] of i8
 //   auto y = linear_q4gsw(context, x, weight, scales, &bias, {});                 // scales [N, K / group_size]
@@ -33,6 +34,12 @@ Expected<DeviceTensor> linear_q8csw(Context& context, const DeviceTensor& input,
 Expected<DeviceTensor> linear_q4gsw(Context& context, const DeviceTensor& input, Weight& weight,
                                     const DeviceTensor& scales, const DeviceTensor* bias,
                                     const WeightLinearOptions& options);
+
+// The gradient of x [..., K] from that of y [..., N], f32 or f16; it reads the form of the weight that linear_q4gsw reads.
+Expected<Call> linear_q4gsw_backward_call(const TensorDesc& d_output, const TensorDesc& weight,
+                                          const TensorDesc& scales);
+Expected<DeviceTensor> linear_q4gsw_backward(Context& context, const DeviceTensor& d_output, Weight& weight,
+                                             const DeviceTensor& scales);
 
 // How a row of x becomes integers: choose_qparams_affine over the row, then quantize_affine.
 struct DynamicLinearOptions {

@@ -16,6 +16,10 @@ constexpr TensorInfo kInput{"input", false, "f32 or f16, [..., K]"};
 constexpr TensorInfo kInputs8[] = {kInput, kWeightOfEightBits, kScalesOfRows, kBias};
 constexpr TensorInfo kInputs4[] = {kInput, kWeightOfFourBits, kScalesOfGroups, kBias};
 
+constexpr TensorInfo kBackwardInputs[] = {
+    {"d_output", false, "f32 or f16, [..., N]"}, kWeightOfFourBits, kScalesOfGroups};
+constexpr TensorInfo kBackwardOutputs[] = {{"d_input", false, "[..., K], of d_output's dtype"}};
+
 constexpr AttributeInfo kActivation{"activation", Kind::word, "none", "applied last", kActivationWords};
 constexpr AttributeInfo kMapping{"activation_mapping", Kind::word, "asymmetric",
                                  "how the range of a row of the input is mapped", kMappingTypeWords};
@@ -36,6 +40,16 @@ Expected<PreparedCall> prepare_weight_only(Context& context, const Request& requ
   prepared.call = *std::move(call);
   prepared.arguments = {inputs->input, inputs->weight, inputs->scales, argument_of(inputs->bias), {}};
   return prepared;
+}
+
+Expected<PreparedCall> prepare_backward(Context& context, const Request& request) {
+  PreparedCall prepared;
+  const auto d_output = upload_input(context, request, "d_output", prepared);
+  if (!d_output) return d_output.error();
+  const auto weight = upload_weight(context, request, prepared);
+  if (!weight) return weight.error();
+  const auto call = linear_q4gsw_backward_call(desc_of(**d_output), desc_of(*weight->codes), desc_of(*weight->scales));
+  return finished(std::move(prepared), call, {*d_output, weight->codes, weight->scales, {}});
 }
 
 using DynamicCall = Expected<Call>(const TensorDesc&, const TensorDesc&, const TensorDesc&,
@@ -60,6 +74,7 @@ Expected<PreparedCall> prepare_dynamic(Context& context, const Request& request)
 
 constexpr AttributeInfo kAttributes8[] = {kActivation};
 constexpr AttributeInfo kAttributes4[] = {kGroupSize, kActivation};
+constexpr AttributeInfo kBackwardAttributes[] = {kGroupSize};
 constexpr AttributeInfo kDynamicAttributes8[] = {kMapping, kQuantMin, kQuantMax, kActivation};
 constexpr AttributeInfo kDynamicAttributes4[] = {kGroupSize, kMapping, kQuantMin, kQuantMax, kActivation};
 
@@ -68,6 +83,8 @@ constexpr OperatorEntry kEntries[] = {
      prepare_weight_only<linear_q8csw_call>},
     {"linear_q4gsw", "linear layer of reals, int4 weight with a scale a group", kInputs4, kOutputs, kAttributes4,
      prepare_weight_only<linear_q4gsw_call>},
+    {"linear_q4gsw_backward", "gradient of a linear layer's input, int4 weight with a scale a group", kBackwardInputs,
+     kBackwardOutputs, kBackwardAttributes, prepare_backward},
     {"linear_dq8ca_q8csw", "linear layer of reals that are quantized row by row, int8 weight with a scale a row",
      kInputs8, kOutputs, kDynamicAttributes8, prepare_dynamic<linear_dq8ca_q8csw_call>},
     {"linear_dq8ca_q4gsw", "linear layer of reals that are quantized row by row, int4 weight with a scale a group",

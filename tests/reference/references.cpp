@@ -32,6 +32,7 @@ constexpr Row kRows[] = {
     {"linear_dq8ca_q4gsw", dynamic_linear, dynamic_bounds},
     {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
     {"linear_q4gsw", weight_only_linear, weight_only_bounds},
+    {"linear_q4gsw_backward", weight_only_backward, weight_only_backward_bounds},
     {"linear_q8csw", weight_only_linear, weight_only_bounds},
     {"linear_q8ta_q8csw", linear_q8ta_q8csw},
     {"pack_weight", pack_weight},

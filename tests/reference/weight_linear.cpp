@@ -30,6 +30,10 @@ float input_at(const HostTensor& input, int64_t index) {
   return input.dtype == DType::f16 ? f16_to_f32(input.as<uint16_t>()[index]) : input.as<float>()[index];
 }
 
+double bias_of(const WeightLinear& linear, int64_t n) {
+  return linear.bias ? static_cast<double>(linear.bias->as<float>()[n]) : 0;
+}
+
 // The sum of one output, and of the magnitudes that entered it.
 struct Sum {
   double value = 0, magnitude = 0, absolute = 0;
@@ -46,25 +50,24 @@ double activated(double y, LinearActivation activation) {
   return y;
 }
 
-// Outputs in their order.
+// Outputs of the input's dtype in their order, rows of `width`.
 class Outputs {
  public:
-  explicit Outputs(const WeightLinear& linear) : linear_(linear) {
-    Shape shape = linear.input.shape;
-    shape.back() = linear.weight.shape[0];
-    result_.output = zeros(linear.input.dtype, shape);
+  Outputs(const HostTensor& input, int64_t width) {
+    Shape shape = input.shape;
+    shape.back() = width;
+    result_.output = zeros(input.dtype, shape);
   }
 
   // Adds the bias and applies the activation to a sum that takes `roundings` f32 operations.
-  void add(const Sum& sum, int64_t n, int64_t roundings) {
-    const double bias = linear_.bias ? static_cast<double>(linear_.bias->as<float>()[n]) : 0;
+  void add(const Sum& sum, int64_t roundings, double bias = 0, LinearActivation activation = LinearActivation::none) {
     double value = sum.value + bias;
     double bound = static_cast<double>(roundings) * kUlp * (sum.magnitude + std::abs(bias)) + sum.absolute;
-    value = activated(value, linear_.activation);
+    value = activated(value, activation);
     // The slope of hardswish is nowhere above 1.5, and it is four roundings itself.
-    if (linear_.activation == LinearActivation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
+    if (activation == LinearActivation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
     // Rounding to f16 moves a result by half of its ulp.
-    if (linear_.input.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
+    if (result_.output.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
     const auto index = static_cast<int64_t>(result_.bounds.size());
     set_element(result_.output, index, value);
     result_.bounds.push_back(bound + std::abs(element(result_.output, index) - value));
@@ -73,7 +76,6 @@ class Outputs {
   Bounded result() && { return std::move(result_); }
 
  private:
-  const WeightLinear& linear_;
   Bounded result_;
 };
 
@@ -84,7 +86,7 @@ Bounded weight_only_linear(const WeightLinear& linear) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
-  Outputs outputs(linear);
+  Outputs outputs(linear.input, columns);
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t n = 0; n < columns; ++n) {
       Sum sum;
@@ -96,7 +98,30 @@ Bounded weight_only_linear(const WeightLinear& linear) {
         sum.magnitude += std::abs(x * w * s);
         sum.absolute += kScaledAway * std::abs(w * s) + kSmallestNormal * (std::abs(x * w) + 2);
       }
-      outputs.add(sum, n, depth + groups + 8);
+      outputs.add(sum, depth + groups + 8, bias_of(linear, n), linear.activation);
+    }
+  }
+  return std::move(outputs).result();
+}
+
+// dx[m, k] = sum over n of dy[m, n] * q[n, k] * s[n, g(k)]
+Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales) {
+  const auto [rows, depth, columns, groups] = sides_of({d_output, weight, weight_scales});
+  const auto q = weight.as<int8_t>();
+  const auto scales = weight_scales.as<float>();
+  Outputs outputs(d_output, columns);
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t k = 0; k < columns; ++k) {
+      Sum sum;
+      for (int64_t n = 0; n < depth; ++n) {
+        const double dy = static_cast<double>(input_at(d_output, m * depth + n));
+        const double w = static_cast<double>(q[n * columns + k]);
+        const double s = static_cast<double>(scales[n * groups + k / (columns / groups)]);
+        sum.value += dy * w * s;
+        sum.magnitude += std::abs(dy * w * s);
+        sum.absolute += kSmallestNormal * (std::abs(w * s) + std::abs(dy * w) + 2);
+      }
+      outputs.add(sum, depth + 8);
     }
   }
   return std::move(outputs).result();
@@ -109,7 +134,7 @@ Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBound
   const float eps = linear.input.dtype == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min();
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
-  Outputs outputs(linear);
+  Outputs outputs(linear.input, columns);
   std::vector<float> row(static_cast<size_t>(depth));
   std::vector<int64_t> centered(row.size());
   for (int64_t m = 0; m < rows; ++m) {
@@ -131,7 +156,7 @@ Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBound
         sum.absolute += kSmallestNormal * (std::abs(static_cast<double>(of_run)) + 2);
         begin = end;
       }
-      outputs.add(sum, n, runs + groups + 8);
+      outputs.add(sum, runs + groups + 8, bias_of(linear, n), linear.activation);
     }
   }
   return std::move(outputs).result();

@@ -29,6 +29,9 @@ struct Bounded {
 // linear_q8csw and linear_q4gsw.
 Bounded weight_only_linear(const WeightLinear& linear);
 
+// linear_q4gsw_backward. `d_output` is f32 or f16, [..., N], and so is the result, [..., K].
+Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales);
+
 // linear_dq8ca_q8csw and linear_dq8ca_q4gsw: the integers in between are exact.
 Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds);
 

@@ -18,6 +18,11 @@ WeightLinear linear_of(const Request& request) {
 
 Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
 
+Bounded backward(const Request& request) {
+  return weight_only_backward(request.inputs.at("d_output"), request.inputs.at("weight"),
+                              request.inputs.at("weight_scales"));
+}
+
 Bounded dynamic(const Request& request) {
   const std::string& word = attribute<std::string>(request, "activation_mapping");
   const Mapping mapping = word == "asymmetric"  ? Mapping::asymmetric
@@ -32,6 +37,8 @@ Bounded dynamic(const Request& request) {
 
 Tensors weight_only_linear(const Request& request) { return {{"output", weight_only(request).output}}; }
 Bounds weight_only_bounds(const Request& request) { return {{"output", weight_only(request).bounds}}; }
+Tensors weight_only_backward(const Request& request) { return {{"d_input", backward(request).output}}; }
+Bounds weight_only_backward_bounds(const Request& request) { return {{"d_input", backward(request).bounds}}; }
 Tensors dynamic_linear(const Request& request) { return {{"output", dynamic(request).output}}; }
 Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(request).bounds}}; }
 

@@ -10,6 +10,8 @@ namespace qgen::reference {
 
 Tensors weight_only_linear(const Request& request);
 Bounds weight_only_bounds(const Request& request);
+Tensors weight_only_backward(const Request& request);
+Bounds weight_only_backward_bounds(const Request& request);
 Tensors dynamic_linear(const Request& request);
 Bounds dynamic_bounds(const Request& request);
 Tensors embedding(const Request& request);
