@@ -13,6 +13,7 @@ const uint kMagnitude = 0x7fffffffu;
 const int kLargestInt = 0x7fffffff;
 const int kSmallestInt = -0x7fffffff - 1;
 
+bool is_finite(float x) { return (floatBitsToUint(x) & kMagnitude) < kInfinity; }
 bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
 
 float flush_subnormal(float x) {

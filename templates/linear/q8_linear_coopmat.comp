@@ -50,7 +50,8 @@ const uint kWeightTile = kRows * kPitch;
 // Two matrices side by side, so that a row of outputs fills a sector of 32 bytes.
 const uint kStrip = ${blocks.n} % 2u == 0u ? 2u : 1u;
 const uint kStripVectors = kStrip * ${matrix.n / 4}u;
-const uint kStripWords = ${matrix.m}u * kStripVectors * kWords;
+const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in different banks
+const uint kStripWords = ${matrix.m}u * kStripPitch;
 
 // Rows of x, then rows of w; in the end a strip of sums for each subgroup.
 const uint kTileWords = (kRows + kColumns) * kPitch;
@@ -153,7 +154,7 @@ void store(uvec2 corner, uint row_offset) {
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
         if (i == block && j - j % kStrip == strip) {
-          coopMatStore(sums[i][j], tile_words, first + j % kStrip * ${matrix.n / 4}u * kWords, kStripVectors * kWords,
+          coopMatStore(sums[i][j], tile_words, first + j % kStrip * ${matrix.n / 4}u * kWords, kStripPitch,
                        gl_CooperativeMatrixLayoutRowMajor);
         }
       }
@@ -163,9 +164,11 @@ void store(uvec2 corner, uint row_offset) {
     const uint column = corner.y + strip * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u;
     if (block == 0u) columns = columns_at(column);
     for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-      const uint row = corner.x + block * ${matrix.m}u + at / kStripVectors;
+      const uint strip_row = at / kStripVectors;
+      const uint row = corner.x + block * ${matrix.m}u + strip_row;
       if (row < problem.m && column < problem.n) {
-        store_outputs(row + row_offset, column, sums_at(first + at * kWords), columns);
+        const uint word = first + strip_row * kStripPitch + at % kStripVectors * kWords;
+        store_outputs(row + row_offset, column, sums_at(word), columns);
       }
     }
   }

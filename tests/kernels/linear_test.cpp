@@ -141,8 +141,17 @@ TEST_F(LinearTest, TakesAnyWeightScale) {
   Request request = q8ta_request({5, 36}, 8);
   request.inputs["weight_scales"] = tensor_of(DType::f32, {8}, {0, -0.01, 1e-38, 1e-44, 1e38, kInfinity, kNan, 0.01});
   request.inputs["bias"] = tensor_of(DType::f32, {8}, {1, 2, 3e-38, 1e-44, -kInfinity, kInfinity, 0, kNan});
-  for (const char* activation : {"none", "relu", "hardswish"}) {
+  for (const char* activation : {"none", "relu", "relu6", "hardswish"}) {
     request.attributes["activation"] = activation;
+    expect_right(request, kInBuffers);
+  }
+}
+
+// At both ends outputs are no longer bounded and rounded in the short way; 3e-38 is still within it.
+TEST_F(LinearTest, TakesAnyOutputScale) {
+  Request request = q8ta_request({5, 36}, 8, true, "relu6");
+  for (const double scale : {2e-38, 3e-38, 1e30, 3e38}) {
+    request.attributes["output_scale"] = scale;
     expect_right(request, kInBuffers);
   }
 }
