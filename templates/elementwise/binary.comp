@@ -14,24 +14,42 @@ $include "lib/q8ta.glsl"
 
 // x * min(max(x + 3, 0), 6) / 6
 vec4 hardswish(vec4 x) {
-  precise const vec4 sum = x + 3.0;
-  precise const vec4 product = x * clamp(sum, 0.0, 6.0);
-  precise const vec4 result = product * (1.0 / 6.0);
+  precise const vec4 shifted = x + 3.0;
+  precise const vec4 sixfold = x * clamp(shifted, 0.0, 6.0);
+  precise const vec4 result = sixfold * (1.0 / 6.0);
   return result;
 }
 
-uint combined(uint input_word, uint other_word) {
-  const vec4 a = dequantized(input_word, problem.input_scale, problem.input_zero_point);
-  const vec4 b = dequantized(other_word, problem.other_scale, problem.other_zero_point);
-  precise vec4 x;
-  if (problem.is_product != 0u) x = a * b;
-  else x = a + b;
-  if (problem.is_hardswish != 0u) x = hardswish(x);
+vec4 real_input(uint word) { return dequantized(word, problem.input_scale, problem.input_zero_point); }
+vec4 real_other(uint word) { return dequantized(word, problem.other_scale, problem.other_zero_point); }
+
+vec4 sum(uint input_word, uint other_word) {
+  precise const vec4 x = real_input(input_word) + real_other(other_word);
+  return x;
+}
+
+vec4 product(uint input_word, uint other_word) {
+  precise const vec4 x = real_input(input_word) * real_other(other_word);
+  return x;
+}
+
+uint quantized(vec4 x) {
   return quantized_between(x, problem.inverse_scale, problem.output_zero_point, problem.low, problem.high);
 }
 
+// What is to be done is asked once, for all sixteen bytes.
 uvec4 combined_words(uvec4 a, uvec4 b) {
-  return uvec4(combined(a.x, b.x), combined(a.y, b.y), combined(a.z, b.z), combined(a.w, b.w));
+  uvec4 words;
+  if (problem.is_hardswish != 0u) {
+    for (uint i = 0u; i < 4u; ++i) {
+      words[i] = quantized(hardswish(problem.is_product != 0u ? product(a[i], b[i]) : sum(a[i], b[i])));
+    }
+  } else if (problem.is_product != 0u) {
+    for (uint i = 0u; i < 4u; ++i) words[i] = quantized(product(a[i], b[i]));
+  } else {
+    for (uint i = 0u; i < 4u; ++i) words[i] = quantized(sum(a[i], b[i]));
+  }
+  return words;
 }
 
 $if flat == 1

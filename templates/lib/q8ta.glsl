@@ -9,24 +9,30 @@
 //   scale <= 2^119              so 255 quanta are finite, and 1 / scale is normal
 $include "lib/rounding_shift.glsl"
 
-// The bytes of a word become floats by their bits: with the sign bits flipped they are q + 128, and stand in the low
-// bits.
+// The bytes of a word become floats by their bits: with the sign bit flipped a byte is q + 128, and stands in the low
+// bits of a float, or eight bits higher, where it counts 256 times as much. All of it is exact up to the one product.
 vec4 dequantized(uint word, float scale, int zero_point) {
-  word ^= 0x80808080u;
-  const uvec4 bytes = uvec4(word, word >> 8, word >> 16, word >> 24) & 0xffu;
-  const float bias = kRoundingShift + float(128 + zero_point);
-  precise const vec4 difference = uintBitsToFloat(bytes | uint(kRoundingShiftBits)) - bias;
+  const uint high = word >> 16;
+  const uvec4 bytes = uvec4(word & 0xffu, word & 0xff00u, high & 0xffu, high & 0xff00u);
+  const uvec4 bits = bytes ^ (uvec4(kRoundingShiftBits) | uvec4(0x80u, 0x8000u, 0x80u, 0x8000u));
+  const vec4 weights = vec4(1.0, 0.00390625, 1.0, 0.00390625);
+  const vec4 bias = kRoundingShift * weights + float(128 + zero_point);
+  const vec4 difference = uintBitsToFloat(bits) * weights - bias;
   precise const vec4 x = difference * scale;
   return x;
 }
 
 // x is no NaN; `low` and `high` are the bounds of the result, less the zero point. Clamping integers' bounds before
-// rounding is the same as after, and leaves nothing infinite.
+// rounding is the same as after, and leaves nothing infinite. What is rounded becomes q + 128, which is never negative,
+// so that two of them are packed by a sum of floats.
 uint quantized_between(vec4 x, float inverse_scale, int zero_point, float low, float high) {
+  const float kIntegers = 8388608.0;  // 2^23: a float from there on has an integer in its low bits
   precise const vec4 scaled = x * inverse_scale;
   precise const vec4 shifted = clamp(scaled, low, high) + kRoundingShift;
-  const uvec4 q = uvec4(floatBitsToInt(shifted) + zero_point) & 0xffu;
-  return q.x | q.y << 8 | q.z << 16 | q.w << 24;
+  const float offset = kRoundingShift - float(128 + zero_point);
+  const vec2 pairs = (shifted.xz - (offset - kIntegers)) + 256.0 * (shifted.yw - offset);
+  const uvec2 bits = floatBitsToUint(pairs);
+  return (bits.x ^ floatBitsToUint(kIntegers)) ^ bits.y << 16 ^ 0x80808080u;
 }
 
 // NaN becomes the zero point. A sum is NaN if one of its terms is; where it is so for another reason, nothing changes.
