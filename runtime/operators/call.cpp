@@ -30,7 +30,7 @@ Error no_kernel(const Selection& selection) {
 
 TensorDesc desc_of(const Weight& weight) {
   const uint32_t layouts = weight.layouts();
-  return {DType::i8, weight.source().shape, Storage::buffer, static_cast<Layout>(std::countr_zero(layouts)), layouts};
+  return {DType::i8, weight.shape(), Storage::buffer, static_cast<Layout>(std::countr_zero(layouts)), layouts};
 }
 
 OperandDesc operand_of(const TensorDesc& tensor) {

@@ -29,18 +29,18 @@ Expected<Weight> Weight::create(HostTensor source, const WeightOptions& options)
   if (const Done matrix = check_weight(source.dtype, source.shape); !matrix) return matrix.error();
   if (const Done symmetric = check_zero_points(options.zero_points); !symmetric) return symmetric.error();
   const bool fits_four_bits = std::ranges::all_of(source.as<int8_t>(), [](int8_t w) { return w >= -8 && w <= 7; });
-  Weight weight(std::move(source), fits_four_bits, options.max_form_bytes);
+  Weight weight(source.shape, fits_four_bits, options.max_form_bytes);
+  weight.source_ = std::move(source);
   if (weight.layouts() != 0) return weight;
-  return refused(
-      fmt::format("no form of a weight {} fits {} bytes", to_text(weight.source_.shape), options.max_form_bytes),
-      "raise max_form_bytes");
+  return refused(fmt::format("no form of a weight {} fits {} bytes", to_text(weight.shape_), options.max_form_bytes),
+                 "raise max_form_bytes");
 }
 
 uint32_t Weight::layouts() const {
   uint32_t mask = 0;
   for (const WeightForm& form : weight_forms()) {
     if (form.bits == 4 && !fits_four_bits_) continue;
-    const bool fits = bytes_of(form, source_.shape) <= max_form_bytes_ - form_bytes_;
+    const bool fits = bytes_of(form, shape_) <= max_form_bytes_ - form_bytes_;
     if (fits || forms_.contains(form.layout)) mask |= bit(form.layout);
   }
   return mask;
@@ -54,14 +54,39 @@ Expected<Weight> Weight::create(PackedWeight packed, const WeightOptions& option
   return weight;
 }
 
+Expected<Weight> Weight::create(DeviceTensor form, const WeightOptions& options) {
+  if (const Done matrix = check_weight(form.dtype(), form.shape()); !matrix) return matrix.error();
+  if (const Done symmetric = check_zero_points(options.zero_points); !symmetric) return symmetric.error();
+  const WeightForm* row = find_weight_form(form.layout());
+  Weight weight(form.shape(), row && row->bits == 4, options.max_form_bytes);
+  if (const Done kept = weight.keep(std::move(form)); !kept) return kept.error();
+  return weight;
+}
+
+// The matrix in plain rows, from the device if the host does not have it.
+Expected<const HostTensor*> Weight::source(Executor& executor) {
+  if (!source_) {
+    auto downloaded = executor.download(forms_.begin()->second);
+    if (!downloaded) return downloaded.error();
+    source_ = *std::move(downloaded);
+  }
+  return &*source_;
+}
+
+Expected<PackedWeight> Weight::packed(Executor& executor, Layout layout) {
+  const auto matrix = source(executor);
+  if (!matrix) return matrix.error();
+  return pack(layout, **matrix);
+}
+
 // The form, if there is room for it.
 Expected<const WeightForm*> Weight::affordable(Layout layout) const {
   const WeightForm* form = find_weight_form(layout);
   if (!form) return refused(fmt::format("{} is no form of a weight", name(layout)));
-  const uint64_t size = bytes_of(*form, source_.shape);
+  const uint64_t size = bytes_of(*form, shape_);
   if (size <= max_form_bytes_ - form_bytes_) return form;
-  return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(source_.shape),
-                             size, name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
+  return refused(fmt::format("a weight {} takes {} bytes as {}, and {} of its {} are left", to_text(shape_), size,
+                             name(layout), max_form_bytes_ - form_bytes_, max_form_bytes_),
                  "raise max_form_bytes, or choose a kernel that reads a form which is there");
 }
 
@@ -69,35 +94,38 @@ Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
   if (const auto made = forms_.find(layout); made != forms_.end()) return &made->second;
   const auto form = affordable(layout);
   if (!form) return form.error();
+  const auto matrix = source(executor);
+  if (!matrix) return matrix.error();
   const bool is_loaded = loaded_ && loaded_->layout == layout;
-  auto tensor = is_loaded ? executor.allocate(DType::i8, source_.shape, Storage::buffer, layout)
-                          : executor.upload(source_, Storage::buffer, layout);
+  auto tensor = is_loaded ? executor.allocate(DType::i8, shape_, Storage::buffer, layout)
+                          : executor.upload(**matrix, Storage::buffer, layout);
   if (!tensor) return tensor.error();
   if (is_loaded) {
     if (const Done written = executor.write_stored(*tensor, loaded_->bytes); !written) return written.error();
     loaded_.reset();
   }
-  form_bytes_ += bytes_of(**form, source_.shape);
+  form_bytes_ += bytes_of(**form, shape_);
   return &forms_.emplace(layout, *std::move(tensor)).first->second;
 }
 
 Done Weight::keep(DeviceTensor form) {
-  if (form.shape() != source_.shape) {
-    return refused(
-        fmt::format("a form of a weight {} is given for one {}", to_text(form.shape()), to_text(source_.shape)));
+  if (form.shape() != shape_) {
+    return refused(fmt::format("a form of a weight {} is given for one {}", to_text(form.shape()), to_text(shape_)));
   }
   const Layout layout = form.layout();
   if (forms_.contains(layout)) return std::monostate{};
   const auto row = affordable(layout);
   if (!row) return row.error();
-  form_bytes_ += bytes_of(**row, source_.shape);
+  form_bytes_ += bytes_of(**row, shape_);
   forms_.emplace(layout, std::move(form));
   return std::monostate{};
 }
 
 Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
   if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
-  const std::vector<int32_t> sums = run_sums(source_, run);
+  const auto matrix = source(executor);
+  if (!matrix) return matrix.error();
+  const std::vector<int32_t> sums = run_sums(**matrix, run);
   const Shape shape = run == k() ? Shape{n()} : Shape{n(), (k() + run - 1) / run};
   auto uploaded = executor.upload(make_tensor<int32_t>(DType::i32, shape, sums), Storage::buffer);
   if (!uploaded) return uploaded.error();

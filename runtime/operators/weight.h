@@ -7,7 +7,9 @@
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
-// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again.
+// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again; or one
+// that was made on the device, as by quantize_q4gsw(). Of such a weight the host knows nothing: should a second form, or
+// sums, be asked for, the first is downloaded, once.
 //
 // Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there
 // are and which may still be made, so that past the bound a kernel is chosen that reads what is there.
@@ -35,11 +37,13 @@ class Weight {
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
   // Of a form that was saved. Errors: those of unpack() too.
   static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
+  // Of a form on the device. Errors: those of keep() too.
+  static Expected<Weight> create(DeviceTensor form, const WeightOptions& options);
 
-  const HostTensor& source() const { return source_; }
-  int64_t n() const { return source_.shape[0]; }
-  int64_t k() const { return source_.shape[1]; }
-  // Each element is from -8 to 7: there are forms of four bits too.
+  const Shape& shape() const { return shape_; }
+  int64_t n() const { return shape_[0]; }
+  int64_t k() const { return shape_[1]; }
+  // Each element is known to be from -8 to 7: there are forms of four bits too.
   bool fits_four_bits() const { return fits_four_bits_; }
 
   // bit(Layout) of each form that is there or fits the bound.
@@ -54,17 +58,19 @@ class Weight {
   // make. Errors: the tensor is no form of a matrix of this shape, past the bound.
   Done keep(DeviceTensor form);
   // The matrix in one form, to save.
-  Expected<PackedWeight> packed(Layout layout) const { return pack(layout, source_); }
+  Expected<PackedWeight> packed(Executor& executor, Layout layout);
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, [N, K / run rounded up].
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
   Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);
 
  private:
+  Weight(Shape shape, bool fits_four_bits, uint64_t max_form_bytes)
+      : shape_(std::move(shape)), fits_four_bits_(fits_four_bits), max_form_bytes_(max_form_bytes) {}
   Expected<const WeightForm*> affordable(Layout layout) const;
-  Weight(HostTensor source, bool fits_four_bits, uint64_t max_form_bytes)
-      : source_(std::move(source)), fits_four_bits_(fits_four_bits), max_form_bytes_(max_form_bytes) {}
+  Expected<const HostTensor*> source(Executor& executor);
 
-  HostTensor source_;
+  Shape shape_;
+  std::optional<HostTensor> source_;  // nullopt: it is on the device alone
   bool fits_four_bits_;
   uint64_t max_form_bytes_;
   uint64_t form_bytes_ = 0;             // of forms_

@@ -76,5 +76,31 @@ TEST_F(WeightTest, KeepsFormsThatFit) {
             "a weight [4, 64] takes 256 bytes as weight_q8_pane");
 }
 
+// What is on the device alone comes to the host when something else is made of it.
+TEST_F(WeightTest, TakesAFormFromTheDevice) {
+  const HostTensor codes = tensor_of(DType::i8, {4, 64}, {1, -8, 7});
+  auto weight = Weight::create(*executor.upload(codes, Storage::buffer, Layout::weight_q4_rows), {});
+  ASSERT_TRUE(weight) << to_text(weight.error());
+  EXPECT_EQ(weight->form_bytes(), 128u);
+  EXPECT_TRUE(weight->fits_four_bits());
+  const auto sums = weight->sums(executor);
+  ASSERT_TRUE(sums) << to_text(sums.error());
+  EXPECT_EQ(executor.download(**sums)->data, make_tensor<int32_t>(DType::i32, {4}, row_sums(codes)).data);
+  const auto eight = weight->form(executor, Layout::weight_q8_panels);
+  ASSERT_TRUE(eight) << to_text(eight.error());
+  EXPECT_EQ(executor.download(**eight)->data, codes.data);
+
+  const auto refused = [&](const Shape& shape, Layout layout, const WeightOptions& options) {
+    const auto made = Weight::create(*executor.allocate(DType::i8, shape, Storage::buffer, layout), options);
+    return made ? "accepted" : to_text(made.error());
+  };
+  EXPECT_EQ(refused({4, 64}, Layout::weight_q8_rows, {}), "accepted");
+  EXPECT_EQ(refused({4, 64}, Layout::strided, {}), "strided is no form of a weight");
+  EXPECT_EQ(refused({64}, Layout::strided, {}), "i8 [64] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(refused({4, 64}, Layout::weight_q8_rows, {.max_form_bytes = 200}),
+            "a weight [4, 64] takes 256 bytes as weight_q8_rows, and 200 of its 200 are left\n"
+            "  hint: raise max_form_bytes, or choose a kernel that reads a form which is there");
+}
+
 }  // namespace
 }  // namespace qgen
