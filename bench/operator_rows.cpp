@@ -233,6 +233,13 @@ void add_packing(std::vector<Row>& rows) {
   }
 }
 
+void add_quantizing(std::vector<Row>& rows) {
+  for (const std::string_view real : {"f32", "f16"}) {
+    const Way chosen{{.shapes = {fmt::format("input=14336x4096:{}", real), "weight_scales=14336x32:f32=0.1"}}};
+    rows.push_back({"quantize_q4gsw", fmt::format("14336x4096.{}", real), chosen, Way{chosen.request, ".vec1"}});
+  }
+}
+
 // ---- embedding ------------------------------------------------------------------------------------------------------
 
 void add_embedding(std::vector<Row>& rows) {
@@ -253,8 +260,8 @@ void add_embedding(std::vector<Row>& rows) {
 
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
-  for (const auto add :
-       {add_affine, add_packed, add_fused, add_products, add_linear, add_backward, add_packing, add_embedding}) {
+  for (const auto add : {add_affine, add_packed, add_fused, add_products, add_linear, add_backward, add_packing,
+                         add_quantizing, add_embedding}) {
     add(rows);
   }
   return rows;

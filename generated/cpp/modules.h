@@ -40,6 +40,7 @@
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
+#include "quantize_q4gsw.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -87,7 +88,8 @@ namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kF
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
-namespace sum_slices { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
+namespace sum_slices { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
 namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }

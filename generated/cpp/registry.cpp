@@ -38,6 +38,7 @@
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
+#include "quantize_q4gsw.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -91,6 +92,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_quantize::op,
   &q8ta_unary::op,
   &quantize_affine::op,
+  &quantize_q4gsw::op,
   &sum_slices::op,
   &weight_only_backward_plain::op,
   &weight_only_backward_tiled::op,

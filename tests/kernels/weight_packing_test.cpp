@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// pack_weight on every kernel: the bytes that the host packs, padding too, and the golden blocks of an independent
-// implementation.
+// pack_weight and quantize_q4gsw on every kernel: the bytes that the host packs, padding too, and the golden blocks of
+// an independent implementation.
 #include "runtime/operators/weight_packing.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/linear.h"
+#include "runtime/operators/weight_linear.h"
 #include "runtime/tensor/weight_form.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
@@ -113,7 +116,7 @@ TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
     EXPECT_EQ(kept->form_bytes(), static_cast<uint64_t>(packed_bytes(*find_weight_form(form), source.shape)));
     EXPECT_EQ(outputs(*kept), expected) << name(form);
 
-    const auto saved = made->packed(form);
+    const auto saved = made->packed(executor, form);
     ASSERT_TRUE(saved) << to_text(saved.error());
     auto loaded = Weight::create(*read_packed_weight(write_packed_weight(*saved)), {});
     ASSERT_TRUE(loaded) << to_text(loaded.error());
@@ -136,6 +139,107 @@ TEST_F(WeightPackingTest, Refusals) {
   EXPECT_EQ(said({DType::i8, {80000, 80000}}, Layout::weight_q8_rows),
             "output with its padding of shape [80000, 80000] has 6400000000 elements, and kernels count to 4294967295\n"
             "  hint: split the batch");
+}
+
+// ---- quantize_q4gsw -------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kQuantize = "quantize_q4gsw";
+
+Request quantize_request(const Shape& shape, int64_t group_size, Layout form) {
+  const Shape scales = group_size == 0 ? Shape{shape[0]} : Shape{shape[0], shape[1] / group_size};
+  Random random(5);
+  return {.inputs = {{"input", random.reals(DType::f32, shape, -3, 3)},
+                     {"weight_scales", random.reals(DType::f32, scales, 0.1, 0.5)}},
+          .attributes = {{"form", std::string(name(form))}}};
+}
+
+TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
+  struct Row {
+    Shape shape;
+    int64_t group_size;  // 0: a scale a row
+  };
+  const Row kRows[] = {{{1, 1}, 0},   {{12, 8}, 8},  {{9, 64}, 32}, {{5, 40}, 8}, {{13, 96}, 12}, {{70, 33}, 11},
+                       {{3, 130}, 0}, {{8, 136}, 0}, {{7, 34}, 17}, {{0, 8}, 0},  {{3, 0}, 0},    {{17, 16}, 1}};
+  Context on_device = context();
+  for (const Layout form : {Layout::weight_q4_8n4k, Layout::weight_q4_4k8n, Layout::weight_q4_rows}) {
+    for (const Row& row : kRows) {
+      SCOPED_TRACE(fmt::format("{} in groups of {} as {}", to_text(row.shape), row.group_size, name(form)));
+      const Request request = quantize_request(row.shape, row.group_size, form);
+      expect_reference(kQuantize, request);
+      const auto input = on_device.executor.upload(request.inputs.at("input"), Storage::buffer);
+      const auto scales = on_device.executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+      auto weight = quantize_q4gsw(on_device, *input, *scales, {.form = form});
+      ASSERT_TRUE(weight) << to_text(weight.error());
+      const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
+      const auto packed = on_device.executor.download_stored(**weight->form(on_device.executor, form));
+      EXPECT_EQ(*packed, *pack_weight(*find_weight_form(form), codes));
+    }
+  }
+}
+
+// Ties go to the even integer, what exceeds four bits to their ends, NaN to 0; and so does what a scale of zero divides.
+TEST_F(WeightPackingTest, QuantizesCorners) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> reals = {0.25, 0.75, -0.25, -0.75, 3.5, 3.75, -4.25, 100,
+                                     -100, inf,  -inf,  nan,   0,   -0.0, 1e-40, 6e-8};
+  const std::vector<double> scales = {0.5, -0.5, 0, -0.0, 1e-40, 1e-38, 1e38, inf, nan, 0.3};
+  Request request = quantize_request({10, 16}, 0, Layout::weight_q4_rows);
+  request.inputs["input"] = testing::tensor_of(DType::f32, {10, 16}, reals);
+  request.inputs["weight_scales"] = testing::tensor_of(DType::f32, {10}, scales);
+  for (const Layout form : {Layout::weight_q4_rows, Layout::weight_q4_4k8n}) {
+    request.attributes["form"] = std::string(name(form));
+    expect_reference(kQuantize, request);
+  }
+  const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
+  const auto row = codes.as<int8_t>();
+  EXPECT_EQ((std::vector<int>(row.begin(), row.begin() + 12)),
+            (std::vector<int>{0, 2, 0, -2, 7, 7, -8, 7, -8, 7, -8, 0}));
+  EXPECT_TRUE(std::ranges::all_of(row.subspan(32, 48), [](int8_t q) { return q == 0; }));
+  request.attributes["quant_min"] = int64_t{-7};
+  request.attributes["quant_max"] = int64_t{5};
+  expect_reference(kQuantize, request);
+}
+
+// A layer reads what was made on the device; and what else is asked of such a weight comes from there.
+TEST_F(WeightPackingTest, QuantizedWeightsServeLayers) {
+  Context on_device = context();
+  Executor& executor = on_device.executor;
+  const Request request = quantize_request({12, 64}, 16, Layout::weight_q4_rows);
+  const HostTensor codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
+  const auto input = executor.upload(request.inputs.at("input"), Storage::buffer);
+  const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
+  const auto x = executor.upload(Random(6).reals(DType::f32, {3, 64}, -1, 1), Storage::buffer);
+  auto on_host = Weight::create(codes, {});
+  for (const Layout form : {Layout::weight_q4_rows, Layout::weight_q4_4k8n}) {
+    auto weight = quantize_q4gsw(on_device, *input, *scales, {.form = form});
+    ASSERT_TRUE(weight && on_host);
+    EXPECT_TRUE(weight->fits_four_bits());
+    const auto y = linear_q4gsw(on_device, *x, *weight, *scales, nullptr, {});
+    const auto expected = linear_q4gsw(on_device, *x, *on_host, *scales, nullptr, {});
+    ASSERT_TRUE(y && expected) << to_text(y.error());
+    EXPECT_EQ(executor.download(*y)->data, executor.download(*expected)->data);
+    const auto dynamic = linear_dq8ca_q4gsw(on_device, *x, *weight, *scales, nullptr, {});
+    ASSERT_TRUE(dynamic) << to_text(dynamic.error());
+    EXPECT_EQ(weight->packed(executor, Layout::weight_q4_8n4k)->bytes,
+              *pack_weight(*find_weight_form(Layout::weight_q4_8n4k), codes));
+  }
+}
+
+TEST_F(WeightPackingTest, QuantizeRefusals) {
+  const TensorDesc input{DType::f32, {4, 64}}, scales{DType::f32, {4, 2}};
+  const auto said = [&](const TensorDesc& x, const TensorDesc& s, const QuantizeQ4gswOptions& options) {
+    const auto call = quantize_q4gsw_call(x, s, options);
+    return call ? "accepted" : to_text(call.error());
+  };
+  EXPECT_EQ(said(input, scales, {}), "accepted");
+  EXPECT_EQ(said({DType::i8, {4, 64}}, scales, {}), "input is i8, and can be f32, f16");
+  EXPECT_EQ(said({DType::f32, {64}}, scales, {}), "the weight has shape [64], and is [N, K]");
+  EXPECT_EQ(said(input, {DType::f32, {2, 4}}, {}),
+            "weight_scales has shape [2, 4], and the weight [4, 64]\n  hint: scales are [4], or [4, G] where G divides "
+            "64");
+  EXPECT_EQ(said(input, scales, {.form = Layout::weight_q8_rows}), "weight_q8_rows is no form of four bits");
+  EXPECT_EQ(said(input, scales, {.range = {-8, 8}}),
+            "quant_min -8 and quant_max 8 are no range within -8 to 7, which four bits hold");
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ constexpr Row kRows[] = {
     {"q8ta_sigmoid", q8ta_sigmoid},
     {"q8ta_sub", q8ta_sub},
     {"quantize_affine", quantize_affine},
+    {"quantize_q4gsw", quantize_q4gsw},
     {"requantize", requantize},
 };
 

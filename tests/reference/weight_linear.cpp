@@ -162,6 +162,19 @@ Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBound
   return std::move(outputs).result();
 }
 
+// q[n, k] = quantize_affine of x[n, k] with s[n, g(k)] and no zero point, or 0 where that scale is 0.
+HostTensor quantize_weight(const HostTensor& input, const HostTensor& weight_scales, IntegerBounds bounds) {
+  const int64_t rows = input.shape[0], depth = input.shape[1];
+  const int64_t groups = rows == 0 ? 1 : element_count(weight_scales.shape) / rows;
+  HostTensor output = zeros(DType::i8, input.shape);
+  for (int64_t i = 0; i < rows * depth; ++i) {
+    const float s = weight_scales.as<float>()[i / depth * groups + i % depth / (depth / groups)];
+    const float x = std::abs(s) < std::numeric_limits<float>::min() ? 0.0f : input_at(input, i);
+    output.as<int8_t>()[i] = static_cast<int8_t>(quantize(x, s, 0, bounds));
+  }
+  return output;
+}
+
 // y[i, k] = q[index[i], k] * s[index[i], g(k)], or NaN where there is no row.
 HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales,
                      DType output_dtype) {

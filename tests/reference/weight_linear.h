@@ -35,6 +35,9 @@ Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weigh
 // linear_dq8ca_q8csw and linear_dq8ca_q4gsw: the integers in between are exact.
 Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds);
 
+// quantize_q4gsw: exact, i8 of the input's shape.
+HostTensor quantize_weight(const HostTensor& input, const HostTensor& weight_scales, IntegerBounds bounds);
+
 // embedding_q4gsw: exact. `indices` are i32 of any shape.
 HostTensor embedding(const HostTensor& indices, const HostTensor& weight, const HostTensor& weight_scales,
                      DType output_dtype);

@@ -16,6 +16,11 @@ WeightLinear linear_of(const Request& request) {
           find_input(request, "bias"), activation_of(request)};
 }
 
+IntegerBounds range_of(const Request& request) {
+  return {static_cast<int32_t>(attribute<int64_t>(request, "quant_min")),
+          static_cast<int32_t>(attribute<int64_t>(request, "quant_max"))};
+}
+
 Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
 
 Bounded backward(const Request& request) {
@@ -28,9 +33,7 @@ Bounded dynamic(const Request& request) {
   const Mapping mapping = word == "asymmetric"  ? Mapping::asymmetric
                           : word == "symmetric" ? Mapping::symmetric
                                                 : Mapping::symmetric_no_clipping_err;
-  const IntegerBounds range{static_cast<int32_t>(attribute<int64_t>(request, "quant_min")),
-                            static_cast<int32_t>(attribute<int64_t>(request, "quant_max"))};
-  return dynamic_linear(linear_of(request), mapping, range);
+  return dynamic_linear(linear_of(request), mapping, range_of(request));
 }
 
 }  // namespace
@@ -54,6 +57,11 @@ Tensors pack_weight(const Request& request) {
     for (int8_t& w : weight.as<int8_t>()) w = std::clamp<int8_t>(w, -8, 7);
   }
   return {{"output", weight}};
+}
+
+Tensors quantize_q4gsw(const Request& request) {
+  return {
+      {"output", quantize_weight(request.inputs.at("input"), request.inputs.at("weight_scales"), range_of(request))}};
 }
 
 }  // namespace qgen::reference

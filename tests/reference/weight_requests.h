@@ -16,5 +16,6 @@ Tensors dynamic_linear(const Request& request);
 Bounds dynamic_bounds(const Request& request);
 Tensors embedding(const Request& request);
 Tensors pack_weight(const Request& request);
+Tensors quantize_q4gsw(const Request& request);
 
 }  // namespace qgen::reference

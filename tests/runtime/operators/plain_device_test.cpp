@@ -54,6 +54,7 @@ TEST_P(PlainDevice, RunsLinearLayers) {
     const TensorDesc x{GetParam(), {rows, 64}};
     expect_kernel(linear_q8csw_call(x, weight, scales, scales, {}));
     expect_kernel(linear_q4gsw_call(x, weight, scales, scales, {}));
+    expect_kernel(linear_q4gsw_backward_call({GetParam(), {rows, 10}}, weight, scales));
     expect_kernel(linear_dq8ca_q8csw_call(x, weight, scales, scales, {}));
     expect_kernel(linear_dq8ca_q4gsw_call(x, weight, scales, scales, {}));
     expect_kernel(linear_q8ta_q8csw_call(x, weight, scales, scales, {}));
@@ -61,6 +62,7 @@ TEST_P(PlainDevice, RunsLinearLayers) {
   expect_kernel(q8ta_linear_call(bytes, weight, scales, scales, {}));
   expect_kernel(embedding_q4gsw_call({DType::i32, {3}}, weight, scales, {.output_dtype = GetParam()}));
   expect_kernel(pack_weight_call({DType::i8, {10, 64}}, Layout::weight_q4_rows));
+  expect_kernel(quantize_q4gsw_call({GetParam(), {10, 64}}, scales, {}));
 }
 
 TEST_P(PlainDevice, MovesAndOperates) {
