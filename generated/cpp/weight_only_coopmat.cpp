@@ -41,6 +41,7 @@ enum class Name : uint16_t {
   subgroups_workgroup,
   blocks_m,
   blocks_n,
+  step,
   m,
   n,
   k,
@@ -70,6 +71,7 @@ constexpr auto kNames = table::names({
   {"subgroups.workgroup", {}},
   {"blocks.m", {}},
   {"blocks.n", {}},
+  {"step", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
@@ -96,6 +98,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::subgroups_workgroup: return scope.specialization[2];
     case Name::blocks_m: return scope.specialization[3];
     case Name::blocks_n: return scope.specialization[4];
+    case Name::step: return scope.specialization[5];
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
@@ -111,26 +114,27 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5]};
 }
 
 constexpr ConditionInfo kConditions[] = {
   {"k % 8 == 0", table::kNamesOf<Name::k>},
-  {"group_size % 32 == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups>},
+  {"group_size % step == 0 or groups <= 1", table::kNamesOf<Name::step, Name::group_size, Name::groups>},
 };
 
 int first_failing(const SelectionScope& scope) {
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.k) % 8 == 0,
-      Integer(problem.group_size) % 32 == 0 || Integer(problem.groups) <= 1,
+      Integer(problem.group_size) % Integer(specialization.step) == 0 || Integer(problem.groups) <= 1,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
   {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"(subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * 80 + 4 * matrix.m * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1", table::kNamesOf<Name::blocks_m, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * matrix.m * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"not device.is_cpu or blocks.m == 1 and step == 32", table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -139,27 +143,39 @@ int first_failing_device(const SelectionScope& scope) {
   const auto& device = *scope.device;
   return table::first_false({
       Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
-      (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * 80 + 4 * Integer(parameters.matrix_m) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
-      !device.is_cpu || Integer(specialization.blocks_m) == 1,
+      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (2 * Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * Integer(parameters.matrix_m) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
+      !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
   });
 }
 
 constexpr std::string_view kSpecializationNames[] = {
-  "subgroups.m", "subgroups.n", "subgroups.workgroup", "blocks.m", "blocks.n",
+  "subgroups.m", "subgroups.n", "subgroups.workgroup", "blocks.m", "blocks.n", "step",
 };
 constexpr uint32_t kSpecializations[] = {
-  2, 2, 32, 1, 2,
-  2, 2, 32, 2, 2,
-  2, 2, 32, 4, 2,
-  1, 4, 128, 1, 2,
-  1, 4, 128, 2, 2,
-  1, 4, 128, 4, 2,
-  2, 2, 128, 1, 2,
-  2, 2, 128, 2, 2,
-  2, 2, 128, 4, 2,
-  2, 4, 256, 1, 2,
-  2, 4, 256, 2, 2,
-  2, 4, 256, 4, 2,
+  2, 2, 32, 1, 2, 32,
+  2, 2, 32, 1, 2, 64,
+  2, 2, 32, 2, 2, 32,
+  2, 2, 32, 2, 2, 64,
+  2, 2, 32, 4, 2, 32,
+  2, 2, 32, 4, 2, 64,
+  1, 4, 128, 1, 2, 32,
+  1, 4, 128, 1, 2, 64,
+  1, 4, 128, 2, 2, 32,
+  1, 4, 128, 2, 2, 64,
+  1, 4, 128, 4, 2, 32,
+  1, 4, 128, 4, 2, 64,
+  2, 2, 128, 1, 2, 32,
+  2, 2, 128, 1, 2, 64,
+  2, 2, 128, 2, 2, 32,
+  2, 2, 128, 2, 2, 64,
+  2, 2, 128, 4, 2, 32,
+  2, 2, 128, 4, 2, 64,
+  2, 4, 256, 1, 2, 32,
+  2, 4, 256, 1, 2, 64,
+  2, 4, 256, 2, 2, 32,
+  2, 4, 256, 2, 2, 64,
+  2, 4, 256, 4, 2, 32,
+  2, 4, 256, 4, 2, 64,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -188,7 +204,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.slice_k) / Real(96.0), ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) * (Integer(problem.slice_k) + 64) * Integer(device.compute_units) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us))));
+  return Real(device.launch_us) + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)), (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) + max(Real(1.0), ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0) * (Integer(problem.slice_k) + 64) * (Real(0.1) / Integer(specialization.step) + choose(parameters.form == Layout::weight_q4_rows, Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n) / Real(50000.0), Real(0.0)) + Integer(device.compute_units) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -200,26 +216,30 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(4, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_1b20222d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 36}};
-constexpr SpecializationSlot slots_37ba095e[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}};
-constexpr InterfaceInfo binds_c0cec038 = {
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
+constexpr InterfaceInfo binds_31ea82b2 = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_1b20222d,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37ba095e,
+    .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
-  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
+  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_72d8224c[] = {
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
-  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b4f2780[] = {
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
 };
-constexpr uint32_t workgroup_6bdc39cd[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+constexpr uint32_t workgroup_5ca40bd7[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_e28f9eb5[] = {
-  5120, 7680, 12800, 6400, 7680, 10240, 5120, 7680, 12800, 8192, 10240, 15360,
+constexpr uint32_t shared_bytes_ea197f48[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
+  11520, 7680, 13824, 10240, 18432,
 };
 constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -227,64 +247,77 @@ constexpr BindingInfo bindings_a6ef5d33[] = {
   table::buffer(2, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_08ce7c9c = {
+constexpr InterfaceInfo binds_cb926857 = {
     .bindings = bindings_a6ef5d33,
     .push_constants = push_constants_1b20222d,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_37ba095e,
+    .specialization = slots_b3010a22,
 };
-constexpr uint32_t shared_bytes_85f694b2[] = {
-  7168, 9728, 14848, 10496, 11776, 14336, 7168, 9728, 14848, 12288, 14336, 19456,
+constexpr CooperativeMatrixShape matrices_28fd0bc7[] = {
+  {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9dad54a0[] = {
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+  matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
+};
+constexpr uint32_t shared_bytes_3d54fccf[] = {
+  8192, 11264, 9728, 15872, 14848, 25088, 10496, 15616, 11776, 17920, 14336, 22528, 8192, 11264, 9728, 15872, 14848,
+  25088, 16384, 17920, 16384, 22528, 19456, 31744,
 };
 constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
   {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_24abbe07[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_54da8071[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
   matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
 };
-constexpr uint32_t shared_bytes_7d031a58[] = {
-  12288, 14336, 19456, 19712, 20992, 23552, 12288, 14336, 19456, 24576, 24576, 28672,
+constexpr uint32_t shared_bytes_23133247[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
+  27648, 20480, 23040, 20480, 27648, 20480, 36864,
 };
-constexpr uint32_t shared_bytes_a6028201[] = {
-  8192, 10240, 15360, 11520, 12800, 15360, 8192, 10240, 15360, 16384, 16384, 20480,
+constexpr uint32_t shared_bytes_d21012c2[] = {
+  4864, 7936, 6144, 10240, 8704, 14848, 7808, 12416, 8448, 13568, 9728, 15872, 4864, 7936, 6144, 10240, 8704, 14848,
+  8448, 13568, 9728, 15872, 12288, 20480,
 };
-constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
-  {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
+constexpr uint32_t shared_bytes_d40581a6[] = {
+  6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
+  12288, 13824, 12288, 18432, 15360, 27648,
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0ccf82ac[] = {
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-  matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
+constexpr uint32_t shared_bytes_015eea29[] = {
+  14336, 17920, 14336, 22528, 19456, 31744, 19712, 28928, 20992, 31232, 23552, 35840, 14336, 17920, 14336, 22528, 19456,
+  31744, 28672, 31232, 28672, 35840, 28672, 45056,
 };
-constexpr uint32_t shared_bytes_0ceea2a6[] = {4864, 6144, 8704, 7808, 8448, 9728, 4864, 6144, 8704, 8448, 9728, 12288};
-constexpr uint32_t shared_bytes_78c9d69d[] = {3840, 5120, 7680, 5760, 6400, 7680, 3840, 5120, 7680, 6400, 7680, 10240};
 enum Interface : uint16_t {
-  uses_0a72c1da,
-  uses_1b57ed1d,
-  uses_3e9c91a0,
-  uses_510aa194,
-  uses_6467638e,
-  uses_6ab30078,
-  uses_6efe7f1f,
-  uses_acdeb86e,
-  uses_acfa2985,
-  uses_b8e38b74,
-  uses_dfe0685f,
-  uses_fc51d497,
+  uses_05370854,
+  uses_096ec4cc,
+  uses_213b984c,
+  uses_3348f25c,
+  uses_38f9290f,
+  uses_4a7aa6aa,
+  uses_81f54c20,
+  uses_83f109fb,
+  uses_a68fee67,
+  uses_a6c98dbc,
+  uses_a79b8baf,
+  uses_d137dd6c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_e28f9eb5, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_72d8224c},  // uses_0a72c1da
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_85f694b2, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_72d8224c},  // uses_1b57ed1d
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_85f694b2, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_72d8224c},  // uses_3e9c91a0
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_7d031a58, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_24abbe07},  // uses_510aa194
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_e28f9eb5, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_72d8224c},  // uses_6467638e
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_a6028201, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_24abbe07},  // uses_6ab30078
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_0ceea2a6, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ccf82ac},  // uses_6efe7f1f
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_0ceea2a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ccf82ac},  // uses_acdeb86e
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_7d031a58, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_24abbe07},  // uses_acfa2985
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_78c9d69d, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ccf82ac},  // uses_b8e38b74
-  {&binds_c0cec038, workgroup_6bdc39cd, shared_bytes_78c9d69d, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0ccf82ac},  // uses_dfe0685f
-  {&binds_08ce7c9c, workgroup_6bdc39cd, shared_bytes_a6028201, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_24abbe07},  // uses_fc51d497
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_05370854
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_3d54fccf, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_096ec4cc
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_213b984c
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_3348f25c
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_d21012c2, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_38f9290f
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_4a7aa6aa
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_81f54c20
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_015eea29, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_83f109fb
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_a68fee67
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_015eea29, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_a6c98dbc
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_d21012c2, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_a79b8baf
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_3d54fccf, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_d137dd6c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -292,18 +325,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_acfa2985},
-    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_6ab30078},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_510aa194},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_fc51d497},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_3e9c91a0},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_0a72c1da},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_1b57ed1d},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_6467638e},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_acdeb86e},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_dfe0685f},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_6efe7f1f},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_b8e38b74},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_a6c98dbc},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_a68fee67},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_83f109fb},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_3348f25c},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_d137dd6c},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_4a7aa6aa},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_096ec4cc},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_81f54c20},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_38f9290f},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_05370854},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_a79b8baf},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_213b984c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

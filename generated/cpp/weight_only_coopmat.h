@@ -73,6 +73,7 @@ struct Specialization {
   uint32_t subgroups_workgroup = 32;
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 2;
+  uint32_t step = 32;
 };
 
 // What modules read of the problem, where they read it.

@@ -5,7 +5,7 @@
 // bits are exactly, summed in f32.
 //
 // A workgroup makes a tile of outputs, and each of its subgroups `blocks.m` x `blocks.n` matrices of it. K is walked in
-// steps of 32: all invocations fetch the step's rows of x and w into registers while the matrices of the step before are
+// steps of `step`: all invocations fetch the step's rows of x and w into registers while the matrices of the step before are
 // multiplied, and then put them into shared memory, the weights as halves. A row there has 16 bytes of padding, so that the
 // rows of a matrix begin in different banks. What lies past the end of k counts as zero; rows past the last repeat it, and
 // what they give is not stored.
@@ -48,69 +48,88 @@ const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
 const uint kRows = ${subgroups.m} * ${blocks.m} * ${matrix.m};
 const uint kColumns = ${subgroups.n} * ${blocks.n} * ${matrix.n};
 
-// A vector is 16 bytes: eight halves of a row, made of kPacked words of the weight.
-const uint kStep = 32u;
-const uint kVectors = kStep / 8u;
+// A vector is 16 bytes: eight halves of a row. A load of the weight becomes several.
+const uint kVectors = ${step} / 8u;
 const uint kPitch = kVectors + 1u;
 const uint kWeightTile = kRows * kPitch;
-const uint kPacked = 8u / kPerWord;
+const uint kLoadVectors = kPerLoad / 8u;
+const uint kRowLoads = ${step} / kPerLoad;
 
 // Rows of x, then rows of w; in the end a strip of sums for each subgroup: two matrices side by side, so that a row of
 // outputs fills a sector.
 const uint kStripVectors = 2u * ${matrix.n / 4}u;
-const uint kStripWords = ${matrix.m}u * kStripVectors;
+const uint kStripPitch = kStripVectors + 2u;  // rows begin in different banks
+const uint kStripWords = ${matrix.m}u * kStripPitch;
 const uint kTileWords = (kRows + kColumns) * kPitch;
 const uint kStripsWords = kSubgroups * kStripWords;
 shared uvec4 tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
 
-// What an invocation fetches of a step: vectors a workgroup apart in the order of the tile.
-const uint kInputLoads = (kRows * kVectors + kInvocations - 1u) / kInvocations;
-const uint kWeightLoads = (kColumns * kVectors + kInvocations - 1u) / kInvocations;
+// What an invocation fetches of a step: a workgroup apart in the order of the tile.
+const uint kInputFetches = (kRows * kVectors + kInvocations - 1u) / kInvocations;
+const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
 
-uvec4 next_input[kInputLoads];
-uint next_weight[kWeightLoads][kPacked];
+uvec4 next_input[kInputFetches];
+uvec4 next_weight[kWeightFetches];
+$if form == weight_q4_rows
+const uint kScaleFetches = (kColumns + kInvocations - 1u) / kInvocations;
+float next_scale[kScaleFetches];
 
-// `vector` and `end` count vectors of k.
-void fetch(uvec2 tile, uint vector, uint end) {
-  [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
+uint group_of(uint k) { return problem.groups > 1u ? k / problem.group_size : 0u; }
+$end
+
+void fetch(uvec2 tile, uint k, uint end) {
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     const uint row = min(tile.x + place / kVectors, problem.m - 1u);
-    const uint at = vector + place % kVectors;
-    next_input[i] = at < end ? input_words[row * (problem.k / 8u) + at] : uvec4(0u);
+    const uint at = k / 8u + place % kVectors;
+    next_input[i] = at < end / 8u ? input_words[row * (problem.k / 8u) + at] : uvec4(0u);
   }
-  [[unroll]] for (uint i = 0u; i < kWeightLoads; ++i) {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    const uint row = min(tile.y + place / kVectors, problem.n - 1u);
-    const uint at = min(vector + place % kVectors, end - 1u);
-    [[unroll]] for (uint j = 0u; j < kPacked; ++j) {
-      next_weight[i][j] = weight_words[4u * row * loads_per_row() + at * kPacked + j];
-    }
+    const uint row = min(tile.y + place / kRowLoads, problem.n - 1u);
+    const uint at = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
+    next_weight[i] = weight_loads[row * loads_per_row() + at];
   }
+$if form == weight_q4_rows
+  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
+    const uint column = min(tile.y + (gl_LocalInvocationIndex + i * kInvocations) % kColumns, problem.n - 1u);
+    next_scale[i] = weight_scales_data[column * problem.groups + group_of(k)];
+  }
+$end
 }
 
-// Eight neighbouring weights.
-uvec4 as_halves(uint packed[kPacked]) {
-  float w[8];
-  [[unroll]] for (uint i = 0u; i < kPacked; ++i) {
-    [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
-      const vec4 four = weight_quad(packed[i], quad) * kQuadScale;
-      [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) w[i * kPerWord + quad_element(quad, lane)] = four[lane];
-    }
-  }
-  return uvec4(packHalf2x16(vec2(w[0], w[1])), packHalf2x16(vec2(w[2], w[3])), packHalf2x16(vec2(w[4], w[5])),
-               packHalf2x16(vec2(w[6], w[7])));
+// An integer u below 1024 in the mantissa of 1024 is the half 1024 + u. Two of `even` and two of `odd`, in turns.
+uvec2 as_halves(uint even, uint odd, float16_t offset) {
+  const f16vec2 a = unpackFloat2x16(even | 0x64006400u) - offset;
+  const f16vec2 b = unpackFloat2x16(odd | 0x64006400u) - offset;
+  return uvec2(packFloat2x16(f16vec2(a.x, b.x)), packFloat2x16(f16vec2(a.y, b.y)));
 }
 
-uint word_of(uint place) { return place / kVectors * kPitch + place % kVectors; }
+// The eight weights of vector `i` of a load.
+uvec4 weight_halves(uvec4 load, uint i) {
+$if form == weight_q4_rows
+  const uint word = load[i];  // lib/weight_q4_rows.glsl: plus 8
+  const uint kLow = 0x000f000fu;
+  return uvec4(as_halves(word & kLow, word >> 8 & kLow, float16_t(1032.0)),
+               as_halves(word >> 4 & kLow, word >> 12 & kLow, float16_t(1032.0)));
+$else
+  const uvec2 words = uvec2(load[2u * i], load[2u * i + 1u]) ^ 0x80808080u;  // plus 128
+  const uint kLow = 0x00ff00ffu;
+  return uvec4(as_halves(words.x & kLow, words.x >> 8 & kLow, float16_t(1152.0)),
+               as_halves(words.y & kLow, words.y >> 8 & kLow, float16_t(1152.0)));
+$end
+}
 
 void put_down() {
-  [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place < kRows * kVectors) tile_words[word_of(place)] = next_input[i];
+    if (place < kRows * kVectors) tile_words[place / kVectors * kPitch + place % kVectors] = next_input[i];
   }
-  [[unroll]] for (uint i = 0u; i < kWeightLoads; ++i) {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place < kColumns * kVectors) tile_words[kWeightTile + word_of(place)] = as_halves(next_weight[i]);
+    if (place >= kColumns * kRowLoads) continue;
+    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors;
+    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) tile_words[word + j] = weight_halves(next_weight[i], j);
   }
 }
 
@@ -120,10 +139,11 @@ $if form == weight_q4_rows
 coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_group[${blocks.m}][${blocks.n}];
 shared float scale_rows[${matrix.m}u * kColumns];
 
-void put_down_scales(uint first_n, uint group) {
-  for (uint at = gl_LocalInvocationIndex; at < ${matrix.m}u * kColumns; at += kInvocations) {
-    const uint column = min(first_n + at % kColumns, problem.n - 1u);
-    scale_rows[at] = weight_scales_data[column * problem.groups + group];
+void put_down_scales() {
+  [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
+    const uint column = gl_LocalInvocationIndex + i * kInvocations;
+    if (column >= kColumns) continue;
+    [[unroll]] for (uint row = 0u; row < ${matrix.m}u; ++row) scale_rows[row * kColumns + column] = next_scale[i];
   }
 }
 
@@ -146,7 +166,7 @@ $end
 
 // Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
 void multiply(uvec2 corner) {
-  [[unroll]] for (uint k = 0u; k < kStep / ${matrix.k}u; ++k) {
+  [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
     const uint word = k * ${matrix.k / 8}u;
     coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
@@ -191,16 +211,17 @@ void store(uvec2 corner, uint slice) {
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
         if (i == block && j - j % 2u == strip) {
-          coopMatStore(sums[i][j], tile_words, first + j % 2u * ${matrix.n / 4}u, kStripVectors,
+          coopMatStore(sums[i][j], tile_words, first + j % 2u * ${matrix.n / 4}u, kStripPitch,
                        gl_CooperativeMatrixLayoutRowMajor);
         }
       }
     }
     subgroupBarrier();
-    for (uint at = gl_SubgroupInvocationID; at < kStripWords; at += gl_SubgroupSize) {
-      const uint row = corner.x + block * ${matrix.m}u + at / kStripVectors;
+    for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
+      const uint strip_row = at / kStripVectors;
+      const uint row = corner.x + block * ${matrix.m}u + strip_row;
       const uint column = corner.y + strip * ${matrix.n}u + at % kStripVectors * 4u;
-      const vec4 four = uintBitsToFloat(tile_words[first + at]);
+      const vec4 four = uintBitsToFloat(tile_words[first + strip_row * kStripPitch + at % kStripVectors]);
       [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) store_sum(row, column + lane, four[lane], slice);
     }
   }
@@ -221,26 +242,26 @@ void main() {
       sums[i][j] = coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0.0);
     }
   }
-  if (begin < end) fetch(tile, begin / 8u, end / 8u);
-  for (uint k = begin; k < end; k += kStep) {
+  if (begin < end) fetch(tile, begin, end);
+  for (uint k = begin; k < end; k += ${step}) {
 $if form == weight_q4_rows
-    const uint group = problem.groups > 1u ? k / problem.group_size : 0u;
+    const uint group = group_of(k);
     const uint group_begin = max(group * problem.group_size, begin);
     const uint group_end = problem.groups > 1u ? min((group + 1u) * problem.group_size, end) : end;
 $end
     barrier();  // the matrices of the step before have been read
     put_down();
 $if form == weight_q4_rows
-    if (k == group_begin) put_down_scales(tile.y, group);
+    if (k == group_begin) put_down_scales();
 $end
     barrier();
-    if (k + kStep < end) fetch(tile, (k + kStep) / 8u, end / 8u);
+    if (k + ${step} < end) fetch(tile, k + ${step}, end);
 $if form == weight_q4_rows
     if (k == group_begin) begin_group();
 $end
     multiply(corner);
 $if form == weight_q4_rows
-    if (k + kStep >= group_end) end_group(corner.y);
+    if (k + ${step} >= group_end) end_group(corner.y);
 $end
   }
   barrier();  // the last matrices have been read
