@@ -6,6 +6,7 @@
 // Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a
 // device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts
 // as zero, and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+$include "lib/rounding_shift.glsl"
 
 const uint kInfinity = 0x7f800000u;
 const uint kNan = 0x7fc00000u;
@@ -71,26 +72,30 @@ float divide(float numerator, float denominator) {
   return uintBitsToFloat(sign | ((uint(exponent) << 23) + (kept - 0x00800000u) + (rounds_up ? 1u : 0u)));
 }
 
-// 1 / x, as divide(1.0, x), in a third of the steps: the quotient k of 2^47 by the significand has 24 bits, so only the
-// nearest integer is wanted, and a tie would need d to be a power of two. The device's own is within 3 of k.
+// 1 / x, as divide(1.0, x), in a third of the steps and without a branch, so that several may be made at once: k, the
+// quotient of 2^47 by the significand d, has 24 bits, so only the nearest integer is wanted, and a tie would need d to
+// be a power of two. The device's own quotient of 1 by a number in [1, 2), which may be 4 ulp off here, has k in its
+// low bits but for that error: 2^47 - k * d is below 2^27 in magnitude, and its low 32 bits are all of it.
 float reciprocal(float x) {
-  const uint magnitude = floatBitsToUint(flush_subnormal(x)) & kMagnitude;
-  const uint sign = floatBitsToUint(x) & ~kMagnitude;
-  if (magnitude == 0u || magnitude >= kInfinity) return divide_special(0x3f800000u, magnitude, sign);
+  const uint magnitude = floatBitsToUint(x) & kMagnitude;
   const uint fraction = magnitude & 0x007fffffu;
-  const int exponent = 253 - int(magnitude >> 23);  // of a quotient below 1, that is unless the fraction is 0
-  if (fraction == 0u) return uintBitsToFloat(exponent < 0 ? sign : sign | uint(exponent + 1) << 23);
-
   const int d = int(fraction | 0x00800000u);
   const float near = 1.0 / uintBitsToFloat(0x3f800000u | fraction);
-  uint k = uint(near * 16777216.0);
-  int remainder = int(0u - k * uint(d));  // 2^47 - k * d: below 2^26 in magnitude, so its low 32 bits are all of it
-  const int correction = int(roundEven(float(remainder) * near * (1.0 / 8388608.0)));
-  k += uint(correction);
+  int k = floatBitsToInt(near) - 0x3e800000;
+  int remainder = -(k * d);
+  // remainder / d as remainder / 2^5 * near / 2^18, converted as lib/rounding_shift.glsl says.
+  const float units = intBitsToFloat(kRoundingShiftBits + (remainder >> 5)) - kRoundingShift;
+  const int correction = floatBitsToInt(units * (near * (1.0 / 262144.0)) + kRoundingShift) - kRoundingShiftBits;
+  k += correction;
   remainder -= correction * d;
-  if (2 * remainder > d) k += 1u;
-  if (2 * remainder < -d) k -= 1u;
-  return uintBitsToFloat(exponent <= 0 ? sign : sign | ((uint(exponent) << 23) + (k - 0x00800000u)));
+  k += int(2 * remainder > d) - int(2 * remainder < -d);
+
+  // Of a power of two k is 2^24, which carries into the exponent. Below the least normal there is only zero.
+  const int quotient_bits = ((253 - int(magnitude >> 23)) << 23) + (k - 0x00800000);
+  uint result = quotient_bits < 0x00800000 ? 0u : uint(quotient_bits);
+  if (magnitude < 0x00800000u) result = kInfinity;
+  if (magnitude > kInfinity) result = kNan;
+  return uintBitsToFloat((floatBitsToUint(x) & ~kMagnitude) | result);
 }
 
 // An integer as f32, rounded half to even: both halves are exact, so the one sum rounds once.
