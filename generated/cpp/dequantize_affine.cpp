@@ -27,6 +27,9 @@ constexpr FieldInfo kFields[] = {
   {"cycle_multiplier", FieldInfo::Kind::u32, offsetof(Problem, cycle_multiplier), 1},
   {"cycle_shift", FieldInfo::Kind::u32, offsetof(Problem, cycle_shift), 1},
   {"zero_points", FieldInfo::Kind::u32, offsetof(Problem, zero_points), 1},
+  {"distance", FieldInfo::Kind::u32, offsetof(Problem, distance), 1},
+  {"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, distance_multiplier), 1},
+  {"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, distance_shift), 1},
   {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, image_steps), 1},
   {"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1},
   {"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, quant_packed), 1},
@@ -57,6 +60,9 @@ enum class Name : uint16_t {
   cycle_multiplier,
   cycle_shift,
   zero_points,
+  distance,
+  distance_multiplier,
+  distance_shift,
   image_steps,
   real_packed,
   quant_packed,
@@ -83,6 +89,9 @@ constexpr auto kNames = table::names({
   {"cycle_multiplier", {}},
   {"cycle_shift", {}},
   {"zero_points", {}},
+  {"distance", {}},
+  {"distance_multiplier", {}},
+  {"distance_shift", {}},
   {"image_steps", {}},
   {"real_packed", {}},
   {"quant_packed", {}},
@@ -111,6 +120,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::cycle_multiplier: return problem->cycle_multiplier;
     case Name::cycle_shift: return problem->cycle_shift;
     case Name::zero_points: return problem->zero_points;
+    case Name::distance: return problem->distance;
+    case Name::distance_multiplier: return problem->distance_multiplier;
+    case Name::distance_shift: return problem->distance_shift;
     case Name::image_steps: return problem->image_steps;
     case Name::real_packed: return problem->real_packed;
     case Name::quant_packed: return problem->quant_packed;
@@ -126,13 +138,16 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"vec == 1 or is_dense == 1 or image_steps > 0", table::kNamesOf<Name::vec, Name::is_dense, Name::image_steps>},
+  {"items == 1 or not (vec == 4 and image_steps == 0) or distance > 0", table::kNamesOf<Name::vec, Name::items, Name::distance, Name::image_steps>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
+      Integer(specialization.items) == 1 || !(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0) || Integer(problem.distance) > 0,
   });
 }
 
@@ -159,7 +174,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.workgroup) * Integer(specialization.items));
+  groups[0] = ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -169,27 +184,10 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
+  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup)) * Real(0.02) / Integer(device.compute_units) + choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))) * (20 + 20 * choose(Integer(parameters.vec) == 4 && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)), Integer(4), Integer(1))) * 2 / Real(device.f32_ops_per_us) + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_14085fc1[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr BlockField problem_buffer_68b89e76[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 188}};
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_0f98ead1 = {
-    .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_68b89e76,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
 constexpr BindingInfo bindings_c771a52a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -197,9 +195,26 @@ constexpr BindingInfo bindings_c771a52a[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_0cd101e5 = {
+constexpr BlockField problem_buffer_87f7babd[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 200}};
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
+constexpr InterfaceInfo binds_b9420131 = {
     .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_68b89e76,
+    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_d903d79c = {
+    .bindings = bindings_14085fc1,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -210,9 +225,9 @@ constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_368a5519 = {
+constexpr InterfaceInfo binds_bf7888d7 = {
     .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_68b89e76,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -223,37 +238,47 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_c29c2df1 = {
+constexpr InterfaceInfo binds_a4f96644 = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_68b89e76,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_29f8a04d,
-  uses_36b786af,
-  uses_4357e2c8,
-  uses_48d2816f,
-  uses_a0535c9d,
-  uses_b103b0fb,
-  uses_cc37a405,
-  uses_e5287933,
-  uses_ebb81f5a,
-  uses_ecf5df16,
-  uses_ed291690,
+  uses_1e087510,
+  uses_20ca30cd,
+  uses_2e0902e0,
+  uses_4c110462,
+  uses_625d00da,
+  uses_6ee103ba,
+  uses_9621dc40,
+  uses_9b95a096,
+  uses_aa7cdda3,
+  uses_ab2f5455,
+  uses_b35474bc,
+  uses_bce737b7,
+  uses_c1931eea,
+  uses_d9a85a3d,
+  uses_faf06f52,
+  uses_fe457a26,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_29f8a04d
-  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_36b786af
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4357e2c8
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_48d2816f
-  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_a0535c9d
-  {&binds_0f98ead1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_b103b0fb
-  {&binds_c29c2df1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_cc37a405
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_e5287933
-  {&binds_0cd101e5, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ebb81f5a
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_ecf5df16
-  {&binds_368a5519, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed291690
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1e087510
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_20ca30cd
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_2e0902e0
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_4c110462
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_625d00da
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6ee103ba
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_9621dc40
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_9b95a096
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_aa7cdda3
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ab2f5455
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b35474bc
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_bce737b7
+  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_c1931eea
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_d9a85a3d
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_faf06f52
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_fe457a26
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -261,46 +286,46 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_e5287933},
-    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_e5287933},
-    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_ebb81f5a},
-    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_29f8a04d},
-    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_ed291690},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_ed291690},
-    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_ebb81f5a},
-    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_b103b0fb},
-    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_e5287933},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_e5287933},
-    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_36b786af},
-    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_29f8a04d},
-    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_4357e2c8},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_4357e2c8},
-    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_36b786af},
-    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_b103b0fb},
-    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_ecf5df16},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_ecf5df16},
-    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_29f8a04d},
-    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_48d2816f},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_48d2816f},
-    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_b103b0fb},
-    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_ecf5df16},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_ecf5df16},
-    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_29f8a04d},
-    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_cc37a405},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_48d2816f},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_48d2816f},
-    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_a0535c9d},
-    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_b103b0fb},
-    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_cc37a405},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_9b95a096},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_625d00da},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_d9a85a3d},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_20ca30cd},
+    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_4c110462},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_aa7cdda3},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_d9a85a3d},
+    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_2e0902e0},
+    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_9b95a096},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_625d00da},
+    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_6ee103ba},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_20ca30cd},
+    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_ab2f5455},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_bce737b7},
+    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_6ee103ba},
+    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_2e0902e0},
+    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_b35474bc},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_9621dc40},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_1e087510},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_20ca30cd},
+    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_faf06f52},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_fe457a26},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_1e087510},
+    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_2e0902e0},
+    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_b35474bc},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_9621dc40},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_1e087510},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_20ca30cd},
+    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_faf06f52},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_fe457a26},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_1e087510},
+    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_2e0902e0},
+    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_c1931eea},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -27,6 +27,9 @@ struct Problem {
   uint32_t cycle_multiplier = 0;
   uint32_t cycle_shift = 0;
   uint32_t zero_points = 0;
+  uint32_t distance = 0;
+  uint32_t distance_multiplier = 0;
+  uint32_t distance_shift = 0;
   uint32_t image_steps = 0;
   uint32_t real_packed = 0;
   uint32_t quant_packed = 0;
@@ -87,6 +90,9 @@ struct ProblemBuffer {
   uint32_t cycle_multiplier;
   uint32_t cycle_shift;
   uint32_t zero_points;
+  uint32_t distance;
+  uint32_t distance_multiplier;
+  uint32_t distance_shift;
   uint32_t image_steps;
   uint32_t real_packed;
   uint32_t quant_packed;
@@ -107,15 +113,18 @@ static_assert(offsetof(ProblemBuffer, is_periodic) == 28);
 static_assert(offsetof(ProblemBuffer, cycle_multiplier) == 32);
 static_assert(offsetof(ProblemBuffer, cycle_shift) == 36);
 static_assert(offsetof(ProblemBuffer, zero_points) == 40);
-static_assert(offsetof(ProblemBuffer, image_steps) == 44);
-static_assert(offsetof(ProblemBuffer, real_packed) == 48);
-static_assert(offsetof(ProblemBuffer, quant_packed) == 52);
-static_assert(offsetof(ProblemBuffer, rank) == 56);
-static_assert(offsetof(ProblemBuffer, sizes) == 60);
-static_assert(offsetof(ProblemBuffer, strides) == 92);
-static_assert(offsetof(ProblemBuffer, blocks) == 124);
-static_assert(offsetof(ProblemBuffer, parameter_strides) == 156);
-static_assert(sizeof(ProblemBuffer) == 188);
+static_assert(offsetof(ProblemBuffer, distance) == 44);
+static_assert(offsetof(ProblemBuffer, distance_multiplier) == 48);
+static_assert(offsetof(ProblemBuffer, distance_shift) == 52);
+static_assert(offsetof(ProblemBuffer, image_steps) == 56);
+static_assert(offsetof(ProblemBuffer, real_packed) == 60);
+static_assert(offsetof(ProblemBuffer, quant_packed) == 64);
+static_assert(offsetof(ProblemBuffer, rank) == 68);
+static_assert(offsetof(ProblemBuffer, sizes) == 72);
+static_assert(offsetof(ProblemBuffer, strides) == 104);
+static_assert(offsetof(ProblemBuffer, blocks) == 136);
+static_assert(offsetof(ProblemBuffer, parameter_strides) == 168);
+static_assert(sizeof(ProblemBuffer) == 200);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

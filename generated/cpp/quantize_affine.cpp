@@ -29,6 +29,9 @@ constexpr FieldInfo kFields[] = {
   {"zero_points", FieldInfo::Kind::u32, offsetof(Problem, zero_points), 1},
   {"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1},
   {"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1},
+  {"distance", FieldInfo::Kind::u32, offsetof(Problem, distance), 1},
+  {"distance_multiplier", FieldInfo::Kind::u32, offsetof(Problem, distance_multiplier), 1},
+  {"distance_shift", FieldInfo::Kind::u32, offsetof(Problem, distance_shift), 1},
   {"image_steps", FieldInfo::Kind::u32, offsetof(Problem, image_steps), 1},
   {"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1},
   {"quant_packed", FieldInfo::Kind::u32, offsetof(Problem, quant_packed), 1},
@@ -61,6 +64,9 @@ enum class Name : uint16_t {
   zero_points,
   quant_min,
   quant_max,
+  distance,
+  distance_multiplier,
+  distance_shift,
   image_steps,
   real_packed,
   quant_packed,
@@ -89,6 +95,9 @@ constexpr auto kNames = table::names({
   {"zero_points", {}},
   {"quant_min", {}},
   {"quant_max", {}},
+  {"distance", {}},
+  {"distance_multiplier", {}},
+  {"distance_shift", {}},
   {"image_steps", {}},
   {"real_packed", {}},
   {"quant_packed", {}},
@@ -119,6 +128,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::zero_points: return problem->zero_points;
     case Name::quant_min: return problem->quant_min;
     case Name::quant_max: return problem->quant_max;
+    case Name::distance: return problem->distance;
+    case Name::distance_multiplier: return problem->distance_multiplier;
+    case Name::distance_shift: return problem->distance_shift;
     case Name::image_steps: return problem->image_steps;
     case Name::real_packed: return problem->real_packed;
     case Name::quant_packed: return problem->quant_packed;
@@ -134,13 +146,16 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"vec == 1 or is_dense == 1 or image_steps > 0", table::kNamesOf<Name::vec, Name::is_dense, Name::image_steps>},
+  {"items == 1 or not (vec == 4 and image_steps == 0) or distance > 0", table::kNamesOf<Name::vec, Name::items, Name::distance, Name::image_steps>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
+      Integer(specialization.items) == 1 || !(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0) || Integer(problem.distance) > 0,
   });
 }
 
@@ -167,7 +182,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.workgroup) * Integer(specialization.items));
+  groups[0] = ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -177,22 +192,22 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.items)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.items) * Integer(specialization.workgroup) / 10000;
+  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup)) * Real(0.02) / Integer(device.compute_units) + choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))) * (20 + 40 * choose(Integer(parameters.vec) == 4 && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)), Integer(4), Integer(1))) * 2 / Real(device.f32_ops_per_us) + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_43bf5063[] = {
+constexpr BindingInfo bindings_c771a52a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
   table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
+  table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr BlockField problem_buffer_ceb63823[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 196}};
+constexpr BlockField problem_buffer_ace8ed95[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 208}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_0ab7236d = {
-    .bindings = bindings_43bf5063,
-    .problem_buffer = problem_buffer_ceb63823,
+constexpr InterfaceInfo binds_03358eac = {
+    .bindings = bindings_c771a52a,
+    .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -205,22 +220,22 @@ constexpr BindingInfo bindings_f9400cc2[] = {
   table::image(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_e7657d43 = {
+constexpr InterfaceInfo binds_3f41fc4b = {
     .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_ceb63823,
+    .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_c771a52a[] = {
+constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
   table::buffer(2, Operand::zero_point, Access::read),
-  table::image(3, Operand::output, Access::write),
+  table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_3429fb0d = {
-    .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_ceb63823,
+constexpr InterfaceInfo binds_4b65632c = {
+    .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -231,37 +246,37 @@ constexpr BindingInfo bindings_14085fc1[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
-constexpr InterfaceInfo binds_f8f23214 = {
+constexpr InterfaceInfo binds_17ab3be0 = {
     .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_ceb63823,
+    .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_24a4f856,
-  uses_4f5071e2,
-  uses_560f6b47,
-  uses_82898bff,
-  uses_858ee565,
-  uses_b805c3bc,
-  uses_d3524244,
-  uses_dff95138,
-  uses_e45d6c20,
-  uses_ed64b0bd,
-  uses_ef8ea023,
+  uses_2e05759e,
+  uses_44a9c1ff,
+  uses_6dda5adf,
+  uses_73ea943f,
+  uses_bacc689a,
+  uses_c730425c,
+  uses_d83df6a1,
+  uses_dc09a92c,
+  uses_e7aecb70,
+  uses_e8dcc37b,
+  uses_f7912e97,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_24a4f856
-  {&binds_e7657d43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_4f5071e2
-  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_560f6b47
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_82898bff
-  {&binds_3429fb0d, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_858ee565
-  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_b805c3bc
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d3524244
-  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dff95138
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_e45d6c20
-  {&binds_0ab7236d, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_ed64b0bd
-  {&binds_f8f23214, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_ef8ea023
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_2e05759e
+  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_44a9c1ff
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6dda5adf
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_73ea943f
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_bacc689a
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_c730425c
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_d83df6a1
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dc09a92c
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_e7aecb70
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_e8dcc37b
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f7912e97
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -269,46 +284,46 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_e45d6c20},
-    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_e45d6c20},
-    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_560f6b47},
-    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_b805c3bc},
-    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_e45d6c20},
-    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_e45d6c20},
-    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_560f6b47},
-    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_dff95138},
-    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_d3524244},
-    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_d3524244},
-    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_560f6b47},
-    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_ef8ea023},
-    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_d3524244},
-    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_d3524244},
-    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_560f6b47},
-    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_ef8ea023},
-    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_ed64b0bd},
-    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_ed64b0bd},
-    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_858ee565},
-    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_b805c3bc},
-    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_24a4f856},
-    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_24a4f856},
-    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_858ee565},
-    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_dff95138},
-    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_82898bff},
-    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_82898bff},
-    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_858ee565},
-    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_ef8ea023},
-    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_4f5071e2},
-    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_82898bff},
-    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_82898bff},
-    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_858ee565},
-    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_ef8ea023},
-    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_4f5071e2},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_bacc689a},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_bacc689a},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_2e05759e},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_73ea943f},
+    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_bacc689a},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_bacc689a},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_2e05759e},
+    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_dc09a92c},
+    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_e7aecb70},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_e7aecb70},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_2e05759e},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_c730425c},
+    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_e7aecb70},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_e7aecb70},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_2e05759e},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_c730425c},
+    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_d83df6a1},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_d83df6a1},
+    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_f7912e97},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_73ea943f},
+    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_6dda5adf},
+    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_6dda5adf},
+    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_f7912e97},
+    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_dc09a92c},
+    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_e8dcc37b},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_e8dcc37b},
+    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_f7912e97},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_c730425c},
+    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_e8dcc37b},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_e8dcc37b},
+    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_f7912e97},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_c730425c},
+    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_44a9c1ff},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -29,6 +29,9 @@ struct Problem {
   uint32_t zero_points = 0;
   int32_t quant_min = 0;
   int32_t quant_max = 0;
+  uint32_t distance = 0;
+  uint32_t distance_multiplier = 0;
+  uint32_t distance_shift = 0;
   uint32_t image_steps = 0;
   uint32_t real_packed = 0;
   uint32_t quant_packed = 0;
@@ -91,6 +94,9 @@ struct ProblemBuffer {
   uint32_t zero_points;
   int32_t quant_min;
   int32_t quant_max;
+  uint32_t distance;
+  uint32_t distance_multiplier;
+  uint32_t distance_shift;
   uint32_t image_steps;
   uint32_t real_packed;
   uint32_t quant_packed;
@@ -113,15 +119,18 @@ static_assert(offsetof(ProblemBuffer, cycle_shift) == 36);
 static_assert(offsetof(ProblemBuffer, zero_points) == 40);
 static_assert(offsetof(ProblemBuffer, quant_min) == 44);
 static_assert(offsetof(ProblemBuffer, quant_max) == 48);
-static_assert(offsetof(ProblemBuffer, image_steps) == 52);
-static_assert(offsetof(ProblemBuffer, real_packed) == 56);
-static_assert(offsetof(ProblemBuffer, quant_packed) == 60);
-static_assert(offsetof(ProblemBuffer, rank) == 64);
-static_assert(offsetof(ProblemBuffer, sizes) == 68);
-static_assert(offsetof(ProblemBuffer, strides) == 100);
-static_assert(offsetof(ProblemBuffer, blocks) == 132);
-static_assert(offsetof(ProblemBuffer, parameter_strides) == 164);
-static_assert(sizeof(ProblemBuffer) == 196);
+static_assert(offsetof(ProblemBuffer, distance) == 52);
+static_assert(offsetof(ProblemBuffer, distance_multiplier) == 56);
+static_assert(offsetof(ProblemBuffer, distance_shift) == 60);
+static_assert(offsetof(ProblemBuffer, image_steps) == 64);
+static_assert(offsetof(ProblemBuffer, real_packed) == 68);
+static_assert(offsetof(ProblemBuffer, quant_packed) == 72);
+static_assert(offsetof(ProblemBuffer, rank) == 76);
+static_assert(offsetof(ProblemBuffer, sizes) == 80);
+static_assert(offsetof(ProblemBuffer, strides) == 112);
+static_assert(offsetof(ProblemBuffer, blocks) == 144);
+static_assert(offsetof(ProblemBuffer, parameter_strides) == 176);
+static_assert(sizeof(ProblemBuffer) == 208);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -116,12 +116,16 @@ void fill_conversion(Fields& fields, const Blocks& blocks, const ViewedDesc& rea
   fields.is_dense = is_row_major(real.view) && real.view.offset % 4 == 0;
   fields.parameters = u32(blocks.parameters);
   fields.run = u32(pattern.run);
+  fields.distance = u32(item_distance(pattern, blocks.parameters));
   const Divider by_run = divider_of(fields.run), by_cycle = divider_of(std::max(fields.parameters, 1u));
+  const Divider by_distance = divider_of(std::max(fields.distance, 1u));
   fields.run_multiplier = by_run.multiplier;
   fields.run_shift = by_run.shift;
   fields.is_periodic = pattern.is_periodic;
   fields.cycle_multiplier = by_cycle.multiplier;
   fields.cycle_shift = by_cycle.shift;
+  fields.distance_multiplier = by_distance.multiplier;
+  fields.distance_shift = by_distance.shift;
   fields.zero_points = u32(blocks.zero_points);
   fields.real_packed = packed_dimension(real.tensor.layout);
   fields.quant_packed = packed_dimension(integer.layout);

@@ -58,4 +58,16 @@ ParameterPattern parameter_pattern(const BlockedShape& shape) {
   return {.run = dense[0].block, .is_periodic = is_periodic};
 }
 
+int64_t item_distance(const ParameterPattern& pattern, int64_t parameters) {
+  constexpr int64_t kWord = 4, kTaken = kMostItems * kWord, kWorkgroup = 256;
+  if (parameters <= 1) return kWorkgroup;
+  if (pattern.run % kTaken == 0 && pattern.run > kTaken) {
+    int64_t distance = pattern.run / kTaken;
+    while (distance > kWorkgroup && distance % 2 == 0) distance /= 2;  // so that what is taken together lies together
+    return distance;
+  }
+  const int64_t period = pattern.run * parameters;
+  return pattern.is_periodic && period % kWord == 0 ? period / kWord : 0;
+}
+
 }  // namespace qgen

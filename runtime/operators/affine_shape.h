@@ -37,6 +37,16 @@ struct ParameterPattern {
 };
 ParameterPattern parameter_pattern(const BlockedShape& shape);
 
+// Looking the blocks of a word of four elements up takes longer than converting it. So an invocation of the kernels of
+// specs/quant converts up to kMostItems words that have the same parameters, lane by lane: they are this many words
+// apart, and begin at a word of the first `distance` of each kMostItems * distance. 0: no words have the same.
+//
+//   one parameter for all          256  any would do, and these keep a workgroup's words together
+//   runs of 128                      8  a quarter of the run's 32; neighbours store at least 32 bytes in a row
+//   columns, rows of 12 elements     3  the same columns, a row further down
+inline constexpr int64_t kMostItems = 4;
+int64_t item_distance(const ParameterPattern& pattern, int64_t parameters);
+
 // As the Problem structs of generated tables hold them: dimensions past the shape's rank have side and block 1.
 template <typename Fields>
 void fill_dimensions(const BlockedShape& shape, Fields& fields) {

@@ -9,6 +9,7 @@
 // those are looked up once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element
 // and parameter.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
 ${declare_words(input, bytes(input_dtype))}
 ${declare(input_scale)}

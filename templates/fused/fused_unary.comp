@@ -8,6 +8,7 @@
 // written in quads, whole words of any dtype. Where neither operand has more than one parameter, they are looked up
 // once; otherwise an element's coordinate, in up to eight dimensions, gives its parameters.
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
 ${declare_words(input, bytes(input_dtype))}
 ${declare(input_scale)}

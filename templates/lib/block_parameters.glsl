@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The block of the elements being worked on: what its scale and zero point come down to, looked up again only where the
-// block changes. lib/quantizer.glsl and lib/dequantizer.glsl say what a Block is.
+// The block of the elements being worked on: what its scale and zero point come down to. lib/quantizer.glsl and
+// lib/dequantizer.glsl say what a Block is.
 $include "lib/parameter_index.glsl"
+
+// Read in any case, absent or not, so that nothing waits for a branch.
+int zero_point_at(uint parameter) {
+  const int stored = zero_point_data[min(parameter, max(problem.zero_points, 1u) - 1u)];
+  return problem.zero_points == 0u ? 0 : stored;
+}
+
+// Of four elements from a multiple of four on: of one block as a rule, and made once then.
+Block block_of_word(uint element) {
+  if (problem.parameters == 1u || (problem.run & 3u) == 0u) {
+    const uint parameter = parameter_of(element);
+    return make_block(scale_data[parameter], zero_point_at(parameter));
+  }
+  const uvec4 at = parameters_of(element);
+  const vec4 scales = vec4(scale_data[at.x], scale_data[at.y], scale_data[at.z], scale_data[at.w]);
+  return make_block(scales, ivec4(zero_point_at(at.x), zero_point_at(at.y), zero_point_at(at.z), zero_point_at(at.w)));
+}
 
 uint current_parameter = 0xffffffffu;
 Block current_block;
 
-Block block_at(uint parameter) {
-  const int zero_point =
-      problem.zero_points == 0u ? 0 : zero_point_data[min(parameter, problem.zero_points - 1u)];
-  return make_block(scale_data[parameter], zero_point);
-}
-
+// For elements that come one by one: looked up again only where the block changes.
 void select_block_of(uint element) {
   const uint parameter = parameter_of(element);
   if (parameter == current_parameter) return;
   current_parameter = parameter;
-  current_block = block_at(parameter);
+  current_block = make_block(scale_data[parameter], zero_point_at(parameter));
 }
-
-// Whether four elements from a multiple of four on are of one block, wherever they lie.
-bool are_words_of_one_block() { return problem.parameters == 1u || (problem.run & 3u) == 0u; }

@@ -6,15 +6,10 @@
 // The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
 // parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine_shape.h),
 // so most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
-// `parameters`, two quotients by numbers that the host knows do.
+// `parameters`, two quotients by numbers that the host knows do; one parameter for all is a run of everything.
 $include "lib/quotient.glsl"
 
-uint parameter_of(uint element) {
-  if (problem.parameters == 1u) return 0u;
-  if (problem.is_periodic != 0u) {
-    const uint run = quotient(element, problem.run_multiplier, problem.run_shift);
-    return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
-  }
+uint irregular_parameter_of(uint element) {
   uint parameter = 0u;
   const uint rank = problem.rank;
   for (uint d = 0u; d < rank; ++d) {
@@ -22,6 +17,25 @@ uint parameter_of(uint element) {
     element /= problem.sizes[d];
   }
   return parameter;
+}
+
+uint parameter_of(uint element) {
+  if (problem.is_periodic == 0u) return irregular_parameter_of(element);
+  const uint run = quotient(element, problem.run_multiplier, problem.run_shift);
+  return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
+}
+
+// Of four elements from `element` on.
+uvec4 parameters_of(uint element) {
+  if (problem.is_periodic == 0u) {
+    uvec4 parameters = uvec4(0u);
+    [[dont_unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+      parameters = uvec4(parameters.yzw, irregular_parameter_of(element + lane));
+    }
+    return parameters;
+  }
+  const uvec4 run = quotient(element + uvec4(0u, 1u, 2u, 3u), problem.run_multiplier, problem.run_shift);
+  return run - quotient(run, problem.cycle_multiplier, problem.cycle_shift) * problem.parameters;
 }
 
 uint offset_of(uint element) {

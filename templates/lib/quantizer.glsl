@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Four reals of one block -> integers, in a short way wherever it gives the bits of lib/affine.glsl:
+// Four reals -> integers, in a short way wherever it gives the bits of lib/affine.glsl:
 //
 //   adding 1.5 * 2^23 to a float of magnitude up to 2^22 rounds it half to even, and leaves the integer in the low bits
 //
-// so a product that is no NaN is clamped to what the bounds leave of t, and shifted: 5 instructions an element, where
-// the general way takes 25 and would keep a GPU busier than its memory does. It serves blocks
+// and leaves any other float beyond those, so a product that is no NaN is shifted, clamped to what the bounds leave of
+// t, and its bits are the integer: 5 instructions an element, where the long way takes 25 and would keep a GPU busier
+// than its memory does. It serves blocks
 //
 //   with zero point and bounds that fit      2^21 each, so that t's bounds are within 2^22
 //   whose scale lets no subnormal x count    1 / scale up to 2^125, so that x below 2^-126 (f16: 2^13 and 2^-14) comes
@@ -20,40 +21,67 @@ $else
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 $end
 
+// What the blocks of four elements come down to; of one block as a rule.
 struct Block {
-  float inverse_scale;
-  int zero_point;
+  vec4 inverse_scale;
+  ivec4 zero_point;
   bool is_short;
-  float lowest;  // of t, in the short way
-  float highest;
 };
 
-Block make_block(float scale, int zero_point) {
-  Block block;
-  block.inverse_scale = quantizer(scale);
-  block.zero_point = zero_point;
-  block.is_short = (floatBitsToUint(block.inverse_scale) & kMagnitude) <= kShortReciprocal &&
-                   is_in_short_reach(zero_point) && is_in_short_reach(problem.quant_min) &&
-                   is_in_short_reach(problem.quant_max);
-  block.lowest = float(problem.quant_min - zero_point);
-  block.highest = float(problem.quant_max - zero_point);
-  return block;
+bool is_short_reciprocal(vec4 inverse_scale) {
+  return all(lessThanEqual(floatBitsToUint(inverse_scale) & kMagnitude, uvec4(kShortReciprocal)));
 }
 
+Block block_of(vec4 inverse_scale, ivec4 zero_point) {
+  const bool is_short = is_short_reciprocal(inverse_scale) && is_in_short_reach(zero_point) &&
+                        is_in_short_reach(problem.quant_min) && is_in_short_reach(problem.quant_max);
+  return Block(inverse_scale, zero_point, is_short);
+}
+
+Block make_block(float scale, int zero_point) { return block_of(vec4(quantizer(scale)), ivec4(zero_point)); }
+
+Block make_block(vec4 scale, ivec4 zero_point) {
+  return block_of(vec4(quantizer(scale.x), quantizer(scale.y), quantizer(scale.z), quantizer(scale.w)), zero_point);
+}
+
+vec4 scaled(vec4 x, Block block) {
+  precise const vec4 product = x * block.inverse_scale;
+  return product;
+}
+
+// NaN if one of four is; infinities of both signs are taken for one too.
+float nan_of(vec4 x) {
+  precise const float sum = (x.x + x.y) + (x.z + x.w);
+  return sum;
+}
+
+// The short way, of products.
+ivec4 rounded(vec4 product, Block block) {
+  const ivec4 shift = kRoundingShiftBits - block.zero_point;
+  precise const vec4 shifted = product + kRoundingShift;
+  const vec4 lowest = intBitsToFloat(problem.quant_min + shift);
+  const vec4 highest = intBitsToFloat(problem.quant_max + shift);
+  return floatBitsToInt(clamp(shifted, lowest, highest)) - shift;
+}
+
+// The long way of one, the first of four lanes.
 int quantize(float x, Block block) {
-  return quantize(x, block.inverse_scale, block.zero_point, problem.quant_min, problem.quant_max);
+  return quantize(x, block.inverse_scale.x, block.zero_point.x, problem.quant_min, problem.quant_max);
 }
 
-// A sum is NaN if one of its terms is; if it is so for another reason (infinities of both signs), the long way serves
-// too.
-ivec4 quantize(vec4 x, Block block) {
-  precise const vec4 scaled = x * block.inverse_scale;
-  precise const float sum = (scaled.x + scaled.y) + (scaled.z + scaled.w);
-  if (block.is_short && !is_nan(sum)) {
-    precise const vec4 shifted = clamp(scaled, block.lowest, block.highest) + kRoundingShift;
-    return floatBitsToInt(shifted) + (block.zero_point - kRoundingShiftBits);
+ivec4 quantize_the_long_way(vec4 x, Block block) {
+  ivec4 q = ivec4(0);
+  [[dont_unroll]] for (uint lane = 0u; lane < 4u; ++lane) {  // each in turn the first, so that this stands once
+    q = ivec4(q.yzw, quantize(x.x, block));
+    x = x.yzwx;
+    block.inverse_scale = block.inverse_scale.yzwx;
+    block.zero_point = block.zero_point.yzwx;
   }
-  ivec4 q;
-  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize(x[lane], block);
   return q;
+}
+
+ivec4 quantize(vec4 x, Block block) {
+  const vec4 product = scaled(x, block);
+  if (block.is_short && !is_nan(nan_of(product))) return rounded(product, block);
+  return quantize_the_long_way(x, block);
 }

@@ -9,3 +9,9 @@ uint quotient(uint n, uint multiplier, uint shift) {
   umulExtended(n << 1, multiplier, high, low);
   return high >> shift;
 }
+
+uvec4 quotient(uvec4 n, uint multiplier, uint shift) {
+  uvec4 high, low;
+  umulExtended(n << 1, uvec4(multiplier), high, low);
+  return high >> shift;
+}

@@ -3,16 +3,15 @@
 //
 // Integer -> real, one scale and zero point per block: lib/affine.glsl has the formula.
 //
-//   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; near the end one by one
+//   buffer -> buffer, vec 4    the output is dense: four elements a step, in whole words; the last few one by one
 //   buffer -> buffer, vec 1    the output has any strides, the input is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
-// An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
+// An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so that
+// neighbours touch neighbouring memory.
 #version 450
 ${extensions()}
-$if vec == 4
 #extension GL_EXT_control_flow_attributes : require
-$end
 ${local_size(workgroup)}
 ${declare(input)}
 ${declare(scale)}
@@ -34,49 +33,43 @@ $include "lib/store_real.glsl"
 $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
+$include "lib/items.glsl"
+
 // The same memory as `input` and `output`, seen as words.
 ${declare_words(input, bytes(input_dtype))}
 ${declare_words(output, bytes(output_dtype))}
 
-${glsl_type(u32, bytes(output_dtype))} dequantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
-  const ivec4 q = unpack_${input_dtype}(words);
-  vec4 x;
-  for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize_element(q[lane], element + lane);
-  return pack_${output_dtype}(x);
-}
-
-void step(uint word) {
-  const uint end = min(4u * word + 4u, problem.numel);
-  for (uint i = 4u * word; i < end; ++i) {
-    store_real(problem.first + i, dequantize_element(int(input_data[i]), i));
+void dequantize_the_long_way(uint first, uint words, Block block) {
+  const uint distance = problem.distance;
+  [[dont_unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    const uint word = first + item * distance;
+    if (word >= words) return;
+    const ivec4 q = unpack_${input_dtype}(input_words[word]);
+    output_words[problem.first / 4u + word] = pack_${output_dtype}(dequantize_the_long_way(q, block));
   }
 }
 
-// All steps at once, where all are of whole words: every load is under way before the first store waits for one, and
-// what the problem says is not read again behind a store.
-bool make_steps(uint first) {
-  if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
-  const uint first_written = problem.first / 4u + first;
-  ${glsl_type(u32, bytes(input_dtype))} words[${items}];
-  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first + item * ${workgroup}];
-  ${glsl_type(u32, bytes(output_dtype))} reals[${items}];
-  if (are_words_of_one_block()) {
-    Block blocks[${items}];
-    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-      blocks[item] = block_at(parameter_of(4u * (first + item * ${workgroup})));
-    }
-    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-      reals[item] = pack_real(dequantize(unpack_${input_dtype}(words[item]), blocks[item]), blocks[item]);
-    }
-  } else {
-    for (uint item = 0u; item < ${items}; ++item) {
-      reals[item] = dequantize_word(words[item], 4u * (first + item * ${workgroup}));
-    }
+// The items from word `first` on, but for those past the last. Every load is under way before the first is waited for,
+// and what the problem says is not read again behind a store.
+void dequantize_words(uint first, uint words) {
+  const uint distance = problem.distance, first_written = problem.first / 4u;
+  ${glsl_type(u32, bytes(input_dtype))} loaded[${items}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    loaded[item] = input_words[min(first + item * distance, words - 1u)];
+  }
+  const Block block = block_of_word(4u * first);
+  if (!block.is_short) {
+    dequantize_the_long_way(first, words, block);
+    return;
+  }
+  ${glsl_type(u32, bytes(output_dtype))} made[${items}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    made[item] = pack_short(dequantize_the_short_way(unpack_${input_dtype}(loaded[item]), block));
   }
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    output_words[first_written + item * ${workgroup}] = reals[item];
+    const uint word = first + item * distance;
+    if (word < words) output_words[first_written + word] = made[item];
   }
-  return true;
 }
 $elif input_storage == buffer and output_storage == buffer
 void step(uint element) {
@@ -122,9 +115,17 @@ $end
 $end
 
 void main() {
-  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
 $if input_storage == buffer and output_storage == buffer and vec == 4
-  if (make_steps(first)) return;
-$end
+  const uint invocation = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uint words = problem.numel / 4u, rest = problem.numel % 4u;
+  const uint first = first_word_of(invocation);
+  if (first < words) dequantize_words(first, words);
+  if (invocation < rest) {
+    const uint element = 4u * words + invocation;
+    store_real(problem.first + element, dequantize_element(int(input_data[element]), element));
+  }
+$else
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
   for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
+$end
 }

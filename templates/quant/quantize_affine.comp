@@ -3,16 +3,15 @@
 //
 // Real -> integer, one scale and zero point per block: lib/affine.glsl has the formula.
 //
-//   buffer -> buffer, vec 4    the input is dense: four elements a step, in whole words; near the end one by one
+//   buffer -> buffer, vec 4    the input is dense: four elements a step, in whole words; the last few one by one
 //   buffer -> buffer, vec 1    the input has any strides, the output is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
-// An invocation makes `items` steps, a workgroup apart, so that neighbours touch neighbouring memory.
+// An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so that
+// neighbours touch neighbouring memory.
 #version 450
 ${extensions()}
-$if vec == 4
 #extension GL_EXT_control_flow_attributes : require
-$end
 ${local_size(workgroup)}
 ${declare(input)}
 ${declare(scale)}
@@ -42,56 +41,55 @@ $end
 $end
 
 $if input_storage == buffer and output_storage == buffer and vec == 4
+$include "lib/items.glsl"
+
 // The same memory as `input` and `output`, seen as words.
 ${declare_words(input, bytes(input_dtype))}
 ${declare_words(output, bytes(output_dtype))}
 
 // Of a short block, subnormal halves may come to zero: they count for nothing.
-vec4 unpack_real(${glsl_type(u32, bytes(input_dtype))} words, bool is_short) {
+vec4 unpack_short(${glsl_type(u32, bytes(input_dtype))} words) {
 $if input_dtype == f16
-  if (is_short) return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+  return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+$else
+  return unpack_f32(words);
 $end
-  return unpack_${input_dtype}(words);
 }
 
-ivec4 quantize_word(${glsl_type(u32, bytes(input_dtype))} words, uint element) {
-  const vec4 x = unpack_${input_dtype}(words);
-  ivec4 q;
-  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantize_element(x[lane], element + lane);
-  return q;
-}
-
-void step(uint word) {
-  const uint end = min(4u * word + 4u, problem.numel);
-  for (uint i = 4u * word; i < end; ++i) {
-    store_output(i, quantize_element(load_real(problem.first + i), i));
+void quantize_the_long_way(uint first, uint words, Block block) {
+  const uint distance = problem.distance;
+  [[dont_unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    const uint word = first + item * distance;
+    if (word >= words) return;
+    const vec4 x = unpack_${input_dtype}(input_words[problem.first / 4u + word]);
+    output_words[word] = pack_${output_dtype}(quantize_the_long_way(x, block));
   }
 }
 
-// All steps at once, where all are of whole words: every load is under way before the first store waits for one.
-bool make_steps(uint first) {
-  if (first + (${items} - 1u) * ${workgroup} >= problem.numel / 4u) return false;
-  ${glsl_type(u32, bytes(input_dtype))} words[${items}];
-  const uint first_read = problem.first / 4u + first;
-  [[unroll]] for (uint item = 0u; item < ${items}; ++item) words[item] = input_words[first_read + item * ${workgroup}];
-  ivec4 integers[${items}];
-  if (are_words_of_one_block()) {
-    Block blocks[${items}];
-    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-      blocks[item] = block_at(parameter_of(4u * (first + item * ${workgroup})));
-    }
-    [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-      integers[item] = quantize(unpack_real(words[item], blocks[item].is_short), blocks[item]);
-    }
-  } else {
-    for (uint item = 0u; item < ${items}; ++item) {
-      integers[item] = quantize_word(words[item], 4u * (first + item * ${workgroup}));
-    }
+// The items from word `first` on, but for those past the last. Every load is under way before the first is waited for,
+// all take the short way or none, and what the problem says is not read again behind a store.
+void quantize_words(uint first, uint words) {
+  const uint distance = problem.distance;
+  ${glsl_type(u32, bytes(input_dtype))} loaded[${items}];
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    loaded[item] = input_words[problem.first / 4u + min(first + item * distance, words - 1u)];
+  }
+  const Block block = block_of_word(4u * first);
+  ${glsl_type(u32, bytes(output_dtype))} made[${items}];
+  precise float nan = 0.0;
+  [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
+    const vec4 product = scaled(unpack_short(loaded[item]), block);
+    nan += nan_of(product);
+    made[item] = pack_${output_dtype}(rounded(product, block));
+  }
+  if (!block.is_short || is_nan(nan)) {
+    quantize_the_long_way(first, words, block);
+    return;
   }
   [[unroll]] for (uint item = 0u; item < ${items}; ++item) {
-    output_words[first + item * ${workgroup}] = pack_${output_dtype}(integers[item]);
+    const uint word = first + item * distance;
+    if (word < words) output_words[word] = made[item];
   }
-  return true;
 }
 $elif input_storage == buffer and output_storage == buffer
 void step(uint element) {
@@ -137,9 +135,17 @@ $end
 $end
 
 void main() {
-  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
 $if input_storage == buffer and output_storage == buffer and vec == 4
-  if (make_steps(first)) return;
-$end
+  const uint invocation = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uint words = problem.numel / 4u, rest = problem.numel % 4u;
+  const uint first = first_word_of(invocation);
+  if (first < words) quantize_words(first, words);
+  if (invocation < rest) {
+    const uint element = 4u * words + invocation;
+    store_output(element, quantize_element(load_real(problem.first + element), element));
+  }
+$else
+  const uint first = workgroup_index() * (${workgroup} * ${items}) + gl_LocalInvocationIndex;
   for (uint item = 0u; item < ${items}; ++item) step(first + item * ${workgroup});
+$end
 }

@@ -114,6 +114,23 @@ TEST_F(AffineTest, EverySpecialization) {
   }
 }
 
+// Words that share parameters in every way there is, in numbers that do and do not come out even among invocations.
+TEST_F(AffineTest, WordsOfTheSameBlocks) {
+  // clang-format off
+  const Blocks rows[] = {
+      {{6, 256}, {1, 128}},                            // runs whose quarters are words of one block
+      {{3, 96}, {1, 32}},
+      {{5, 3072}, {1, 3072}},
+      {{64, 96}, {32, 32}},                            // also where the next run's parameter is not the next
+      {{9, 44}, {9, 1}},                               // columns, in 9 rows
+      {{4, 2, 44}, {4, 1, 11}},                        // columns of words that runs straddle
+      {{6, 12, 7, 7}, {6, 1, 7, 7}},
+      {{5, 12, 6, 6}, {5, 1, 6, 6}},                   // words of one block each, a period apart
+  };
+  // clang-format on
+  for (const Blocks& blocks : rows) expect_all_three(blocks, kEverythingInBuffers);
+}
+
 std::vector<int64_t> divisors_of(int64_t side) {
   std::vector<int64_t> divisors;
   for (int64_t d = 1; d <= side; ++d) {
@@ -254,7 +271,7 @@ TEST_F(AffineTest, SpecialValuesUnderOneScale) {
     request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
     for (const double zero_point : {3.0, 2097153.0}) {
       request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
-      expect_reference("quantize_affine", request, kInBuffers);
+      expect_reference("quantize_affine", request, kEverythingInBuffers);
     }
   }
 }

@@ -95,6 +95,47 @@ TEST_P(MergeTest, AsFewDimensionsAsSayTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, MergeTest, testing::ValuesIn(kMerges), [](const auto& row) { return row.param.name; });
 
+struct DistanceCase {
+  const char* name;
+  Shape shape, block;
+  int64_t distance;
+};
+
+const DistanceCase kDistances[] = {
+    {"per_tensor", {3, 5}, {3, 5}, 256},
+    {"groups_of_128", {4, 256}, {1, 128}, 8},
+    {"groups_of_32", {4, 256}, {1, 32}, 2},
+    {"groups_of_16", {4, 256}, {1, 16}, 256},  // taken by one, neighbours would not lie together: a period on
+    {"rows", {4, 8192}, {1, 8192}, 256},
+    {"images", {2, 8, 28, 28}, {1, 1, 28, 28}, 49},
+    {"large_images", {2, 8, 56, 56}, {2, 1, 56, 56}, 196},
+    {"columns", {5, 12}, {5, 1}, 3},
+    {"columns_that_words_straddle", {5, 7}, {5, 1}, 0},
+    {"columns_of_runs", {4, 4, 7}, {4, 1, 7}, 7},
+    {"tiles", {64, 64}, {32, 32}, 2},
+    {"small_tiles", {64, 64}, {8, 8}, 0},
+};
+
+// At every word whose row of kMostItems is whole, the others have its parameters.
+TEST(ItemDistance, WordsThatFarApartHaveTheSameParameters) {
+  for (const DistanceCase& row : kDistances) {
+    SCOPED_TRACE(row.name);
+    const int64_t parameters = element_count(*params_shape(row.shape, row.block));
+    const int64_t distance = item_distance(parameter_pattern(blocked_shape(dense(row.shape), row.block)), parameters);
+    EXPECT_EQ(distance, row.distance);
+    const int64_t words = element_count(row.shape) / 4;
+    for (int64_t word = 0; word < words && distance > 0; ++word) {
+      if (word / distance % kMostItems != 0) continue;
+      for (int64_t item = 1; item < kMostItems && word + item * distance < words; ++item) {
+        for (int64_t lane = 0; lane < 4; ++lane) {
+          ASSERT_EQ(param_index(row.shape, row.block, 4 * (word + item * distance) + lane),
+                    param_index(row.shape, row.block, 4 * word + lane));
+        }
+      }
+    }
+  }
+}
+
 // The memory place and the parameter of an element, as kernels compute them.
 struct Found {
   int64_t place, parameter;
