@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp on cooperative matrices: halves times weights as halves, which integers of eight
-// bits are exactly, summed in f32.
+// The sum of linear/weight_only_plain.comp on cooperative matrices: halves times weights as halves, which integers of
+// eight bits are exactly, summed in f32.
 //
 // A workgroup makes a tile of outputs, and each of its subgroups `blocks.m` x `blocks.n` matrices of it. K is walked in
-// steps of `step`: all invocations fetch the step's rows of x and w into registers while the matrices of the step before are
-// multiplied, and then put them into shared memory, the weights as halves. A row there has 16 bytes of padding, so that the
-// rows of a matrix begin in different banks. What lies past the end of k counts as zero; rows past the last repeat it, and
-// what they give is not stored.
+// steps of `step`: all invocations fetch the step's rows of x and w into registers while the matrices of the step
+// before are multiplied, and then put them into shared memory, the weights as halves. A row there has 16 bytes of
+// padding, so that the rows of a matrix begin in different banks. What lies past the end of k counts as zero; rows past
+// the last repeat it, and what they give is not stored.
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
-//           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element is the
-//                           device's secret, so the scales come as a matrix too, with equal rows
+//           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element is
+//                           the device's secret, so the scales come as a matrix too, with equal rows
 //   stage   whole: the tile's sum is finished and stored
-//           slice: a workgroup stores the sum over one slice of k as output[slice, m, n], which sum_slices.comp finishes
+//           slice: a workgroup stores the sum over one slice of k as output[slice, m, n]: sum_slices.comp finishes it
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
@@ -200,8 +200,8 @@ $else
 $end
 }
 
-// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That is
-// a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
+// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
+// is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
 void store(uvec2 corner, uint slice) {
   const uint first = gl_SubgroupID * kStripWords;
   for (uint part = 0u; part < ${blocks.m} * ${blocks.n} / 2u; ++part) {
