@@ -129,6 +129,11 @@ void add_fused(std::vector<Row>& rows) {
                     {{.shapes = {"input=8192x8192:i8", scales, "other=8192x8192:i8", "other_scale=1x1:f32=0.02",
                                  "output_scale=1x1:f32=0.05"}}},
                     {}});
+    rows.push_back({op,
+                    "8192x8192.i16.f32.i16",
+                    {{.shapes = {"input=8192x8192:i16", scales, "other=8192x8192:f32", "output_scale=1x1:f32=0.05"},
+                      .attributes = {"output_dtype=int16"}}},
+                    {}});
   }
   rows.push_back(
       {"requantize", "8192x8192.i8.i8", {{.shapes = {"input=8192x8192:i8", scales, "output_scale=1x1:f32=0.05"}}}, {}});

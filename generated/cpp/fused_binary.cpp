@@ -25,6 +25,9 @@ constexpr FieldInfo kFields[] = {
   {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1},
   {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
+  {"output_kind", FieldInfo::Kind::u32, offsetof(Problem, output_kind), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -47,12 +50,16 @@ enum class Name : uint16_t {
   input_dtype,
   other_dtype,
   output_dtype,
+  modules,
   workgroup,
   items,
   numel,
   operation,
   alpha,
   is_simple,
+  input_kind,
+  other_kind,
+  output_kind,
   input_zero_points,
   other_zero_points,
   output_zero_points,
@@ -62,16 +69,25 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kModulesWords[] = {
+  "own",
+  "any",
+};
+
 constexpr auto kNames = table::names({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"modules", kModulesWords},
   {"workgroup", {}},
   {"items", {}},
   {"numel", {}},
   {"operation", {}},
   {"alpha", {}},
   {"is_simple", {}},
+  {"input_kind", {}},
+  {"other_kind", {}},
+  {"output_kind", {}},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -87,12 +103,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::modules: return table::word(parameters->modules);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     case Name::numel: return problem->numel;
     case Name::operation: return problem->operation;
     case Name::alpha: return table::truncated(problem->alpha);
     case Name::is_simple: return problem->is_simple;
+    case Name::input_kind: return problem->input_kind;
+    case Name::other_kind: return problem->other_kind;
+    case Name::output_kind: return problem->output_kind;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;
@@ -149,33 +169,41 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_5205ff4c[] = {
+constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::buffer(7, Operand::output_scale, Access::read),
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_2bfdbdc1[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 328}};
+constexpr BlockField problem_buffer_9fab0884[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 340}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_edd04b95 = {
-    .bindings = bindings_5205ff4c,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+constexpr InterfaceInfo binds_1ccf92ee = {
+    .bindings = bindings_2295e85c,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_15affcb8[] = {
+constexpr BindingInfo bindings_64d16c21[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_79177276 = {
-    .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+constexpr InterfaceInfo binds_bc70379f = {
+    .bindings = bindings_64d16c21,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -187,9 +215,21 @@ constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_6e5c5b63 = {
+constexpr InterfaceInfo binds_282e7e19 = {
     .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+    .problem_buffer = problem_buffer_9fab0884,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_15affcb8[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_db5c849a = {
+    .bindings = bindings_15affcb8,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -201,25 +241,9 @@ constexpr BindingInfo bindings_97af02ee[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_e1e4dc62 = {
+constexpr InterfaceInfo binds_3657f8b8 = {
     .bindings = bindings_97af02ee,
-    .problem_buffer = problem_buffer_2bfdbdc1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr BindingInfo bindings_4b572a2e[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_03b46167 = {
-    .bindings = bindings_4b572a2e,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -233,117 +257,253 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_10280f6c = {
+constexpr InterfaceInfo binds_a27927d0 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_64d16c21[] = {
+constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::buffer(7, Operand::output_scale, Access::read),
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_a41b9102 = {
-    .bindings = bindings_64d16c21,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+constexpr InterfaceInfo binds_7267b335 = {
+    .bindings = bindings_5205ff4c,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_2295e85c[] = {
+constexpr BindingInfo bindings_4b572a2e[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::buffer(7, Operand::output_scale, Access::read),
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_36f21c43 = {
-    .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_2bfdbdc1,
+constexpr InterfaceInfo binds_3d83a358 = {
+    .bindings = bindings_4b572a2e,
+    .problem_buffer = problem_buffer_9fab0884,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_350c48e7,
-  uses_390844fb,
-  uses_9644a64a,
-  uses_aa5c2d2f,
-  uses_cf24d608,
-  uses_d4bdbbe5,
-  uses_d6cda5ee,
-  uses_fe566df9,
+  uses_00287d43,
+  uses_2e2a1665,
+  uses_39944f34,
+  uses_461c1421,
+  uses_6f20834c,
+  uses_6ffaac56,
+  uses_938f31c5,
+  uses_a6d9b45e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_edd04b95, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_350c48e7
-  {&binds_79177276, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_390844fb
-  {&binds_6e5c5b63, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_9644a64a
-  {&binds_e1e4dc62, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_aa5c2d2f
-  {&binds_03b46167, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_cf24d608
-  {&binds_10280f6c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d4bdbbe5
-  {&binds_a41b9102, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d6cda5ee
-  {&binds_36f21c43, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_fe566df9
+  {&binds_1ccf92ee, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_00287d43
+  {&binds_bc70379f, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_2e2a1665
+  {&binds_282e7e19, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_39944f34
+  {&binds_db5c849a, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_461c1421
+  {&binds_3657f8b8, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6f20834c
+  {&binds_a27927d0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6ffaac56
+  {&binds_7267b335, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_938f31c5
+  {&binds_3d83a358, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_a6d9b45e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"fused_binary.f16.f16.f16", {f16, f16, f16}, uses_390844fb},
-    {"fused_binary.f16.f16.i8", {f16, f16, i8}, uses_350c48e7},
-    {"fused_binary.f16.f16.u8", {f16, f16, u8}, uses_350c48e7},
-    {"fused_binary.f16.i8.f16", {f16, i8, f16}, uses_9644a64a},
-    {"fused_binary.f16.i8.i8", {f16, i8, i8}, uses_d6cda5ee},
-    {"fused_binary.f16.i8.u8", {f16, i8, u8}, uses_d6cda5ee},
-    {"fused_binary.f16.u8.f16", {f16, u8, f16}, uses_9644a64a},
-    {"fused_binary.f16.u8.i8", {f16, u8, i8}, uses_d6cda5ee},
-    {"fused_binary.f16.u8.u8", {f16, u8, u8}, uses_d6cda5ee},
-    {"fused_binary.f32.f32.f32", {f32, f32, f32}, uses_390844fb},
-    {"fused_binary.f32.f32.i8", {f32, f32, i8}, uses_350c48e7},
-    {"fused_binary.f32.f32.u8", {f32, f32, u8}, uses_350c48e7},
-    {"fused_binary.f32.i8.f32", {f32, i8, f32}, uses_9644a64a},
-    {"fused_binary.f32.i8.i8", {f32, i8, i8}, uses_d6cda5ee},
-    {"fused_binary.f32.i8.u8", {f32, i8, u8}, uses_d6cda5ee},
-    {"fused_binary.f32.u8.f32", {f32, u8, f32}, uses_9644a64a},
-    {"fused_binary.f32.u8.i8", {f32, u8, i8}, uses_d6cda5ee},
-    {"fused_binary.f32.u8.u8", {f32, u8, u8}, uses_d6cda5ee},
-    {"fused_binary.i8.f16.f16", {i8, f16, f16}, uses_aa5c2d2f},
-    {"fused_binary.i8.f16.i8", {i8, f16, i8}, uses_cf24d608},
-    {"fused_binary.i8.f16.u8", {i8, f16, u8}, uses_cf24d608},
-    {"fused_binary.i8.f32.f32", {i8, f32, f32}, uses_aa5c2d2f},
-    {"fused_binary.i8.f32.i8", {i8, f32, i8}, uses_cf24d608},
-    {"fused_binary.i8.f32.u8", {i8, f32, u8}, uses_cf24d608},
-    {"fused_binary.i8.i8.f16", {i8, i8, f16}, uses_d4bdbbe5},
-    {"fused_binary.i8.i8.f32", {i8, i8, f32}, uses_d4bdbbe5},
-    {"fused_binary.i8.i8.i8", {i8, i8, i8}, uses_fe566df9},
-    {"fused_binary.i8.i8.u8", {i8, i8, u8}, uses_fe566df9},
-    {"fused_binary.i8.u8.f16", {i8, u8, f16}, uses_d4bdbbe5},
-    {"fused_binary.i8.u8.f32", {i8, u8, f32}, uses_d4bdbbe5},
-    {"fused_binary.i8.u8.i8", {i8, u8, i8}, uses_fe566df9},
-    {"fused_binary.i8.u8.u8", {i8, u8, u8}, uses_fe566df9},
-    {"fused_binary.u8.f16.f16", {u8, f16, f16}, uses_aa5c2d2f},
-    {"fused_binary.u8.f16.i8", {u8, f16, i8}, uses_cf24d608},
-    {"fused_binary.u8.f16.u8", {u8, f16, u8}, uses_cf24d608},
-    {"fused_binary.u8.f32.f32", {u8, f32, f32}, uses_aa5c2d2f},
-    {"fused_binary.u8.f32.i8", {u8, f32, i8}, uses_cf24d608},
-    {"fused_binary.u8.f32.u8", {u8, f32, u8}, uses_cf24d608},
-    {"fused_binary.u8.i8.f16", {u8, i8, f16}, uses_d4bdbbe5},
-    {"fused_binary.u8.i8.f32", {u8, i8, f32}, uses_d4bdbbe5},
-    {"fused_binary.u8.i8.i8", {u8, i8, i8}, uses_fe566df9},
-    {"fused_binary.u8.i8.u8", {u8, i8, u8}, uses_fe566df9},
-    {"fused_binary.u8.u8.f16", {u8, u8, f16}, uses_d4bdbbe5},
-    {"fused_binary.u8.u8.f32", {u8, u8, f32}, uses_d4bdbbe5},
-    {"fused_binary.u8.u8.i8", {u8, u8, i8}, uses_fe566df9},
-    {"fused_binary.u8.u8.u8", {u8, u8, u8}, uses_fe566df9},
+    {"fused_binary.f16.f16.f16.own", {f16, f16, f16, Modules::own}, uses_461c1421},
+    {"fused_binary.f16.f16.i16.any", {f16, f16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.f16.i32.any", {f16, f16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.f16.i8.own", {f16, f16, i8, Modules::own}, uses_938f31c5},
+    {"fused_binary.f16.f16.u8.own", {f16, f16, u8, Modules::own}, uses_938f31c5},
+    {"fused_binary.f16.i16.f16.any", {f16, i16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i16.i16.any", {f16, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i16.i32.any", {f16, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i16.i8.any", {f16, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i16.u8.any", {f16, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i32.f16.any", {f16, i32, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i32.i16.any", {f16, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i32.i32.any", {f16, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i32.i8.any", {f16, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i32.u8.any", {f16, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i8.f16.own", {f16, i8, f16, Modules::own}, uses_39944f34},
+    {"fused_binary.f16.i8.i16.any", {f16, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i8.i32.any", {f16, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.i8.i8.own", {f16, i8, i8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f16.i8.u8.own", {f16, i8, u8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f16.u8.f16.own", {f16, u8, f16, Modules::own}, uses_39944f34},
+    {"fused_binary.f16.u8.i16.any", {f16, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.u8.i32.any", {f16, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f16.u8.i8.own", {f16, u8, i8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f16.u8.u8.own", {f16, u8, u8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f32.f32.f32.own", {f32, f32, f32, Modules::own}, uses_461c1421},
+    {"fused_binary.f32.f32.i16.any", {f32, f32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.f32.i32.any", {f32, f32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.f32.i8.own", {f32, f32, i8, Modules::own}, uses_938f31c5},
+    {"fused_binary.f32.f32.u8.own", {f32, f32, u8, Modules::own}, uses_938f31c5},
+    {"fused_binary.f32.i16.f32.any", {f32, i16, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i16.i16.any", {f32, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i16.i32.any", {f32, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i16.i8.any", {f32, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i16.u8.any", {f32, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i32.f32.any", {f32, i32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i32.i16.any", {f32, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i32.i32.any", {f32, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i32.i8.any", {f32, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i32.u8.any", {f32, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i8.f32.own", {f32, i8, f32, Modules::own}, uses_39944f34},
+    {"fused_binary.f32.i8.i16.any", {f32, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i8.i32.any", {f32, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.i8.i8.own", {f32, i8, i8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f32.i8.u8.own", {f32, i8, u8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f32.u8.f32.own", {f32, u8, f32, Modules::own}, uses_39944f34},
+    {"fused_binary.f32.u8.i16.any", {f32, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.u8.i32.any", {f32, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.f32.u8.i8.own", {f32, u8, i8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.f32.u8.u8.own", {f32, u8, u8, Modules::own}, uses_2e2a1665},
+    {"fused_binary.i16.f16.f16.any", {i16, f16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f16.i16.any", {i16, f16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f16.i32.any", {i16, f16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f16.i8.any", {i16, f16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f16.u8.any", {i16, f16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f32.f32.any", {i16, f32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f32.i16.any", {i16, f32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f32.i32.any", {i16, f32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f32.i8.any", {i16, f32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.f32.u8.any", {i16, f32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.f16.any", {i16, i16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.f32.any", {i16, i16, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.i16.any", {i16, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.i32.any", {i16, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.i8.any", {i16, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i16.u8.any", {i16, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.f16.any", {i16, i32, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.f32.any", {i16, i32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.i16.any", {i16, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.i32.any", {i16, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.i8.any", {i16, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i32.u8.any", {i16, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.f16.any", {i16, i8, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.f32.any", {i16, i8, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.i16.any", {i16, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.i32.any", {i16, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.i8.any", {i16, i8, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.i8.u8.any", {i16, i8, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.f16.any", {i16, u8, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.f32.any", {i16, u8, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.i16.any", {i16, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.i32.any", {i16, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.i8.any", {i16, u8, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i16.u8.u8.any", {i16, u8, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f16.f16.any", {i32, f16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f16.i16.any", {i32, f16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f16.i32.any", {i32, f16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f16.i8.any", {i32, f16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f16.u8.any", {i32, f16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f32.f32.any", {i32, f32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f32.i16.any", {i32, f32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f32.i32.any", {i32, f32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f32.i8.any", {i32, f32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.f32.u8.any", {i32, f32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.f16.any", {i32, i16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.f32.any", {i32, i16, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.i16.any", {i32, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.i32.any", {i32, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.i8.any", {i32, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i16.u8.any", {i32, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.f16.any", {i32, i32, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.f32.any", {i32, i32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.i16.any", {i32, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.i32.any", {i32, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.i8.any", {i32, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i32.u8.any", {i32, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.f16.any", {i32, i8, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.f32.any", {i32, i8, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.i16.any", {i32, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.i32.any", {i32, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.i8.any", {i32, i8, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.i8.u8.any", {i32, i8, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.f16.any", {i32, u8, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.f32.any", {i32, u8, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.i16.any", {i32, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.i32.any", {i32, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.i8.any", {i32, u8, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i32.u8.u8.any", {i32, u8, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.f16.f16.own", {i8, f16, f16, Modules::own}, uses_6f20834c},
+    {"fused_binary.i8.f16.i16.any", {i8, f16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.f16.i32.any", {i8, f16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.f16.i8.own", {i8, f16, i8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.i8.f16.u8.own", {i8, f16, u8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.i8.f32.f32.own", {i8, f32, f32, Modules::own}, uses_6f20834c},
+    {"fused_binary.i8.f32.i16.any", {i8, f32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.f32.i32.any", {i8, f32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.f32.i8.own", {i8, f32, i8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.i8.f32.u8.own", {i8, f32, u8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.i8.i16.f16.any", {i8, i16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i16.f32.any", {i8, i16, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i16.i16.any", {i8, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i16.i32.any", {i8, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i16.i8.any", {i8, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i16.u8.any", {i8, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.f16.any", {i8, i32, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.f32.any", {i8, i32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.i16.any", {i8, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.i32.any", {i8, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.i8.any", {i8, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i32.u8.any", {i8, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i8.f16.own", {i8, i8, f16, Modules::own}, uses_6ffaac56},
+    {"fused_binary.i8.i8.f32.own", {i8, i8, f32, Modules::own}, uses_6ffaac56},
+    {"fused_binary.i8.i8.i16.any", {i8, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i8.i32.any", {i8, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.i8.i8.own", {i8, i8, i8, Modules::own}, uses_00287d43},
+    {"fused_binary.i8.i8.u8.own", {i8, i8, u8, Modules::own}, uses_00287d43},
+    {"fused_binary.i8.u8.f16.own", {i8, u8, f16, Modules::own}, uses_6ffaac56},
+    {"fused_binary.i8.u8.f32.own", {i8, u8, f32, Modules::own}, uses_6ffaac56},
+    {"fused_binary.i8.u8.i16.any", {i8, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.u8.i32.any", {i8, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.i8.u8.i8.own", {i8, u8, i8, Modules::own}, uses_00287d43},
+    {"fused_binary.i8.u8.u8.own", {i8, u8, u8, Modules::own}, uses_00287d43},
+    {"fused_binary.u8.f16.f16.own", {u8, f16, f16, Modules::own}, uses_6f20834c},
+    {"fused_binary.u8.f16.i16.any", {u8, f16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.f16.i32.any", {u8, f16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.f16.i8.own", {u8, f16, i8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.u8.f16.u8.own", {u8, f16, u8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.u8.f32.f32.own", {u8, f32, f32, Modules::own}, uses_6f20834c},
+    {"fused_binary.u8.f32.i16.any", {u8, f32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.f32.i32.any", {u8, f32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.f32.i8.own", {u8, f32, i8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.u8.f32.u8.own", {u8, f32, u8, Modules::own}, uses_a6d9b45e},
+    {"fused_binary.u8.i16.f16.any", {u8, i16, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i16.f32.any", {u8, i16, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i16.i16.any", {u8, i16, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i16.i32.any", {u8, i16, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i16.i8.any", {u8, i16, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i16.u8.any", {u8, i16, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.f16.any", {u8, i32, f16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.f32.any", {u8, i32, f32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.i16.any", {u8, i32, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.i32.any", {u8, i32, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.i8.any", {u8, i32, i8, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i32.u8.any", {u8, i32, u8, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i8.f16.own", {u8, i8, f16, Modules::own}, uses_6ffaac56},
+    {"fused_binary.u8.i8.f32.own", {u8, i8, f32, Modules::own}, uses_6ffaac56},
+    {"fused_binary.u8.i8.i16.any", {u8, i8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i8.i32.any", {u8, i8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.i8.i8.own", {u8, i8, i8, Modules::own}, uses_00287d43},
+    {"fused_binary.u8.i8.u8.own", {u8, i8, u8, Modules::own}, uses_00287d43},
+    {"fused_binary.u8.u8.f16.own", {u8, u8, f16, Modules::own}, uses_6ffaac56},
+    {"fused_binary.u8.u8.f32.own", {u8, u8, f32, Modules::own}, uses_6ffaac56},
+    {"fused_binary.u8.u8.i16.any", {u8, u8, i16, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.u8.i32.any", {u8, u8, i32, Modules::any}, uses_00287d43},
+    {"fused_binary.u8.u8.i8.own", {u8, u8, i8, Modules::own}, uses_00287d43},
+    {"fused_binary.u8.u8.u8.own", {u8, u8, u8, Modules::own}, uses_00287d43},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

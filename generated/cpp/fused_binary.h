@@ -20,6 +20,9 @@ struct Problem {
   uint32_t operation = 0;
   float alpha = 0;
   uint32_t is_simple = 0;
+  uint32_t input_kind = 0;
+  uint32_t other_kind = 0;
+  uint32_t output_kind = 0;
   uint32_t input_zero_points = 0;
   uint32_t other_zero_points = 0;
   uint32_t output_zero_points = 0;
@@ -72,11 +75,17 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+enum class Modules : uint8_t {
+  own,
+  any,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
   DType other_dtype;
   DType output_dtype;
+  Modules modules;
 };
 
 // Chosen when a pipeline is made.
@@ -91,6 +100,9 @@ struct ProblemBuffer {
   uint32_t operation;
   float alpha;
   uint32_t is_simple;
+  uint32_t input_kind;
+  uint32_t other_kind;
+  uint32_t output_kind;
   uint32_t input_zero_points;
   uint32_t other_zero_points;
   uint32_t output_zero_points;
@@ -111,73 +123,216 @@ static_assert(offsetof(ProblemBuffer, numel) == 0);
 static_assert(offsetof(ProblemBuffer, operation) == 4);
 static_assert(offsetof(ProblemBuffer, alpha) == 8);
 static_assert(offsetof(ProblemBuffer, is_simple) == 12);
-static_assert(offsetof(ProblemBuffer, input_zero_points) == 16);
-static_assert(offsetof(ProblemBuffer, other_zero_points) == 20);
-static_assert(offsetof(ProblemBuffer, output_zero_points) == 24);
-static_assert(offsetof(ProblemBuffer, quant_min) == 28);
-static_assert(offsetof(ProblemBuffer, quant_max) == 32);
-static_assert(offsetof(ProblemBuffer, rank) == 36);
-static_assert(offsetof(ProblemBuffer, sizes) == 40);
-static_assert(offsetof(ProblemBuffer, input_strides) == 72);
-static_assert(offsetof(ProblemBuffer, input_blocks) == 104);
-static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 136);
-static_assert(offsetof(ProblemBuffer, other_strides) == 168);
-static_assert(offsetof(ProblemBuffer, other_blocks) == 200);
-static_assert(offsetof(ProblemBuffer, other_parameter_strides) == 232);
-static_assert(offsetof(ProblemBuffer, output_blocks) == 264);
-static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 296);
-static_assert(sizeof(ProblemBuffer) == 328);
+static_assert(offsetof(ProblemBuffer, input_kind) == 16);
+static_assert(offsetof(ProblemBuffer, other_kind) == 20);
+static_assert(offsetof(ProblemBuffer, output_kind) == 24);
+static_assert(offsetof(ProblemBuffer, input_zero_points) == 28);
+static_assert(offsetof(ProblemBuffer, other_zero_points) == 32);
+static_assert(offsetof(ProblemBuffer, output_zero_points) == 36);
+static_assert(offsetof(ProblemBuffer, quant_min) == 40);
+static_assert(offsetof(ProblemBuffer, quant_max) == 44);
+static_assert(offsetof(ProblemBuffer, rank) == 48);
+static_assert(offsetof(ProblemBuffer, sizes) == 52);
+static_assert(offsetof(ProblemBuffer, input_strides) == 84);
+static_assert(offsetof(ProblemBuffer, input_blocks) == 116);
+static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 148);
+static_assert(offsetof(ProblemBuffer, other_strides) == 180);
+static_assert(offsetof(ProblemBuffer, other_blocks) == 212);
+static_assert(offsetof(ProblemBuffer, other_parameter_strides) == 244);
+static_assert(offsetof(ProblemBuffer, output_blocks) == 276);
+static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 308);
+static_assert(sizeof(ProblemBuffer) == 340);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_f16_f16,
-  f16_f16_i8,
-  f16_f16_u8,
-  f16_i8_f16,
-  f16_i8_i8,
-  f16_i8_u8,
-  f16_u8_f16,
-  f16_u8_i8,
-  f16_u8_u8,
-  f32_f32_f32,
-  f32_f32_i8,
-  f32_f32_u8,
-  f32_i8_f32,
-  f32_i8_i8,
-  f32_i8_u8,
-  f32_u8_f32,
-  f32_u8_i8,
-  f32_u8_u8,
-  i8_f16_f16,
-  i8_f16_i8,
-  i8_f16_u8,
-  i8_f32_f32,
-  i8_f32_i8,
-  i8_f32_u8,
-  i8_i8_f16,
-  i8_i8_f32,
-  i8_i8_i8,
-  i8_i8_u8,
-  i8_u8_f16,
-  i8_u8_f32,
-  i8_u8_i8,
-  i8_u8_u8,
-  u8_f16_f16,
-  u8_f16_i8,
-  u8_f16_u8,
-  u8_f32_f32,
-  u8_f32_i8,
-  u8_f32_u8,
-  u8_i8_f16,
-  u8_i8_f32,
-  u8_i8_i8,
-  u8_i8_u8,
-  u8_u8_f16,
-  u8_u8_f32,
-  u8_u8_i8,
-  u8_u8_u8,
+  f16_f16_f16_own,
+  f16_f16_i16_any,
+  f16_f16_i32_any,
+  f16_f16_i8_own,
+  f16_f16_u8_own,
+  f16_i16_f16_any,
+  f16_i16_i16_any,
+  f16_i16_i32_any,
+  f16_i16_i8_any,
+  f16_i16_u8_any,
+  f16_i32_f16_any,
+  f16_i32_i16_any,
+  f16_i32_i32_any,
+  f16_i32_i8_any,
+  f16_i32_u8_any,
+  f16_i8_f16_own,
+  f16_i8_i16_any,
+  f16_i8_i32_any,
+  f16_i8_i8_own,
+  f16_i8_u8_own,
+  f16_u8_f16_own,
+  f16_u8_i16_any,
+  f16_u8_i32_any,
+  f16_u8_i8_own,
+  f16_u8_u8_own,
+  f32_f32_f32_own,
+  f32_f32_i16_any,
+  f32_f32_i32_any,
+  f32_f32_i8_own,
+  f32_f32_u8_own,
+  f32_i16_f32_any,
+  f32_i16_i16_any,
+  f32_i16_i32_any,
+  f32_i16_i8_any,
+  f32_i16_u8_any,
+  f32_i32_f32_any,
+  f32_i32_i16_any,
+  f32_i32_i32_any,
+  f32_i32_i8_any,
+  f32_i32_u8_any,
+  f32_i8_f32_own,
+  f32_i8_i16_any,
+  f32_i8_i32_any,
+  f32_i8_i8_own,
+  f32_i8_u8_own,
+  f32_u8_f32_own,
+  f32_u8_i16_any,
+  f32_u8_i32_any,
+  f32_u8_i8_own,
+  f32_u8_u8_own,
+  i16_f16_f16_any,
+  i16_f16_i16_any,
+  i16_f16_i32_any,
+  i16_f16_i8_any,
+  i16_f16_u8_any,
+  i16_f32_f32_any,
+  i16_f32_i16_any,
+  i16_f32_i32_any,
+  i16_f32_i8_any,
+  i16_f32_u8_any,
+  i16_i16_f16_any,
+  i16_i16_f32_any,
+  i16_i16_i16_any,
+  i16_i16_i32_any,
+  i16_i16_i8_any,
+  i16_i16_u8_any,
+  i16_i32_f16_any,
+  i16_i32_f32_any,
+  i16_i32_i16_any,
+  i16_i32_i32_any,
+  i16_i32_i8_any,
+  i16_i32_u8_any,
+  i16_i8_f16_any,
+  i16_i8_f32_any,
+  i16_i8_i16_any,
+  i16_i8_i32_any,
+  i16_i8_i8_any,
+  i16_i8_u8_any,
+  i16_u8_f16_any,
+  i16_u8_f32_any,
+  i16_u8_i16_any,
+  i16_u8_i32_any,
+  i16_u8_i8_any,
+  i16_u8_u8_any,
+  i32_f16_f16_any,
+  i32_f16_i16_any,
+  i32_f16_i32_any,
+  i32_f16_i8_any,
+  i32_f16_u8_any,
+  i32_f32_f32_any,
+  i32_f32_i16_any,
+  i32_f32_i32_any,
+  i32_f32_i8_any,
+  i32_f32_u8_any,
+  i32_i16_f16_any,
+  i32_i16_f32_any,
+  i32_i16_i16_any,
+  i32_i16_i32_any,
+  i32_i16_i8_any,
+  i32_i16_u8_any,
+  i32_i32_f16_any,
+  i32_i32_f32_any,
+  i32_i32_i16_any,
+  i32_i32_i32_any,
+  i32_i32_i8_any,
+  i32_i32_u8_any,
+  i32_i8_f16_any,
+  i32_i8_f32_any,
+  i32_i8_i16_any,
+  i32_i8_i32_any,
+  i32_i8_i8_any,
+  i32_i8_u8_any,
+  i32_u8_f16_any,
+  i32_u8_f32_any,
+  i32_u8_i16_any,
+  i32_u8_i32_any,
+  i32_u8_i8_any,
+  i32_u8_u8_any,
+  i8_f16_f16_own,
+  i8_f16_i16_any,
+  i8_f16_i32_any,
+  i8_f16_i8_own,
+  i8_f16_u8_own,
+  i8_f32_f32_own,
+  i8_f32_i16_any,
+  i8_f32_i32_any,
+  i8_f32_i8_own,
+  i8_f32_u8_own,
+  i8_i16_f16_any,
+  i8_i16_f32_any,
+  i8_i16_i16_any,
+  i8_i16_i32_any,
+  i8_i16_i8_any,
+  i8_i16_u8_any,
+  i8_i32_f16_any,
+  i8_i32_f32_any,
+  i8_i32_i16_any,
+  i8_i32_i32_any,
+  i8_i32_i8_any,
+  i8_i32_u8_any,
+  i8_i8_f16_own,
+  i8_i8_f32_own,
+  i8_i8_i16_any,
+  i8_i8_i32_any,
+  i8_i8_i8_own,
+  i8_i8_u8_own,
+  i8_u8_f16_own,
+  i8_u8_f32_own,
+  i8_u8_i16_any,
+  i8_u8_i32_any,
+  i8_u8_i8_own,
+  i8_u8_u8_own,
+  u8_f16_f16_own,
+  u8_f16_i16_any,
+  u8_f16_i32_any,
+  u8_f16_i8_own,
+  u8_f16_u8_own,
+  u8_f32_f32_own,
+  u8_f32_i16_any,
+  u8_f32_i32_any,
+  u8_f32_i8_own,
+  u8_f32_u8_own,
+  u8_i16_f16_any,
+  u8_i16_f32_any,
+  u8_i16_i16_any,
+  u8_i16_i32_any,
+  u8_i16_i8_any,
+  u8_i16_u8_any,
+  u8_i32_f16_any,
+  u8_i32_f32_any,
+  u8_i32_i16_any,
+  u8_i32_i32_any,
+  u8_i32_i8_any,
+  u8_i32_u8_any,
+  u8_i8_f16_own,
+  u8_i8_f32_own,
+  u8_i8_i16_any,
+  u8_i8_i32_any,
+  u8_i8_i8_own,
+  u8_i8_u8_own,
+  u8_u8_f16_own,
+  u8_u8_f32_own,
+  u8_u8_i16_any,
+  u8_u8_i32_any,
+  u8_u8_i8_own,
+  u8_u8_u8_own,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::u8_u8_u8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::u8_u8_u8_own) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -6,10 +6,9 @@
 //
 //   auto y = fused_add(context, {&a, &a_scale, &a_zero_point}, {&b}, {.dtype = DType::i8, .scale = &y_scale}, 1.0f);
 //
-// A quantized operand is i8 or u8, with one input also i16 or i32, and has a scale, f32, and perhaps a zero point, i32:
-// each one number, or of the operand's rank, where its shape says the blocks (runtime/tensor/quant_params.h). A real
-// one is f32 or f16 and has neither. Tensors lie in plain buffers, of rank up to 8. fused_add and fused_mul repeat
-// sides of 1, as NumPy does.
+// A quantized operand is i8, u8, i16 or i32, and has a scale, f32, and perhaps a zero point, i32: each one number, or of
+// the operand's rank, where its shape says the blocks (runtime/tensor/quant_params.h). A real one is f32 or f16 and has
+// neither. Tensors lie in plain buffers, of rank up to 8. fused_add and fused_mul repeat sides of 1, as NumPy does.
 #pragma once
 
 #include "runtime/operators/call.h"

@@ -12,8 +12,7 @@ namespace {
 using Kind = AttributeInfo::Kind;
 
 constexpr TensorInfo kIntegers{"input", false, "i8, u8, i16 or i32"};
-constexpr TensorInfo kUnaryInput{"input", false, "f32 or f16, or i8, u8, i16 or i32 with a scale"};
-constexpr TensorInfo kInput{"input", false, "f32 or f16, or i8 or u8 with a scale"};
+constexpr TensorInfo kInput{"input", false, "f32 or f16, or i8, u8, i16 or i32 with a scale"};
 constexpr TensorInfo kInputScale{"input_scale", true, "f32: one, or of the input's rank; without: the input is real"};
 constexpr TensorInfo kInputZeroPoint{"input_zero_point", true, "i32: one, or one a scale; without: 0"};
 constexpr TensorInfo kOther{"other", false, "as the input; sides of 1 are repeated"};
@@ -27,7 +26,7 @@ constexpr TensorInfo kIntegerInputs[] = {kIntegers,
                                          kInputZeroPoint,
                                          {"output_scale", false, "f32: one, or of the output's rank"},
                                          kOutputZeroPoint};
-constexpr TensorInfo kUnaryInputs[] = {kUnaryInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
+constexpr TensorInfo kUnaryInputs[] = {kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kBinaryInputs[] = {kInput,      kInputScale,     kInputZeroPoint, kOther,
                                         kOtherScale, kOtherZeroPoint, kOutputScale,    kOutputZeroPoint};
 constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8 with a scale"},

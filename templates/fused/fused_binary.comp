@@ -8,24 +8,36 @@
 // written in quads, whole words of any dtype. Where all operands are dense, of one shape and of one parameter each,
 // those are looked up once; otherwise an output's coordinate, in up to eight dimensions, gives each operand's element
 // and parameter.
+//
+//   modules own    made for their dtypes
+//   modules any    the problem says the dtypes; for mixtures with integers of 16 or 32 bits, which are many and rare
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
+$if modules == own
 ${declare_words(input, bytes(input_dtype))}
+${declare_words(other, bytes(other_dtype))}
+${declare_words(output, bytes(output_dtype))}
+$else
+${declare_words(input)}
+${declare_words(other)}
+${declare_words(output)}
+$end
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-${declare_words(other, bytes(other_dtype))}
 ${declare(other_scale)}
 ${declare(other_zero_point)}
-${declare_words(output, bytes(output_dtype))}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/quantizer.glsl"
-$include "lib/fused_source.glsl"
-$include "lib/fused_result.glsl"
+$if modules == own
+$include "lib/fused_own.glsl"
+$else
+$include "lib/fused_any.glsl"
+$end
 
 // Rounded once each, a subnormal result counting as zero.
 float sum_of(float x, float y) {
@@ -46,26 +58,6 @@ float operate(float x, float y) {
 
 vec4 operate(vec4 x, vec4 y) {
   return vec4(operate(x.x, y.x), operate(x.y, y.y), operate(x.z, y.z), operate(x.w, y.w));
-}
-
-Source input_source(uint parameter) {
-$if is_float(input_dtype)
-  return real_source();
-$else
-  const int zero_point =
-      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
-  return integer_source(input_scale_data[parameter], zero_point);
-$end
-}
-
-Source other_source(uint parameter) {
-$if is_float(other_dtype)
-  return real_source();
-$else
-  const int zero_point =
-      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
-  return integer_source(other_scale_data[parameter], zero_point);
-$end
 }
 
 // Where an output's operands are, and the parameters of all.
@@ -97,11 +89,11 @@ void make_quad(uint quad) {
     const Place place = place_of(min(4u * quad + lane, problem.numel - 1u));
     if (lane == 0u || place.input_element / 4u != before.input_element / 4u ||
         place.input_parameter != before.input_parameter) {
-      inputs = reals(unpack_${input_dtype}(input_words[place.input_element / 4u]), input_source(place.input_parameter));
+      inputs = input_quad(place.input_element / 4u, input_source(place.input_parameter));
     }
     if (lane == 0u || place.other_element / 4u != before.other_element / 4u ||
         place.other_parameter != before.other_parameter) {
-      others = reals(unpack_${other_dtype}(other_words[place.other_element / 4u]), other_source(place.other_parameter));
+      others = other_quad(place.other_element / 4u, other_source(place.other_parameter));
     }
     made[lane] = operate(inputs[place.input_element % 4u], others[place.other_element % 4u]);
     parameters[lane] = place.output_parameter;
@@ -123,8 +115,6 @@ void main() {
   const Source other = other_source(0u);
   const Block block = output_block(0u);
   for (uint quad = first; quad < end; quad += ${workgroup}) {
-    const vec4 x = reals(unpack_${input_dtype}(input_words[quad]), source);
-    const vec4 y = reals(unpack_${other_dtype}(other_words[quad]), other);
-    store_quad(quad, operate(x, y), block);
+    store_quad(quad, operate(input_quad(quad, source), other_quad(quad, other)), block);
   }
 }

@@ -100,6 +100,7 @@ TEST_F(FusedTest, EverySpecialization) {
   expect_unary({DType::f32, shape, one}, {DType::f32, shape, one}, kOnHalvesToo);
   expect_binary({DType::i8, shape, one}, {DType::i8, shape, one}, {DType::i8, shape, one}, kEverything);
   expect_binary({DType::i8, shape, {3, 1, 1}}, {DType::f32, {5}, one}, {DType::f32, shape, one}, kEverything);
+  expect_binary({DType::i16, shape, one}, {DType::i32, shape, one}, {DType::i16, shape, one}, kEverything);
 }
 
 // Every pair of dtypes, and every triple.
@@ -109,14 +110,10 @@ TEST_F(FusedTest, EveryMixture) {
   const DType kAll[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
   for (const DType a : kAll) {
     for (const DType b : kAll) {
-      if (!are_two_reals(a, b)) expect_unary({a, shape, {2, 1, 1}}, {b, shape, one}, kEveryVariant);
-    }
-  }
-  const DType kNarrow[] = {DType::f32, DType::f16, DType::i8, DType::u8};
-  for (const DType a : kNarrow) {
-    for (const DType b : kNarrow) {
-      for (const DType c : kNarrow) {
-        if (are_two_reals(a, b) || are_two_reals(b, c) || are_two_reals(a, c)) continue;
+      if (are_two_reals(a, b)) continue;
+      expect_unary({a, shape, {2, 1, 1}}, {b, shape, one}, kEveryVariant);
+      for (const DType c : kAll) {
+        if (are_two_reals(b, c) || are_two_reals(a, c)) continue;
         expect_binary({a, shape, one}, {b, shape, {1, 3, 1}}, {c, shape, one}, kEveryVariant);
       }
     }
@@ -135,6 +132,7 @@ TEST_F(FusedTest, EveryGranularity) {
       expect_unary(plain, blocked, kEveryVariant);
       expect_binary(blocked, plain, blocked, kEveryVariant);
       expect_binary(plain, blocked, plain, kEveryVariant);
+      expect_binary({DType::i16, shape, params}, {DType::f32, shape, {}}, {DType::i32, shape, params}, kEveryVariant);
     }
   }
   const Shape kOdd[] = {{},  {1},    {2},      {3}, {5}, {4097}, {1, 1, 1, 1, 1, 1, 1, 3}, {2, 1, 2, 1, 3, 1, 2, 1},
@@ -142,6 +140,7 @@ TEST_F(FusedTest, EveryGranularity) {
   for (const Shape& shape : kOdd) {
     expect_unary({DType::i8, shape, {}}, {DType::i8, shape, {}}, kEveryVariant);
     expect_binary({DType::i8, shape, {}}, {DType::f32, shape, {}}, {DType::i8, shape, {}}, kEveryVariant);
+    expect_binary({DType::i32, shape, {}}, {DType::i16, shape, {}}, {DType::i16, shape, {}}, kEveryVariant);
   }
 }
 
@@ -164,6 +163,8 @@ TEST_F(FusedTest, Broadcasting) {
     expect_binary({DType::i8, row.a, row.a_params}, {DType::u8, row.b, row.b_params}, {DType::i8, {}, row.c_params},
                   kEveryVariant);
     expect_binary({DType::f32, row.a, {}}, {DType::i8, row.b, row.b_params}, {DType::f32, {}, {}}, kEveryVariant);
+    expect_binary({DType::i16, row.a, row.a_params}, {DType::i8, row.b, row.b_params}, {DType::i32, {}, row.c_params},
+                  kEveryVariant);
   }
 }
 
@@ -197,6 +198,9 @@ TEST_F(FusedTest, ExtremeNumbers) {
   integers.attributes["quant_min"] = int64_t{-2147483648};
   integers.attributes["quant_max"] = int64_t{100};
   expect_reference("requantize", integers, kEveryVariant);
+  integers.inputs["other"] = tensor_of(DType::f32, {4}, {0.0, -0.0, 1.0, 3e38});
+  expect_reference("fused_add", integers, kEveryVariant);
+  expect_reference("fused_mul", integers, kEveryVariant);
 }
 
 // Ties go to the even integer: OPERATORS' rule for every rounding.
@@ -303,8 +307,9 @@ TEST_F(FusedTest, Refusals) {
             "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
   EXPECT_EQ(relu(reals, {DType::f16, {}, {}, {}}),
             "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
-  EXPECT_EQ(add(integers, {{DType::i16, {4, 6}}, scale, {}}, reals_out), "other is i16, and can be f32, f16, i8, u8");
-  EXPECT_EQ(add(integers, reals, {DType::i32, scale, {}, {}}), "output is i32, and can be f32, f16, i8, u8");
+  EXPECT_EQ(add(integers, {{DType::u16, {4, 6}}, scale, {}}, reals_out),
+            "other is u16, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_EQ(add(integers, reals, {DType::bf16, {}, {}, {}}), "output is bf16, and can be f32, f16, i8, u8, i16, i32");
   EXPECT_EQ(add(reals, {{DType::f32, {4, 5}}, {}, {}}, reals_out),
             "shapes [4, 6] and [4, 5] do not go together: 6 meets 5\n  hint: sides are equal, or one of them is 1");
   EXPECT_EQ(requantized(reals, bytes_out),

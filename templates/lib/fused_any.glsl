@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Quads of the operands of fused_binary, each of a dtype that the problem tells: the functions of lib/fused_own.glsl
+// and lib/fused_result.glsl, at the price of a few branches that all invocations take alike. So one module does what
+// would be one for each mixture of dtypes.
+$include "lib/fused_source.glsl"
+
+const uint kF32 = 0u;
+const uint kF16 = 1u;
+const uint kI8 = 2u;
+const uint kU8 = 3u;
+const uint kI16 = 4u;  // and past it i32
+
+bool is_real(uint kind) { return kind <= kF16; }
+uint words_of_quad(uint kind) { return kind == kI8 || kind == kU8 ? 1u : kind == kF16 || kind == kI16 ? 2u : 4u; }
+
+vec4 reals_of(uvec4 words, uint kind, Source source) {
+  if (is_real(kind)) return reals(kind == kF32 ? unpack_f32(words) : unpack_f16(words.xy), source);
+  const ivec4 bytes = kind == kI8 ? unpack_i8(words.x) : unpack_u8(words.x);
+  return reals(kind <= kU8 ? bytes : kind == kI16 ? unpack_i16(words.xy) : unpack_i32(words), source);
+}
+
+$for operand in (input, other)
+vec4 ${operand}_quad(uint quad, Source source) {
+  const uint kind = problem.${operand}_kind;
+  const uint count = words_of_quad(kind);
+  uvec4 words = uvec4(${operand}_words[quad * count], uvec3(0u));
+  if (count > 1u) words.y = ${operand}_words[quad * count + 1u];
+  if (count > 2u) words.zw = uvec2(${operand}_words[quad * count + 2u], ${operand}_words[quad * count + 3u]);
+  return reals_of(words, kind, source);
+}
+
+Source ${operand}_source(uint parameter) {
+  if (is_real(problem.${operand}_kind)) return real_source();
+  const uint zero_points = problem.${operand}_zero_points;
+  const int zero_point = zero_points == 0u ? 0 : ${operand}_zero_point_data[min(parameter, zero_points - 1u)];
+  return integer_source(${operand}_scale_data[parameter], zero_point);
+}
+
+$end
+Block output_block(uint parameter) {
+  if (is_real(problem.output_kind)) return make_block(1.0, 0);  // of reals, which no block changes
+  const uint zero_points = problem.output_zero_points;
+  return make_block(output_scale_data[parameter],
+                    zero_points == 0u ? 0 : output_zero_point_data[min(parameter, zero_points - 1u)]);
+}
+
+void store_words(uint quad, uvec4 words) {
+  const uint count = words_of_quad(problem.output_kind);
+  output_words[quad * count] = words.x;
+  if (count > 1u) output_words[quad * count + 1u] = words.y;
+  if (count > 2u) {
+    output_words[quad * count + 2u] = words.z;
+    output_words[quad * count + 3u] = words.w;
+  }
+}
+
+void store_reals(uint quad, vec4 y) {
+  store_words(quad, problem.output_kind == kF32 ? pack_f32(y) : uvec4(pack_f16(y), uvec2(0u)));
+}
+
+void store_integers(uint quad, ivec4 q) {
+  const uint count = words_of_quad(problem.output_kind);
+  store_words(quad, count == 1u ? uvec4(pack_i8(q), uvec3(0u)) : count == 2u ? uvec4(pack_i16(q), uvec2(0u)) : uvec4(q));
+}
+
+void store_quad(uint quad, vec4 y, Block block) {
+  if (is_real(problem.output_kind)) {
+    store_reals(quad, y);
+  } else {
+    store_integers(quad, quantize(y, block));
+  }
+}
+
+// A quad whose lanes may belong to several blocks.
+void store_quad(uint quad, vec4 y, uvec4 parameters) {
+  if (is_real(problem.output_kind)) {
+    store_reals(quad, y);
+    return;
+  }
+  ivec4 of_block;
+  ivec4 made;
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    if (lane == 0u || parameters[lane] != parameters[lane - 1u]) of_block = quantize(y, output_block(parameters[lane]));
+    made[lane] = of_block[lane];
+  }
+  store_integers(quad, made);
+}
