@@ -8,6 +8,7 @@
 //   vec 8    weight_q4_rows, whose word is eight neighbours of one group: two loads, one scale
 #version 450
 ${extensions()}
+#extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
 $if vec == 1
 ${declare(input)}
