@@ -7,6 +7,7 @@
 //   vec 1    any form, any shape: element by element, as lib/weight_form.glsl finds them
 //   vec 8    weight_q4_rows, whose word is eight neighbours of one group: two loads, one scale
 #version 450
+#extension GL_EXT_control_flow_attributes : require
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
