@@ -9,7 +9,6 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
-#extension GL_EXT_control_flow_attributes : require
 ${local_size(workgroup)}
 $if vec == 1
 ${declare(input)}
