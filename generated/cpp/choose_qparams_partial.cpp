@@ -132,7 +132,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(8, min(8, Integer(problem.run))), ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * Integer(parameters.vec)) / Real(2.0)) + Integer(problem.parameters) * Integer(problem.slices) * 2 / (100 * Integer(device.compute_units));
+  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run)), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, 75 * Integer(problem.rank)) * 2 / Real(device.f32_ops_per_us), Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * choose(Integer(parameters.vec) == 4, Integer(16), Integer(1))) / Real(2.0) + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8))) * 50 * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

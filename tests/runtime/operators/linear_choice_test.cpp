@@ -7,40 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "registry.h"
-#include "runtime/device/estimates.h"
 #include "runtime/operators/linear.h"
 #include "runtime/operators/weight_linear.h"
+#include "tests/runtime/operators/h200.h"
 
 namespace qgen {
 namespace {
-
-DeviceProfile h200() {
-  DeviceProfile device;
-  device.name = "NVIDIA H200";
-  device.kind = DeviceProfile::Kind::discrete;
-  device.features = ~FeatureMask{0};
-  device.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-                                 {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-                                 {16, 8, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
-  device.max_workgroup_count = {2147483647, 65535, 65535};
-  device.max_workgroup_size = {1024, 1024, 64};
-  device.min_subgroup_size = device.max_subgroup_size = 32;
-  device.max_push_constants_bytes = 256;
-  device.max_storage_buffers_per_stage = 1 << 20;
-  device.numbers.subgroup_size = 32;
-  device.numbers.max_workgroup_invocations = 1024;
-  device.numbers.max_workgroup_size_x = 1024;
-  device.numbers.shared_memory_bytes = 49152;
-  device.numbers.max_storage_buffer_bytes = 4294967295;
-  estimate({.kind = device.kind,
-            .vendor_id = 0x10de,
-            .device_memory_bytes = uint64_t{139} << 30,
-            .reported_compute_units = 132,
-            .has_fast_integer_dot = true},
-           device.numbers);
-  return device;
-}
 
 struct ChoiceCase {
   int64_t m, n, k;
@@ -67,7 +39,7 @@ constexpr ChoiceCase kChoices[] = {
 TEST(LinearChoice, OnAnH200) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  const DeviceProfile device = h200();
+  const DeviceProfile device = testing::h200();
   for (const ChoiceCase& row : kChoices) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", row.m, row.n, row.k));
     TensorDesc weight{DType::i8, {row.n, row.k}, Storage::buffer, Layout::weight_q8_4k4n};
@@ -116,7 +88,7 @@ constexpr HalfCase kHalves[] = {
 TEST(LinearChoice, OfHalves) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  const DeviceProfile device = h200();
+  const DeviceProfile device = testing::h200();
   for (const HalfCase& c : kHalves) {
     SCOPED_TRACE(fmt::format("{} bits, {} x {} x {}", c.bits, c.m, c.n, c.k));
     const TensorDesc input{DType::f16, {c.m, c.k}};
@@ -137,7 +109,7 @@ TEST(LinearChoice, OfHalves) {
 TEST(LinearChoice, OfFloats) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
-  const DeviceProfile device = h200();
+  const DeviceProfile device = testing::h200();
   const auto recipe_for = [&](int64_t m) {
     const TensorDesc weight{DType::i8, {4096, 4096}, Storage::buffer, Layout::weight_q4_rows};
     const auto call = linear_q4gsw_call({DType::f32, {m, 4096}}, weight, {DType::f32, {4096, 32}}, std::nullopt, {});
