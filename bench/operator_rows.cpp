@@ -152,10 +152,13 @@ void add_products(std::vector<Row>& rows) {
     const Texts bytes = joined({shape("input", size.m, size.k, "i8"), "input_scale=1x1x1:f32=0.04"}, other);
     const Texts reals = joined({shape("input", size.m, size.k, "f32")}, other);
     const Way to_bytes{{.shapes = joined(bytes, {"output_scale=1x1x1:f32=0.5"})}}, to_reals{{.shapes = bytes}};
+    const Way of_unsigned{
+        {.shapes = joined({shape("input", size.m, size.k, "u8"), "input_scale=1x1x1:f32=0.004"}, other)}};
     const std::string name = fmt::format("{}x{}", kHeads, text(size));
     const double work = kHeads * operations(size);
     rows.push_back({"bmm", name + ".i8.i8.i8", to_bytes, Way{to_bytes.request, ".plain("}, work});
     rows.push_back({"bmm", name + ".i8.i8.f32", to_reals, Way{to_reals.request, ".plain("}, work});
+    rows.push_back({"bmm", name + ".u8.i8.f32", of_unsigned, Way{of_unsigned.request, ".plain("}, work});
     rows.push_back({"fused_bmm", name + ".f32.i8.f32", {{.shapes = reals}}, {}, work});
   }
 }

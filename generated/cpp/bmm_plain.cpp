@@ -25,6 +25,8 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
+  {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -52,12 +54,16 @@ constexpr FieldInfo kFields[] = {
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
+  input_dtype,
+  other_dtype,
   output_dtype,
   workgroup,
   batches,
   m,
   n,
   k,
+  input_flip,
+  other_flip,
   input_zero_points,
   other_zero_points,
   output_zero_points,
@@ -76,12 +82,16 @@ enum class Name : uint16_t {
 };
 
 constexpr auto kNames = table::names({
+  {"input_dtype", table::kDTypes},
+  {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"workgroup", {}},
   {"batches", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
+  {"input_flip", {}},
+  {"other_flip", {}},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -102,12 +112,16 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
     case Name::batches: return problem->batches;
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
+    case Name::input_flip: return problem->input_flip;
+    case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;
@@ -149,10 +163,10 @@ constexpr uint32_t kSpecializations[] = {64, 256};
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
-    case Operand::input: return {DType::i8, Storage::buffer, 0};
+    case Operand::input: return {parameters.input_dtype, Storage::buffer, 0};
     case Operand::input_scale: return {DType::f32, Storage::buffer, 0};
     case Operand::input_zero_point: return {DType::i32, Storage::buffer, 0};
-    case Operand::other: return {DType::i8, Storage::buffer, 0};
+    case Operand::other: return {parameters.other_dtype, Storage::buffer, 0};
     case Operand::other_scale: return {DType::f32, Storage::buffer, 0};
     case Operand::other_zero_point: return {DType::i32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, 0};
@@ -188,11 +202,11 @@ constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_fbfdf47e[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 288}};
+constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_82d4c958 = {
+constexpr InterfaceInfo binds_aa970481 = {
     .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_fbfdf47e,
+    .problem_buffer = problem_buffer_86ee7270,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
@@ -210,30 +224,43 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_aa6862e8 = {
+constexpr InterfaceInfo binds_8582c5aa = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_fbfdf47e,
+    .problem_buffer = problem_buffer_86ee7270,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_55beb393,
-  uses_7e16bbe4,
-  uses_a9dd3c33,
+  uses_34cff5e7,
+  uses_60e5e72b,
+  uses_d6d3493f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_82d4c958, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_55beb393
-  {&binds_82d4c958, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_7e16bbe4
-  {&binds_aa6862e8, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_a9dd3c33
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_34cff5e7
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_60e5e72b
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_d6d3493f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_plain.f16", {f16}, uses_55beb393},
-    {"bmm_plain.f32", {f32}, uses_7e16bbe4},
-    {"bmm_plain.i8", {i8}, uses_a9dd3c33},
+    {"bmm_plain.i8.i8.f16", {i8, i8, f16}, uses_34cff5e7},
+    {"bmm_plain.i8.i8.f32", {i8, i8, f32}, uses_d6d3493f},
+    {"bmm_plain.i8.i8.i8", {i8, i8, i8}, uses_60e5e72b},
+    {"bmm_plain.i8.i8.u8", {i8, i8, u8}, uses_60e5e72b},
+    {"bmm_plain.i8.u8.f16", {i8, u8, f16}, uses_34cff5e7},
+    {"bmm_plain.i8.u8.f32", {i8, u8, f32}, uses_d6d3493f},
+    {"bmm_plain.i8.u8.i8", {i8, u8, i8}, uses_60e5e72b},
+    {"bmm_plain.i8.u8.u8", {i8, u8, u8}, uses_60e5e72b},
+    {"bmm_plain.u8.i8.f16", {u8, i8, f16}, uses_34cff5e7},
+    {"bmm_plain.u8.i8.f32", {u8, i8, f32}, uses_d6d3493f},
+    {"bmm_plain.u8.i8.i8", {u8, i8, i8}, uses_60e5e72b},
+    {"bmm_plain.u8.i8.u8", {u8, i8, u8}, uses_60e5e72b},
+    {"bmm_plain.u8.u8.f16", {u8, u8, f16}, uses_34cff5e7},
+    {"bmm_plain.u8.u8.f32", {u8, u8, f32}, uses_d6d3493f},
+    {"bmm_plain.u8.u8.i8", {u8, u8, i8}, uses_60e5e72b},
+    {"bmm_plain.u8.u8.u8", {u8, u8, u8}, uses_60e5e72b},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -243,7 +270,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "bmm_plain",
-    .summary = "products of int8 matrices, an invocation per element",
+    .summary = "products of matrices of bytes, an invocation per element",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

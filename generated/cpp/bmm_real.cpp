@@ -25,6 +25,8 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
+  {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -63,6 +65,8 @@ enum class Name : uint16_t {
   m,
   n,
   k,
+  input_flip,
+  other_flip,
   input_zero_points,
   other_zero_points,
   output_zero_points,
@@ -92,6 +96,8 @@ constexpr auto kNames = table::names({
   {"m", {}},
   {"n", {}},
   {"k", {}},
+  {"input_flip", {}},
+  {"other_flip", {}},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -123,6 +129,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
+    case Name::input_flip: return problem->input_flip;
+    case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;
@@ -188,20 +196,20 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_4b572a2e[] = {
+constexpr BindingInfo bindings_3cfe5168[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_a49b7fd1[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 304}};
-constexpr InterfaceInfo binds_cf7faeca = {
-    .bindings = bindings_4b572a2e,
-    .problem_buffer = problem_buffer_a49b7fd1,
+constexpr BlockField problem_buffer_6cb5de35[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 312}};
+constexpr InterfaceInfo binds_21643c9b = {
+    .bindings = bindings_3cfe5168,
+    .problem_buffer = problem_buffer_6cb5de35,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
@@ -218,9 +226,9 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_cd7ba288 = {
+constexpr InterfaceInfo binds_9ae88786 = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_a49b7fd1,
+    .problem_buffer = problem_buffer_6cb5de35,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_64d16c21[] = {
@@ -233,61 +241,9 @@ constexpr BindingInfo bindings_64d16c21[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_7e58e6b0 = {
+constexpr InterfaceInfo binds_1378e60a = {
     .bindings = bindings_64d16c21,
-    .problem_buffer = problem_buffer_a49b7fd1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_15affcb8[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_46e85c9a = {
-    .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_a49b7fd1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_5205ff4c[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_b328c0f6 = {
-    .bindings = bindings_5205ff4c,
-    .problem_buffer = problem_buffer_a49b7fd1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_97af02ee[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_63364e71 = {
-    .bindings = bindings_97af02ee,
-    .problem_buffer = problem_buffer_a49b7fd1,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_3cfe5168[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_55eb7972 = {
-    .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_a49b7fd1,
+    .problem_buffer = problem_buffer_6cb5de35,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_8440f42a[] = {
@@ -298,65 +254,148 @@ constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_3c0c0f9f = {
+constexpr InterfaceInfo binds_9078e746 = {
     .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_a49b7fd1,
+    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_97af02ee[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_a3cd2e53 = {
+    .bindings = bindings_97af02ee,
+    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_5205ff4c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_d5955685 = {
+    .bindings = bindings_5205ff4c,
+    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_15affcb8[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_92eacac2 = {
+    .bindings = bindings_15affcb8,
+    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_4b572a2e[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_a6d8b7f3 = {
+    .bindings = bindings_4b572a2e,
+    .problem_buffer = problem_buffer_6cb5de35,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
-  uses_3d5508be,
-  uses_3f548378,
-  uses_551ab3fa,
-  uses_57d19098,
-  uses_583595d0,
-  uses_69363dca,
-  uses_7791f731,
-  uses_7ad59330,
-  uses_81d2a3e8,
-  uses_97990945,
-  uses_ad02700d,
-  uses_b6a6c5af,
-  uses_d86fb46d,
-  uses_db602f93,
-  uses_fb98e7f2,
+  uses_0a4ee987,
+  uses_0bcbf16a,
+  uses_1e8c5e04,
+  uses_4b1080c9,
+  uses_746c2ef7,
+  uses_834473fa,
+  uses_8d5b2b39,
+  uses_9ff3b6eb,
+  uses_adac7b60,
+  uses_ae4eb182,
+  uses_b5cb7b8f,
+  uses_c2151bec,
+  uses_d79458f5,
+  uses_eafc76a1,
+  uses_f6d53332,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_cf7faeca, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_3d5508be
-  {&binds_cd7ba288, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_3f548378
-  {&binds_cf7faeca, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_551ab3fa
-  {&binds_7e58e6b0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_57d19098
-  {&binds_46e85c9a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_583595d0
-  {&binds_b328c0f6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_69363dca
-  {&binds_b328c0f6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_7791f731
-  {&binds_63364e71, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_7ad59330
-  {&binds_7e58e6b0, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_81d2a3e8
-  {&binds_55eb7972, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_97990945
-  {&binds_55eb7972, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_ad02700d
-  {&binds_63364e71, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b6a6c5af
-  {&binds_3c0c0f9f, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d86fb46d
-  {&binds_46e85c9a, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_db602f93
-  {&binds_3c0c0f9f, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_fb98e7f2
+  {&binds_21643c9b, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0a4ee987
+  {&binds_9ae88786, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_0bcbf16a
+  {&binds_1378e60a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_1e8c5e04
+  {&binds_9078e746, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4b1080c9
+  {&binds_a3cd2e53, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_746c2ef7
+  {&binds_a3cd2e53, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_834473fa
+  {&binds_d5955685, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_8d5b2b39
+  {&binds_9078e746, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_9ff3b6eb
+  {&binds_92eacac2, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_adac7b60
+  {&binds_21643c9b, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_ae4eb182
+  {&binds_a6d8b7f3, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b5cb7b8f
+  {&binds_92eacac2, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_c2151bec
+  {&binds_d5955685, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d79458f5
+  {&binds_a6d8b7f3, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_eafc76a1
+  {&binds_1378e60a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_f6d53332
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_real.f16.f16.f16", {f16, f16, f16}, uses_583595d0},
-    {"bmm_real.f16.f16.i8", {f16, f16, i8}, uses_7791f731},
-    {"bmm_real.f16.i8.f16", {f16, i8, f16}, uses_d86fb46d},
-    {"bmm_real.f16.i8.i8", {f16, i8, i8}, uses_81d2a3e8},
-    {"bmm_real.f32.f32.f32", {f32, f32, f32}, uses_db602f93},
-    {"bmm_real.f32.f32.i8", {f32, f32, i8}, uses_69363dca},
-    {"bmm_real.f32.i8.f32", {f32, i8, f32}, uses_fb98e7f2},
-    {"bmm_real.f32.i8.i8", {f32, i8, i8}, uses_57d19098},
-    {"bmm_real.i8.f16.f16", {i8, f16, f16}, uses_b6a6c5af},
-    {"bmm_real.i8.f16.i8", {i8, f16, i8}, uses_551ab3fa},
-    {"bmm_real.i8.f32.f32", {i8, f32, f32}, uses_7ad59330},
-    {"bmm_real.i8.f32.i8", {i8, f32, i8}, uses_3d5508be},
-    {"bmm_real.i8.i8.f16", {i8, i8, f16}, uses_ad02700d},
-    {"bmm_real.i8.i8.f32", {i8, i8, f32}, uses_97990945},
-    {"bmm_real.i8.i8.i8", {i8, i8, i8}, uses_3f548378},
+    {"bmm_real.f16.f16.f16", {f16, f16, f16}, uses_adac7b60},
+    {"bmm_real.f16.f16.i8", {f16, f16, i8}, uses_d79458f5},
+    {"bmm_real.f16.f16.u8", {f16, f16, u8}, uses_d79458f5},
+    {"bmm_real.f16.i8.f16", {f16, i8, f16}, uses_4b1080c9},
+    {"bmm_real.f16.i8.i8", {f16, i8, i8}, uses_1e8c5e04},
+    {"bmm_real.f16.i8.u8", {f16, i8, u8}, uses_1e8c5e04},
+    {"bmm_real.f16.u8.f16", {f16, u8, f16}, uses_4b1080c9},
+    {"bmm_real.f16.u8.i8", {f16, u8, i8}, uses_1e8c5e04},
+    {"bmm_real.f16.u8.u8", {f16, u8, u8}, uses_1e8c5e04},
+    {"bmm_real.f32.f32.f32", {f32, f32, f32}, uses_c2151bec},
+    {"bmm_real.f32.f32.i8", {f32, f32, i8}, uses_8d5b2b39},
+    {"bmm_real.f32.f32.u8", {f32, f32, u8}, uses_8d5b2b39},
+    {"bmm_real.f32.i8.f32", {f32, i8, f32}, uses_9ff3b6eb},
+    {"bmm_real.f32.i8.i8", {f32, i8, i8}, uses_f6d53332},
+    {"bmm_real.f32.i8.u8", {f32, i8, u8}, uses_f6d53332},
+    {"bmm_real.f32.u8.f32", {f32, u8, f32}, uses_9ff3b6eb},
+    {"bmm_real.f32.u8.i8", {f32, u8, i8}, uses_f6d53332},
+    {"bmm_real.f32.u8.u8", {f32, u8, u8}, uses_f6d53332},
+    {"bmm_real.i8.f16.f16", {i8, f16, f16}, uses_834473fa},
+    {"bmm_real.i8.f16.i8", {i8, f16, i8}, uses_b5cb7b8f},
+    {"bmm_real.i8.f16.u8", {i8, f16, u8}, uses_b5cb7b8f},
+    {"bmm_real.i8.f32.f32", {i8, f32, f32}, uses_746c2ef7},
+    {"bmm_real.i8.f32.i8", {i8, f32, i8}, uses_eafc76a1},
+    {"bmm_real.i8.f32.u8", {i8, f32, u8}, uses_eafc76a1},
+    {"bmm_real.i8.i8.f16", {i8, i8, f16}, uses_0a4ee987},
+    {"bmm_real.i8.i8.f32", {i8, i8, f32}, uses_ae4eb182},
+    {"bmm_real.i8.i8.i8", {i8, i8, i8}, uses_0bcbf16a},
+    {"bmm_real.i8.i8.u8", {i8, i8, u8}, uses_0bcbf16a},
+    {"bmm_real.i8.u8.f16", {i8, u8, f16}, uses_0a4ee987},
+    {"bmm_real.i8.u8.f32", {i8, u8, f32}, uses_ae4eb182},
+    {"bmm_real.i8.u8.i8", {i8, u8, i8}, uses_0bcbf16a},
+    {"bmm_real.i8.u8.u8", {i8, u8, u8}, uses_0bcbf16a},
+    {"bmm_real.u8.f16.f16", {u8, f16, f16}, uses_834473fa},
+    {"bmm_real.u8.f16.i8", {u8, f16, i8}, uses_b5cb7b8f},
+    {"bmm_real.u8.f16.u8", {u8, f16, u8}, uses_b5cb7b8f},
+    {"bmm_real.u8.f32.f32", {u8, f32, f32}, uses_746c2ef7},
+    {"bmm_real.u8.f32.i8", {u8, f32, i8}, uses_eafc76a1},
+    {"bmm_real.u8.f32.u8", {u8, f32, u8}, uses_eafc76a1},
+    {"bmm_real.u8.i8.f16", {u8, i8, f16}, uses_0a4ee987},
+    {"bmm_real.u8.i8.f32", {u8, i8, f32}, uses_ae4eb182},
+    {"bmm_real.u8.i8.i8", {u8, i8, i8}, uses_0bcbf16a},
+    {"bmm_real.u8.i8.u8", {u8, i8, u8}, uses_0bcbf16a},
+    {"bmm_real.u8.u8.f16", {u8, u8, f16}, uses_0a4ee987},
+    {"bmm_real.u8.u8.f32", {u8, u8, f32}, uses_ae4eb182},
+    {"bmm_real.u8.u8.i8", {u8, u8, i8}, uses_0bcbf16a},
+    {"bmm_real.u8.u8.u8", {u8, u8, u8}, uses_0bcbf16a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

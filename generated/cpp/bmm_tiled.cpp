@@ -25,6 +25,8 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
+  {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -52,6 +54,8 @@ constexpr FieldInfo kFields[] = {
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
+  input_dtype,
+  other_dtype,
   output_dtype,
   dot,
   side,
@@ -59,6 +63,8 @@ enum class Name : uint16_t {
   m,
   n,
   k,
+  input_flip,
+  other_flip,
   input_zero_points,
   other_zero_points,
   output_zero_points,
@@ -82,6 +88,8 @@ constexpr std::string_view kDotWords[] = {
 };
 
 constexpr auto kNames = table::names({
+  {"input_dtype", table::kDTypes},
+  {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"dot", kDotWords},
   {"side", {}},
@@ -89,6 +97,8 @@ constexpr auto kNames = table::names({
   {"m", {}},
   {"n", {}},
   {"k", {}},
+  {"input_flip", {}},
+  {"other_flip", {}},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -109,6 +119,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
+    case Name::input_dtype: return table::word(parameters->input_dtype);
+    case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::dot: return table::word(parameters->dot);
     case Name::side: return parameters->side;
@@ -116,6 +128,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
+    case Name::input_flip: return problem->input_flip;
+    case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;
@@ -149,10 +163,10 @@ int first_failing(const SelectionScope& scope) {
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
-    case Operand::input: return {DType::i8, Storage::buffer, 0};
+    case Operand::input: return {parameters.input_dtype, Storage::buffer, 0};
     case Operand::input_scale: return {DType::f32, Storage::buffer, 0};
     case Operand::input_zero_point: return {DType::i32, Storage::buffer, 0};
-    case Operand::other: return {DType::i8, Storage::buffer, 0};
+    case Operand::other: return {parameters.other_dtype, Storage::buffer, 0};
     case Operand::other_scale: return {DType::f32, Storage::buffer, 0};
     case Operand::other_zero_point: return {DType::i32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, 0};
@@ -178,24 +192,6 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_3cfe5168[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr BlockField problem_buffer_fbfdf47e[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 288}};
-constexpr InterfaceInfo binds_5416036e = {
-    .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_fbfdf47e,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_56b01b94[] = {21248};
 constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -208,38 +204,82 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_23132f56 = {
+constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
+constexpr InterfaceInfo binds_bd7610cb = {
     .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_fbfdf47e,
+    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_56b01b94[] = {21248};
+constexpr BindingInfo bindings_3cfe5168[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_ea1e18ae = {
+    .bindings = bindings_3cfe5168,
+    .problem_buffer = problem_buffer_86ee7270,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
-  uses_315fa918,
-  uses_4412c791,
-  uses_5ffdbba8,
-  uses_82f86a16,
-  uses_c30a5565,
-  uses_d2f5bae7,
+  uses_2b4fcf70,
+  uses_427b7aef,
+  uses_525b1c03,
+  uses_a37e7be1,
+  uses_ac4b2676,
+  uses_e17afdce,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_315fa918
-  {&binds_23132f56, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_4412c791
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_5ffdbba8
-  {&binds_23132f56, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_82f86a16
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_c30a5565
-  {&binds_5416036e, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_d2f5bae7
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2b4fcf70
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_427b7aef
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_525b1c03
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_a37e7be1
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_ac4b2676
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_e17afdce
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_tiled.f16.packed.side4", {f16, Dot::packed, 4}, uses_5ffdbba8},
-    {"bmm_tiled.f16.scalar.side4", {f16, Dot::scalar, 4}, uses_315fa918},
-    {"bmm_tiled.f32.packed.side4", {f32, Dot::packed, 4}, uses_d2f5bae7},
-    {"bmm_tiled.f32.scalar.side4", {f32, Dot::scalar, 4}, uses_c30a5565},
-    {"bmm_tiled.i8.packed.side4", {i8, Dot::packed, 4}, uses_4412c791},
-    {"bmm_tiled.i8.scalar.side4", {i8, Dot::scalar, 4}, uses_82f86a16},
+    {"bmm_tiled.i8.i8.f16.packed.side4", {i8, i8, f16, Dot::packed, 4}, uses_e17afdce},
+    {"bmm_tiled.i8.i8.f16.scalar.side4", {i8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
+    {"bmm_tiled.i8.i8.f32.packed.side4", {i8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
+    {"bmm_tiled.i8.i8.f32.scalar.side4", {i8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.i8.i8.i8.packed.side4", {i8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.i8.i8.scalar.side4", {i8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.i8.i8.u8.packed.side4", {i8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.i8.u8.scalar.side4", {i8, i8, u8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.i8.u8.f16.packed.side4", {i8, u8, f16, Dot::packed, 4}, uses_e17afdce},
+    {"bmm_tiled.i8.u8.f16.scalar.side4", {i8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
+    {"bmm_tiled.i8.u8.f32.packed.side4", {i8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
+    {"bmm_tiled.i8.u8.f32.scalar.side4", {i8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.i8.u8.i8.packed.side4", {i8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.u8.i8.scalar.side4", {i8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.i8.u8.u8.packed.side4", {i8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.u8.u8.scalar.side4", {i8, u8, u8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.u8.i8.f16.packed.side4", {u8, i8, f16, Dot::packed, 4}, uses_e17afdce},
+    {"bmm_tiled.u8.i8.f16.scalar.side4", {u8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
+    {"bmm_tiled.u8.i8.f32.packed.side4", {u8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
+    {"bmm_tiled.u8.i8.f32.scalar.side4", {u8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.u8.i8.i8.packed.side4", {u8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.i8.i8.scalar.side4", {u8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.u8.i8.u8.packed.side4", {u8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.i8.u8.scalar.side4", {u8, i8, u8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.u8.u8.f16.packed.side4", {u8, u8, f16, Dot::packed, 4}, uses_e17afdce},
+    {"bmm_tiled.u8.u8.f16.scalar.side4", {u8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
+    {"bmm_tiled.u8.u8.f32.packed.side4", {u8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
+    {"bmm_tiled.u8.u8.f32.scalar.side4", {u8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.u8.u8.i8.packed.side4", {u8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.u8.i8.scalar.side4", {u8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.u8.u8.u8.packed.side4", {u8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.u8.u8.scalar.side4", {u8, u8, u8, Dot::scalar, 4}, uses_a37e7be1},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -249,7 +289,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "bmm_tiled",
-    .summary = "products of int8 matrices, by tiles in shared memory",
+    .summary = "products of matrices of bytes, by tiles in shared memory",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,

@@ -26,6 +26,8 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"is_exact", FieldInfo::Kind::u32, offsetof(Problem, is_exact), 1},
+  {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
+  {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -62,6 +64,8 @@ enum class Name : uint16_t {
   n,
   k,
   is_exact,
+  input_flip,
+  other_flip,
   input_zero_points,
   other_zero_points,
   output_zero_points,
@@ -89,6 +93,8 @@ constexpr auto kNames = table::names({
   {"n", {}},
   {"k", {}},
   {"is_exact", {}},
+  {"input_flip", {}},
+  {"other_flip", {}},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -117,6 +123,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::n: return problem->n;
     case Name::k: return problem->k;
     case Name::is_exact: return problem->is_exact;
+    case Name::input_flip: return problem->input_flip;
+    case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;
@@ -156,13 +164,15 @@ constexpr OperandSource sources_e54451bc[] = {
   table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
   table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
 };
-void bmm_plain_problem_192bcad4(const SelectionScope& scope, void* step_problem) {
+void bmm_plain_problem_5281fe7c(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_plain::Problem*>(step_problem);
   to.batches = problem.batches;
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
+  to.input_flip = problem.input_flip;
+  to.other_flip = problem.other_flip;
   to.input_zero_points = problem.input_zero_points;
   to.other_zero_points = problem.other_zero_points;
   to.output_zero_points = problem.output_zero_points;
@@ -189,7 +199,7 @@ void bmm_plain_problem_192bcad4(const SelectionScope& scope, void* step_problem)
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&bmm_plain::op, sources_e54451bc, bmm_plain_problem_192bcad4},
+  {&bmm_plain::op, sources_e54451bc, bmm_plain_problem_5281fe7c},
 };
 
 constexpr ConditionInfo real_conditions[] = {
@@ -203,13 +213,15 @@ int real_first_failing(const SelectionScope& scope) {
   });
 }
 
-void bmm_real_problem_6450ccc7(const SelectionScope& scope, void* step_problem) {
+void bmm_real_problem_1ff512f0(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_real::Problem*>(step_problem);
   to.batches = problem.batches;
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
+  to.input_flip = problem.input_flip;
+  to.other_flip = problem.other_flip;
   to.input_zero_points = problem.input_zero_points;
   to.other_zero_points = problem.other_zero_points;
   to.output_zero_points = problem.output_zero_points;
@@ -240,7 +252,7 @@ void bmm_real_problem_6450ccc7(const SelectionScope& scope, void* step_problem) 
 }
 
 constexpr StepInfo real_steps[] = {
-  {&bmm_real::op, sources_e54451bc, bmm_real_problem_6450ccc7},
+  {&bmm_real::op, sources_e54451bc, bmm_real_problem_1ff512f0},
 };
 
 constexpr ConditionInfo tiled_conditions[] = {
@@ -254,13 +266,15 @@ int tiled_first_failing(const SelectionScope& scope) {
   });
 }
 
-void bmm_tiled_problem_ab33000d(const SelectionScope& scope, void* step_problem) {
+void bmm_tiled_problem_32398b1b(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_tiled::Problem*>(step_problem);
   to.batches = problem.batches;
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
+  to.input_flip = problem.input_flip;
+  to.other_flip = problem.other_flip;
   to.input_zero_points = problem.input_zero_points;
   to.other_zero_points = problem.other_zero_points;
   to.output_zero_points = problem.output_zero_points;
@@ -287,7 +301,7 @@ void bmm_tiled_problem_ab33000d(const SelectionScope& scope, void* step_problem)
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&bmm_tiled::op, sources_e54451bc, bmm_tiled_problem_ab33000d},
+  {&bmm_tiled::op, sources_e54451bc, bmm_tiled_problem_32398b1b},
 };
 
 constexpr RecipeInfo kRecipes[] = {

@@ -35,7 +35,8 @@ Done check_dtypes(const FusedOperandDesc& input, const FusedOperandDesc& other, 
   const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
   const std::string_view names[] = {"input", "other", "output"};
   for (size_t i = 0; i < kFusedOperands; ++i) {
-    if (Done known = check_dtype(names[i], dtypes[i], {DType::f32, DType::f16, DType::i8}); !known) return known;
+    if (Done known = check_dtype(names[i], dtypes[i], {DType::f32, DType::f16, DType::i8, DType::u8}); !known)
+      return known;
   }
   return check_reals_agree({dtypes[0], dtypes[1], dtypes[2]});
 }
@@ -118,8 +119,12 @@ Fields fields_of(const CheckedOperands& given, bool are_integers) {
   return fields;
 }
 
-Call call_of(const CheckedOperands& given, const Fields& fields, const FusedOperandDesc& input,
-             const FusedOperandDesc& other, const FusedOutputDesc& output) {
+uint32_t flip_of(DType dtype) { return dtype == DType::u8 ? 0x80 : 0; }
+
+Call call_of(const CheckedOperands& given, Fields fields, const FusedOperandDesc& input, const FusedOperandDesc& other,
+             const FusedOutputDesc& output) {
+  fields.input_flip = flip_of(input.tensor.dtype);
+  fields.other_flip = flip_of(other.tensor.dtype);
   return make_call(generated::fused_bmm::op, fields,
                    {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
                     TensorDesc{output.dtype, given.output.blocks.shape}, output.scale, output.zero_point});
@@ -136,8 +141,8 @@ Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandD
 }
 
 Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
-  if (Done bytes = check_dtype("input", input.tensor.dtype, {DType::i8}); !bytes) return bytes.error();
-  if (Done bytes = check_dtype("other", other.tensor.dtype, {DType::i8}); !bytes) return bytes.error();
+  if (Done bytes = check_dtype("input", input.tensor.dtype, {DType::i8, DType::u8}); !bytes) return bytes.error();
+  if (Done bytes = check_dtype("other", other.tensor.dtype, {DType::i8, DType::u8}); !bytes) return bytes.error();
   const auto given = checked(input, other, output);
   if (!given) return given.error();
   const Fields fields = fields_of(*given, true);

@@ -29,7 +29,7 @@ constexpr TensorInfo kIntegerInputs[] = {kIntegers,
 constexpr TensorInfo kUnaryInputs[] = {kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kBinaryInputs[] = {kInput,      kInputScale,     kInputZeroPoint, kOther,
                                         kOtherScale, kOtherZeroPoint, kOutputScale,    kOutputZeroPoint};
-constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8 with a scale"},
+constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8 or u8 with a scale"},
                                         kInputScale,
                                         kInputZeroPoint,
                                         {"other", false, "[..., K, N]: as the input; batches of 1 are repeated"},
@@ -37,10 +37,10 @@ constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f1
                                         kOtherZeroPoint,
                                         kOutputScale,
                                         kOutputZeroPoint};
-constexpr TensorInfo kByteMatrixInputs[] = {{"input", false, "i8 [..., M, K]"},
+constexpr TensorInfo kByteMatrixInputs[] = {{"input", false, "i8 or u8 [..., M, K]"},
                                             {"input_scale", false, "f32: one, or of the input's rank, one along K"},
                                             kInputZeroPoint,
-                                            {"other", false, "i8 [..., K, N]; batches of 1 are repeated"},
+                                            {"other", false, "i8 or u8 [..., K, N]; batches of 1 are repeated"},
                                             {"other_scale", false, "f32: one, or of other's rank, one along K"},
                                             kOtherZeroPoint,
                                             kOutputScale,
@@ -155,7 +155,7 @@ constexpr OperatorEntry kEntries[] = {
     binary<mul_call>("fused_mul", "input * other, of operands that may be quantized", kAttributes),
     {"fused_bmm", "products of matrices that may be quantized, batch by batch", kMatrixInputs, kOutputs, kAttributes,
      prepare_binary<product_call>, "fused_bmm"},
-    {"bmm", "products of int8 matrices, batch by batch, in integers", kByteMatrixInputs, kOutputs, kAttributes,
+    {"bmm", "products of matrices of bytes, batch by batch, in integers", kByteMatrixInputs, kOutputs, kAttributes,
      prepare_binary<byte_product_call>, "fused_bmm"},
 };
 

@@ -10,13 +10,10 @@
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
 ${local_size(workgroup)}
-${declare(input)}
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-${declare(other)}
 ${declare(other_scale)}
 ${declare(other_zero_point)}
-${declare(output)}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
@@ -24,6 +21,7 @@ $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
 $include "lib/wide.glsl"
+$include "lib/bmm_bytes.glsl"
 $include "lib/bmm_matrices.glsl"
 $include "lib/bmm_store.glsl"
 $include "lib/bmm_finish.glsl"
@@ -46,8 +44,8 @@ void main() {
     ivec2 sums = ivec2(0);
     [[unroll]] for (uint i = 0u; i < 16u; ++i) {
       if (first + i >= end) continue;
-      const int a = int(input_data[row + first + i]);
-      const int b = int(other_data[at.other_first + (first + i) * problem.n + n]);
+      const int a = input_integer(row + first + i);
+      const int b = other_integer(at.other_first + (first + i) * problem.n + n);
       of_run += a * b;
       sums += ivec2(a, b);
     }

@@ -11,19 +11,17 @@
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
 ${local_size(256)}
-${declare(input)}
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-${declare(other)}
 ${declare(other_scale)}
 ${declare(other_zero_point)}
-${declare(output)}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
+$include "lib/bmm_bytes.glsl"
 $include "lib/bmm_matrices.glsl"
 $include "lib/bmm_store.glsl"
 
@@ -33,22 +31,16 @@ const uint kStride = kTile + 1u;  // no two rows' elements of one column in one 
 shared float staged_input[kTile * kStride];  // [row][k]
 shared float staged_other[kTile * kStride];  // [k][column]
 
-$if input_dtype == f16
-${declare_bits(input)}
-$end
-$if other_dtype == f16
-${declare_bits(other)}
-$end
-
 float input_at(uint element, uint parameter) {
 $if input_dtype == f16
   return f16_to_f32(uint(input_bits[element]));
 $elif input_dtype == f32
-  return flush_subnormal(input_data[element]);
+  return flush_subnormal(uintBitsToFloat(input_bits[element]));
 $else
   const int zero_point =
       problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
-  return dequantize(int(input_data[element]), flush_subnormal(input_scale_data[parameter]), zero_point);
+  const int q = input_integer(element) + int(problem.input_flip);
+  return dequantize(q, flush_subnormal(input_scale_data[parameter]), zero_point);
 $end
 }
 
@@ -56,11 +48,12 @@ float other_at(uint element, uint parameter) {
 $if other_dtype == f16
   return f16_to_f32(uint(other_bits[element]));
 $elif other_dtype == f32
-  return flush_subnormal(other_data[element]);
+  return flush_subnormal(uintBitsToFloat(other_bits[element]));
 $else
   const int zero_point =
       problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
-  return dequantize(int(other_data[element]), flush_subnormal(other_scale_data[parameter]), zero_point);
+  const int q = other_integer(element) + int(problem.other_flip);
+  return dequantize(q, flush_subnormal(other_scale_data[parameter]), zero_point);
 $end
 }
 

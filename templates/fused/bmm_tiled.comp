@@ -20,13 +20,10 @@ $if dot == packed
 #extension GL_EXT_integer_dot_product : require
 $end
 ${local_size(256)}
-${declare(input)}
 ${declare(input_scale)}
 ${declare(input_zero_point)}
-${declare(other)}
 ${declare(other_scale)}
 ${declare(other_zero_point)}
-${declare(output)}
 ${declare(output_scale)}
 ${declare(output_zero_point)}
 ${declare_problem()}
@@ -36,6 +33,7 @@ $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
 $include "lib/wide.glsl"
+$include "lib/bmm_bytes.glsl"
 $include "lib/bmm_matrices.glsl"
 $include "lib/bmm_store.glsl"
 $include "lib/bmm_finish.glsl"
@@ -63,10 +61,10 @@ ivec4 sums_of_others;
 // Past the ends are zeros, which add nothing.
 uint input_word(uint row, uint k) {
   if (k >= problem.k) return 0u;
-  if (problem.k % 4u == 0u) return input_words[(row + k) / 4u];
+  if (problem.k % 4u == 0u) return input_words[(row + k) / 4u] ^ problem.input_flip * kOnes;
   ivec4 bytes = ivec4(0);
   [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-    if (k + i < problem.k) bytes[i] = int(input_data[row + k + i]);
+    if (k + i < problem.k) bytes[i] = input_integer(row + k + i);
   }
   return pack_i8(bytes);
 }
@@ -74,10 +72,10 @@ uint input_word(uint row, uint k) {
 uint other_word(uint first, uint k, uint n) {
   if (k >= problem.k || n >= problem.n) return 0u;
   const uint at = first + k * problem.n + n;
-  if (problem.n % 4u == 0u) return other_words[at / 4u];
+  if (problem.n % 4u == 0u) return other_words[at / 4u] ^ problem.other_flip * kOnes;
   ivec4 bytes = ivec4(0);
   [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-    if (n + i < problem.n) bytes[i] = int(other_data[at + i]);
+    if (n + i < problem.n) bytes[i] = other_integer(at + i);
   }
   return pack_i8(bytes);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What becomes of the sums of bytes that an output needs: docs/fused.md says what, and why 64 bits are enough.
+// What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and why 64 bits are enough.
 int input_zero_point_of(uint parameter) {
   return problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
 }
@@ -18,8 +18,8 @@ uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, u
 void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others) {
   const uint input_parameter = input_parameter_of(at, m);
   const uint other_parameter = other_parameter_of(at, n);
-  const uvec2 z = widened(input_zero_point_of(input_parameter));
-  const uvec2 w = widened(other_zero_point_of(other_parameter));
+  const uvec2 z = wide_subtract(widened(input_zero_point_of(input_parameter)), uvec2(problem.input_flip, 0u));
+  const uvec2 w = wide_subtract(widened(other_zero_point_of(other_parameter)), uvec2(problem.other_flip, 0u));
   const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
   const float input_scale = flush_subnormal(input_scale_data[input_parameter]);
   precise const float scale = input_scale * flush_subnormal(other_scale_data[other_parameter]);

@@ -3,15 +3,20 @@
 //
 // One real as an element of the output: as it is, or as an integer of the block with this parameter.
 $if is_float(output_dtype)
+$if output_dtype == f32
+${declare(output)}
+$end
 $include "lib/store_real.glsl"
 
 void store_output(uint element, float y, uint parameter) { store_real(element, y); }
 $else
+${declare_bits(output)}
+
 void store_output(uint element, float y, uint parameter) {
   const int zero_point =
       problem.output_zero_points == 0u ? 0 : output_zero_point_data[min(parameter, problem.output_zero_points - 1u)];
   const float inverse_scale = quantizer(output_scale_data[parameter]);
   const int q = quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
-  output_data[element] = ${glsl_type(output_dtype)}(q);
+  output_bits[element] = uint8_t(uint(q));
 }
 $end

@@ -32,7 +32,8 @@ void add_operand(Request& request, const std::string& name, const Operand& opera
     request.inputs[name] = random.reals(operand.dtype, operand.shape, -2, 2);
     return;
   }
-  request.inputs[name] = random.integers(operand.dtype, operand.shape, -128, 127);
+  const IntegerRange range = *range_of(operand.dtype);
+  request.inputs[name] = random.integers(operand.dtype, operand.shape, range.min, range.max);
   request.inputs[name + "_scale"] = random.reals(DType::f32, operand.params, 0.01, 0.03);
   request.inputs[name + "_zero_point"] = random.integers(DType::i32, operand.params, -128, 127);
 }
@@ -43,8 +44,7 @@ Request request_of(const Operand& input, const Operand& other, const Operand& ou
   Request request;
   add_operand(request, "input", input, random);
   add_operand(request, "other", other, random);
-  const char* word = output.dtype == DType::f32 ? "float32" : output.dtype == DType::f16 ? "float16" : "int8";
-  request.attributes["output_dtype"] = std::string(word);
+  request.attributes["output_dtype"] = std::string(name(output.dtype));
   if (is_real(output.dtype)) return request;
   request.inputs["output_scale"] = random.reals(DType::f32, output.params, 0.1, 0.3);
   request.inputs["output_zero_point"] = random.integers(DType::i32, output.params, -20, 20);
@@ -68,7 +68,7 @@ TEST_F(BmmTest, EverySpecialization) {
 }
 
 TEST_F(BmmTest, EveryMixture) {
-  const DType kDTypes[] = {DType::f32, DType::f16, DType::i8};
+  const DType kDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8};
   for (const DType a : kDTypes) {
     for (const DType b : kDTypes) {
       for (const DType c : kDTypes) {
@@ -80,7 +80,12 @@ TEST_F(BmmTest, EveryMixture) {
     }
   }
   // Reals of bytes, which need parameters that change along K.
-  for (const DType c : kDTypes) expect_product("fused_bmm", {{3, 18}, {3, 2}}, {{18, 6}, {}}, {{}, {}, c});
+  for (const DType c : kDTypes) {
+    for (const DType bytes : {DType::i8, DType::u8}) {
+      expect_product("fused_bmm", {{3, 18}, {3, 2}, bytes}, {{18, 6}, {}, DType::i8}, {{}, {}, c});
+      expect_product("fused_bmm", {{3, 18}, {3, 2}, bytes}, {{18, 6}, {}, DType::u8}, {{}, {}, c});
+    }
+  }
 }
 
 // Around what tiles and words hold; odd sides, sides of one and of none; K past a stage.
@@ -93,6 +98,7 @@ TEST_F(BmmTest, Shapes) {
                        {7, 12, 260}, {0, 4, 8},    {4, 0, 8},   {4, 8, 0}};
   for (const auto& [m, n, k] : kRows) {
     expect_product("bmm", {{m, k}, {}}, {{k, n}, {}}, {});
+    expect_product("bmm", {{m, k}, {}, DType::u8}, {{k, n}, {}, DType::u8}, {{}, {}, DType::u8});
     expect_product("fused_bmm", {{m, k}, {}}, {{k, n}, {}, DType::f32}, {});
   }
 }
@@ -140,6 +146,9 @@ TEST_F(BmmTest, SumsPastThirtyTwoBits) {
     request.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {0.5, 1.0, 2.0, 3.0});
     request.inputs["other_zero_point"] = tensor_of(DType::i32, {1, 4}, {0.0, -128.0, zero_point, 5.0});
     expect_reference("bmm", request, kEveryVariant);
+    request.inputs["input"] = tensor_of(DType::u8, {2, k}, {255, 0});
+    request.inputs["other"] = tensor_of(DType::u8, {k, 4}, {0, 255, 255, 1});
+    expect_reference("bmm", request, kEveryVariant);
   }
 }
 
@@ -156,6 +165,9 @@ TEST_F(BmmTest, SumsRoundToEvenOnce) {
     expect_reference("bmm", request, kEveryVariant);
     request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {-8388607.0});
     expect_reference("bmm", request, kEveryVariant);
+    Request unsigned_bytes = request;
+    unsigned_bytes.inputs["other"] = tensor_of(DType::u8, {1, 8}, {0, 1, 2, 3, 4, 128, 254, 255});
+    expect_reference("bmm", unsigned_bytes, kEveryVariant);
   }
 }
 
@@ -205,7 +217,7 @@ TEST_F(BmmTest, Refusals) {
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(product(input, other, bytes), "accepted");
-  EXPECT_EQ(product(input, {x, {}, {}}, bytes), "other is f32, and can be i8");
+  EXPECT_EQ(product(input, {x, {}, {}}, bytes), "other is f32, and can be i8, u8");
   EXPECT_EQ(
       product({a, TensorDesc{DType::f32, {2, 3, 2}}, {}}, other, bytes),
       "input_scale has shape [2, 3, 2], and bmm takes one scale along K of [2, 3, 4]\n  hint: fused_bmm takes any");
@@ -221,7 +233,7 @@ TEST_F(BmmTest, Refusals) {
   EXPECT_EQ(product(input, {{DType::i8, {3, 4, 5}}, scale, {}}, bytes),
             "shapes [2] and [3] do not go together: 2 meets 3\n  hint: sides are equal, or one of them is 1");
   EXPECT_EQ(fused(input, {x, {}, {}}, reals), "accepted");
-  EXPECT_EQ(fused({{DType::u8, {2, 3, 4}}, scale, {}}, other, bytes), "input is u8, and can be f32, f16, i8");
+  EXPECT_EQ(fused({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "input is i16, and can be f32, f16, i8, u8");
   EXPECT_EQ(fused(input, {x, {}, {}}, {DType::f16, {}, {}, {}}),
             "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
   EXPECT_EQ(fused(input, {b, {}, {}}, reals), "other is i8, and has no scale\n  hint: give other_scale");

@@ -50,6 +50,8 @@ bool has_one_parameter_along(const FusedOperand& operand, size_t from_last) {
   return is_singleton || shape[shape.size() - 1 - from_last] == 1;
 }
 
+int64_t integer(const HostTensor& tensor, int64_t index) { return static_cast<int64_t>(element(tensor, index)); }
+
 // Of integers modulo 2^64, which the sum is far from unless zero points are huge.
 float exact(const FusedOperand& input, const FusedOperand& other, int64_t k, const std::vector<int64_t>& of_input,
             const std::vector<int64_t>& of_other) {
@@ -57,7 +59,7 @@ float exact(const FusedOperand& input, const FusedOperand& other, int64_t k, con
   const int64_t z = a.zero_point(of_input[0]), w = b.zero_point(of_other[0]);
   uint64_t sum = 0;
   for (size_t i = 0; i < static_cast<size_t>(k); ++i) {
-    const int64_t x = input.tensor->as<int8_t>()[of_input[i]] - z, y = other.tensor->as<int8_t>()[of_other[i]] - w;
+    const int64_t x = integer(*input.tensor, of_input[i]) - z, y = integer(*other.tensor, of_other[i]) - w;
     sum += static_cast<uint64_t>(x) * static_cast<uint64_t>(y);
   }
   const float scale = flushed(a.scale(of_input[0]) * b.scale(of_other[0]));
