@@ -18,6 +18,7 @@ constexpr FieldInfo kFields[] = {
   {"parameters", FieldInfo::Kind::u32, offsetof(Problem, parameters), 1},
   {"block_elements", FieldInfo::Kind::u32, offsetof(Problem, block_elements), 1},
   {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
+  {"step", FieldInfo::Kind::i32, offsetof(Problem, step), 1},
   {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, are_runs), 1},
   {"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1},
   {"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1},
@@ -47,6 +48,7 @@ enum class Name : uint16_t {
   parameters,
   block_elements,
   run,
+  step,
   are_runs,
   first,
   real_packed,
@@ -78,6 +80,7 @@ constexpr auto kNames = table::names({
   {"parameters", {}},
   {"block_elements", {}},
   {"run", {}},
+  {"step", {}},
   {"are_runs", {}},
   {"first", {}},
   {"real_packed", {}},
@@ -106,6 +109,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::parameters: return problem->parameters;
     case Name::block_elements: return problem->block_elements;
     case Name::run: return problem->run;
+    case Name::step: return problem->step;
     case Name::are_runs: return problem->are_runs;
     case Name::first: return problem->first;
     case Name::real_packed: return problem->real_packed;
@@ -184,7 +188,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * choose(Integer(specialization.team) == 1 && Integer(problem.run) >= 32 / Integer(bytes(parameters.input_dtype)), 32 / Integer(bytes(parameters.input_dtype)) / Integer(parameters.vec), ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team)))), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, 75 * Integer(problem.rank)) * 2 / Real(device.f32_ops_per_us), ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup)) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * choose(Integer(parameters.vec) == 4, Integer(16), Integer(1))) / Real(2.0) + Integer(problem.parameters) * Integer(specialization.team) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 8, 3, choose(Integer(specialization.team) == 64, Integer(6), Integer(8))))) * 50 * 2 / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * choose(Integer(specialization.team) == 1 && Integer(problem.run) >= 32 / Integer(bytes(parameters.input_dtype)), 32 / Integer(bytes(parameters.input_dtype)) / Integer(parameters.vec), ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team)))), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank))) * 2 / Real(device.f32_ops_per_us), ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup)) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * choose(Integer(parameters.vec) == 4, 16, choose(Integer(problem.step) != 0, Integer(8), Integer(1)))) / Real(2.0) + Integer(problem.parameters) * Integer(specialization.team) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 8, 3, choose(Integer(specialization.team) == 64, Integer(6), Integer(8))))) * 50 * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -194,13 +198,13 @@ constexpr BindingInfo bindings_1a466067[] = {
   table::buffer(2, Operand::zero_point, Access::write),
   table::problem_buffer(3),
 };
-constexpr BlockField problem_buffer_795ad314[] = {
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 160},
+constexpr BlockField problem_buffer_41c6398f[] = {
+  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 164},
 };
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_8756c55d = {
+constexpr InterfaceInfo binds_218af710 = {
     .bindings = bindings_1a466067,
-    .problem_buffer = problem_buffer_795ad314,
+    .problem_buffer = problem_buffer_41c6398f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
@@ -214,27 +218,27 @@ constexpr BindingInfo bindings_58b848fd[] = {
   table::buffer(2, Operand::zero_point, Access::write),
   table::problem_buffer(3),
 };
-constexpr InterfaceInfo binds_5b93d307 = {
+constexpr InterfaceInfo binds_5b718f00 = {
     .bindings = bindings_58b848fd,
-    .problem_buffer = problem_buffer_795ad314,
+    .problem_buffer = problem_buffer_41c6398f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_14d49b06,
-  uses_29dd2c50,
-  uses_521d810e,
-  uses_7ab61c2a,
-  uses_97fa6817,
-  uses_fc9d64e6,
+  uses_21c407e0,
+  uses_4c86bc09,
+  uses_4f8c5d04,
+  uses_633f9a2d,
+  uses_8b51c59a,
+  uses_c2efb50a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_14d49b06
-  {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585},  // uses_29dd2c50
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585},  // uses_521d810e
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_7ab61c2a
-  {&binds_8756c55d, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_97fa6817
-  {&binds_5b93d307, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_fc9d64e6
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_21c407e0
+  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585},  // uses_4c86bc09
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_4f8c5d04
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585},  // uses_633f9a2d
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8b51c59a
+  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c2efb50a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -242,18 +246,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_7ab61c2a},
-    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_7ab61c2a},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_14d49b06},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_14d49b06},
-    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_29dd2c50},
-    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_fc9d64e6},
-    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_521d810e},
-    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_521d810e},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_97fa6817},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_97fa6817},
-    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_29dd2c50},
-    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_fc9d64e6},
+    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_4f8c5d04},
+    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_4f8c5d04},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_8b51c59a},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_8b51c59a},
+    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_4c86bc09},
+    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_c2efb50a},
+    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_633f9a2d},
+    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_633f9a2d},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_21c407e0},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_21c407e0},
+    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_4c86bc09},
+    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_c2efb50a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -277,7 +281,7 @@ Integer elements_badd4ea7(const SelectionScope& scope) {
 
 constexpr ScratchInfo scratch_eea269e0[] = {{"partial", DType::i32, elements_badd4ea7}};
 constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
-void choose_qparams_partial_problem_6665bedc(const SelectionScope& scope, void* step_problem) {
+void choose_qparams_partial_problem_99c8d2f2(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<choose_qparams_partial::Problem*>(step_problem);
   to.parameters = problem.parameters;
@@ -285,6 +289,7 @@ void choose_qparams_partial_problem_6665bedc(const SelectionScope& scope, void* 
   table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));
   table::set(to.slice_elements, 4 * ceil_div(Integer(problem.block_elements), 4 * min(1024, ceil_div(Integer(problem.block_elements), 4096))));
   to.run = problem.run;
+  to.step = problem.step;
   to.are_runs = problem.are_runs;
   to.first = problem.first;
   to.real_packed = problem.real_packed;
@@ -314,7 +319,7 @@ void choose_qparams_finish_problem_d25e3e7d(const SelectionScope& scope, void* s
 }
 
 constexpr StepInfo two_pass_steps[] = {
-  {&choose_qparams_partial::op, sources_051d5e9e, choose_qparams_partial_problem_6665bedc},
+  {&choose_qparams_partial::op, sources_051d5e9e, choose_qparams_partial_problem_99c8d2f2},
   {&choose_qparams_finish::op, sources_b3614c60, choose_qparams_finish_problem_d25e3e7d},
 };
 

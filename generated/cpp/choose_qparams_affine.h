@@ -19,6 +19,7 @@ struct Problem {
   uint32_t parameters = 0;
   uint32_t block_elements = 0;
   uint32_t run = 0;
+  int32_t step = 0;
   uint32_t are_runs = 0;
   uint32_t first = 0;
   uint32_t real_packed = 0;
@@ -81,6 +82,7 @@ struct ProblemBuffer {
   uint32_t parameters;
   uint32_t block_elements;
   uint32_t run;
+  int32_t step;
   uint32_t are_runs;
   uint32_t first;
   uint32_t real_packed;
@@ -101,23 +103,24 @@ struct ProblemBuffer {
 static_assert(offsetof(ProblemBuffer, parameters) == 0);
 static_assert(offsetof(ProblemBuffer, block_elements) == 4);
 static_assert(offsetof(ProblemBuffer, run) == 8);
-static_assert(offsetof(ProblemBuffer, are_runs) == 12);
-static_assert(offsetof(ProblemBuffer, first) == 16);
-static_assert(offsetof(ProblemBuffer, real_packed) == 20);
-static_assert(offsetof(ProblemBuffer, rank) == 24);
-static_assert(offsetof(ProblemBuffer, sizes) == 28);
-static_assert(offsetof(ProblemBuffer, strides) == 60);
-static_assert(offsetof(ProblemBuffer, blocks) == 92);
-static_assert(offsetof(ProblemBuffer, mapping) == 124);
-static_assert(offsetof(ProblemBuffer, range) == 128);
-static_assert(offsetof(ProblemBuffer, half_range) == 132);
-static_assert(offsetof(ProblemBuffer, quant_min_real) == 136);
-static_assert(offsetof(ProblemBuffer, quant_max_real) == 140);
-static_assert(offsetof(ProblemBuffer, eps) == 144);
-static_assert(offsetof(ProblemBuffer, quant_min) == 148);
-static_assert(offsetof(ProblemBuffer, quant_max) == 152);
-static_assert(offsetof(ProblemBuffer, symmetric_zero_point) == 156);
-static_assert(sizeof(ProblemBuffer) == 160);
+static_assert(offsetof(ProblemBuffer, step) == 12);
+static_assert(offsetof(ProblemBuffer, are_runs) == 16);
+static_assert(offsetof(ProblemBuffer, first) == 20);
+static_assert(offsetof(ProblemBuffer, real_packed) == 24);
+static_assert(offsetof(ProblemBuffer, rank) == 28);
+static_assert(offsetof(ProblemBuffer, sizes) == 32);
+static_assert(offsetof(ProblemBuffer, strides) == 64);
+static_assert(offsetof(ProblemBuffer, blocks) == 96);
+static_assert(offsetof(ProblemBuffer, mapping) == 128);
+static_assert(offsetof(ProblemBuffer, range) == 132);
+static_assert(offsetof(ProblemBuffer, half_range) == 136);
+static_assert(offsetof(ProblemBuffer, quant_min_real) == 140);
+static_assert(offsetof(ProblemBuffer, quant_max_real) == 144);
+static_assert(offsetof(ProblemBuffer, eps) == 148);
+static_assert(offsetof(ProblemBuffer, quant_min) == 152);
+static_assert(offsetof(ProblemBuffer, quant_max) == 156);
+static_assert(offsetof(ProblemBuffer, symmetric_zero_point) == 160);
+static_assert(sizeof(ProblemBuffer) == 164);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

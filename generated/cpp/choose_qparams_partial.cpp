@@ -19,6 +19,7 @@ constexpr FieldInfo kFields[] = {
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_elements", FieldInfo::Kind::u32, offsetof(Problem, slice_elements), 1},
   {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
+  {"step", FieldInfo::Kind::i32, offsetof(Problem, step), 1},
   {"are_runs", FieldInfo::Kind::u32, offsetof(Problem, are_runs), 1},
   {"first", FieldInfo::Kind::u32, offsetof(Problem, first), 1},
   {"real_packed", FieldInfo::Kind::u32, offsetof(Problem, real_packed), 1},
@@ -40,6 +41,7 @@ enum class Name : uint16_t {
   slices,
   slice_elements,
   run,
+  step,
   are_runs,
   first,
   real_packed,
@@ -63,6 +65,7 @@ constexpr auto kNames = table::names({
   {"slices", {}},
   {"slice_elements", {}},
   {"run", {}},
+  {"step", {}},
   {"are_runs", {}},
   {"first", {}},
   {"real_packed", {}},
@@ -83,6 +86,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::slices: return problem->slices;
     case Name::slice_elements: return problem->slice_elements;
     case Name::run: return problem->run;
+    case Name::step: return problem->step;
     case Name::are_runs: return problem->are_runs;
     case Name::first: return problem->first;
     case Name::real_packed: return problem->real_packed;
@@ -132,53 +136,53 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run)), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, 75 * Integer(problem.rank)) * 2 / Real(device.f32_ops_per_us), Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * choose(Integer(parameters.vec) == 4, Integer(16), Integer(1))) / Real(2.0) + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8))) * 50 * 2 / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run)), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank))) * 2 / Real(device.f32_ops_per_us), Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * choose(Integer(parameters.vec) == 4, 16, choose(Integer(problem.step) != 0, Integer(8), Integer(1)))) / Real(2.0) + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8))) * 50 * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_1580c849[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::partial, Access::write),
-  table::problem_buffer(2),
-};
-constexpr BlockField problem_buffer_35385c8c[] = {
-  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 132},
-};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_e901c525 = {
-    .bindings = bindings_1580c849,
-    .problem_buffer = problem_buffer_35385c8c,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_96441bb7[] = {512, 2048};
 constexpr BindingInfo bindings_45f877f0[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::partial, Access::write),
   table::problem_buffer(2),
 };
-constexpr InterfaceInfo binds_ae18e4be = {
+constexpr BlockField problem_buffer_7107b5d5[] = {
+  {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 136},
+};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_3fcc2f40 = {
     .bindings = bindings_45f877f0,
-    .problem_buffer = problem_buffer_35385c8c,
+    .problem_buffer = problem_buffer_7107b5d5,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_96441bb7[] = {512, 2048};
+constexpr BindingInfo bindings_1580c849[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::partial, Access::write),
+  table::problem_buffer(2),
+};
+constexpr InterfaceInfo binds_d992b586 = {
+    .bindings = bindings_1580c849,
+    .problem_buffer = problem_buffer_7107b5d5,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_1adadf34,
-  uses_5e939d21,
-  uses_7d8aec49,
-  uses_ad0674b4,
-  uses_d6d982f8,
-  uses_eb9fd439,
+  uses_8214b5da,
+  uses_a1fa82ab,
+  uses_a68243a2,
+  uses_bac5de23,
+  uses_d1169df5,
+  uses_f95baf43,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1adadf34
-  {&binds_e901c525, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_5e939d21
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_7d8aec49
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_ad0674b4
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_d6d982f8
-  {&binds_ae18e4be, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_eb9fd439
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_8214b5da
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_a1fa82ab
+  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_a68243a2
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bac5de23
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d1169df5
+  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f95baf43
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -186,18 +190,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_d6d982f8},
-    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_d6d982f8},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_7d8aec49},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_7d8aec49},
-    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_5e939d21},
-    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_1adadf34},
-    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_ad0674b4},
-    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_ad0674b4},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_eb9fd439},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_eb9fd439},
-    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_5e939d21},
-    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_1adadf34},
+    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_8214b5da},
+    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_8214b5da},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_bac5de23},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_bac5de23},
+    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_a68243a2},
+    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_f95baf43},
+    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_a1fa82ab},
+    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_a1fa82ab},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_d1169df5},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_d1169df5},
+    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_a68243a2},
+    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_f95baf43},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -21,6 +21,7 @@ struct Problem {
   uint32_t slices = 0;
   uint32_t slice_elements = 0;
   uint32_t run = 0;
+  int32_t step = 0;
   uint32_t are_runs = 0;
   uint32_t first = 0;
   uint32_t real_packed = 0;
@@ -73,6 +74,7 @@ struct ProblemBuffer {
   uint32_t slices;
   uint32_t slice_elements;
   uint32_t run;
+  int32_t step;
   uint32_t are_runs;
   uint32_t first;
   uint32_t real_packed;
@@ -86,14 +88,15 @@ static_assert(offsetof(ProblemBuffer, block_elements) == 4);
 static_assert(offsetof(ProblemBuffer, slices) == 8);
 static_assert(offsetof(ProblemBuffer, slice_elements) == 12);
 static_assert(offsetof(ProblemBuffer, run) == 16);
-static_assert(offsetof(ProblemBuffer, are_runs) == 20);
-static_assert(offsetof(ProblemBuffer, first) == 24);
-static_assert(offsetof(ProblemBuffer, real_packed) == 28);
-static_assert(offsetof(ProblemBuffer, rank) == 32);
-static_assert(offsetof(ProblemBuffer, sizes) == 36);
-static_assert(offsetof(ProblemBuffer, strides) == 68);
-static_assert(offsetof(ProblemBuffer, blocks) == 100);
-static_assert(sizeof(ProblemBuffer) == 132);
+static_assert(offsetof(ProblemBuffer, step) == 20);
+static_assert(offsetof(ProblemBuffer, are_runs) == 24);
+static_assert(offsetof(ProblemBuffer, first) == 28);
+static_assert(offsetof(ProblemBuffer, real_packed) == 32);
+static_assert(offsetof(ProblemBuffer, rank) == 36);
+static_assert(offsetof(ProblemBuffer, sizes) == 40);
+static_assert(offsetof(ProblemBuffer, strides) == 72);
+static_assert(offsetof(ProblemBuffer, blocks) == 104);
+static_assert(sizeof(ProblemBuffer) == 136);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -232,6 +232,17 @@ Shape without_spanned(const Shape& counts, const Shape& data) {
   return kept;
 }
 
+// From each element of a block to the next in memory, where that is the same for all; else 0.
+int64_t step_within(const BlockedShape& shape) {
+  int64_t step = 0;
+  for (const BlockedDimension& dimension : shape) {
+    if (dimension.block == 1) continue;
+    if (step != 0) return 0;
+    step = dimension.stride;
+  }
+  return step;
+}
+
 void fill_blocks(generated::choose_qparams_affine::Problem& fields, const ViewedDesc& input, const Shape& block,
                  int64_t parameters) {
   const BlockedShape shape = blocked_shape(input.view, block);
@@ -240,6 +251,7 @@ void fill_blocks(generated::choose_qparams_affine::Problem& fields, const Viewed
   fields.parameters = u32(parameters);
   fields.block_elements = u32(element_count(block));
   fields.run = least.empty() ? 1 : least[0].stride == 1 ? u32(least[0].block) : 1;
+  fields.step = input.tensor.storage == Storage::buffer ? static_cast<int32_t>(step_within(least)) : 0;
   fields.are_runs = is_dense && least.size() <= 1;
   fields.first = u32(input.view.offset);
   fields.real_packed = packed_dimension(input.tensor.layout);

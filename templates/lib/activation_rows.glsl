@@ -14,7 +14,7 @@ Qparams qparams_of_row(uint row) {
   for (uint k = gl_LocalInvocationIndex; k < problem.k; k += ${workgroup}) {
     mine = max(mine, extremes_of(activation_bits(row * problem.k + k), sign_mask));
   }
-  const ivec2 extremes = team_max(mine, ${workgroup});
+  const ivec2 extremes = team_max(mine, ${workgroup}, gl_LocalInvocationIndex);
   if (gl_LocalInvocationIndex == 0u) row_qparams = qparams_of(extremes);
   barrier();
   const Qparams qparams = row_qparams;

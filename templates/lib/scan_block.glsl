@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The extremes of elements begin to end of one block of `input`, as f32 bits: one lane of `team` takes every team-th
-// element (vec 1) or word of four (vec 4, where blocks are consecutive runs of a dense input).
+// element (vec 1) or word of four (vec 4, where blocks are consecutive runs of a dense input). Elements that lie
+// problem.step apart are found without divisions.
 //
 // Halves are compared as halves and widened once, at the end.
 
@@ -100,6 +101,29 @@ int bits_in_block(uint corner, uint index) {
   return bits_at(offset);
 }
 
+// Of four elements that a member takes one after the other.
+ivec4 four_bits(uint offset, uint apart) {
+  return ivec4(bits_at(offset), bits_at(offset + apart), bits_at(offset + 2u * apart), bits_at(offset + 3u * apart));
+}
+
+// Eight loads under way at once.
+ivec2 scan_line(uint corner, uint index, uint end, uint team) {
+  const uint step = uint(problem.step), apart = team * step;
+  ivec4 positive = ivec4(0), negative = ivec4(0);
+  for (; index + 7u * team < end; index += 8u * team) {
+    const ivec4 a = four_bits(corner + index * step, apart);
+    const ivec4 b = four_bits(corner + (index + 4u * team) * step, apart);
+    positive = max(positive, max(a, b));
+    negative = max(negative, max(a ^ kSignMask, b ^ kSignMask));
+  }
+  for (; index < end; index += team) {
+    const int bits = bits_at(corner + index * step);
+    positive.x = max(positive.x, bits);
+    negative.x = max(negative.x, bits ^ kSignMask);
+  }
+  return joined(positive, negative);
+}
+
 uint corner_of(uint block) {
   uint corner = problem.first;
   const uint rank = problem.rank;
@@ -117,6 +141,7 @@ $if input_storage == texture3d
   const uvec4 corner = corner_of(block);
 $else
   const uint corner = corner_of(block);
+  if (problem.step != 0) return widened(scan_line(corner, begin + lane, end, team));
 $end
   ivec2 extremes = ivec2(0);
   for (uint index = begin + lane; index < end; index += team) {

@@ -5,7 +5,7 @@
 // each. Nothing is assumed of how invocations are dealt out to subgroups, or that subgroups are full.
 shared ivec2 subgroup_values[${workgroup}];
 
-ivec2 team_max(ivec2 mine, uint team) {
+ivec2 team_max(ivec2 mine, uint team, uint place) {
   const ivec2 of_subgroup = subgroupMax(mine);
   if (subgroupElect()) subgroup_values[gl_SubgroupID] = of_subgroup;
   barrier();

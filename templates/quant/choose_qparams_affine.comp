@@ -3,8 +3,9 @@
 //
 // The scale and zero point of each block, from its least and greatest element: lib/qparams.glsl has the formulas.
 //
-// A team of `team` neighbouring invocations owns a block: 1 for tiny blocks, the whole workgroup for long ones. Its
-// members stride over the block and then reduce.
+// A team of `team` invocations owns a block: 1 for tiny blocks, the whole workgroup for long ones. Its members stride
+// over the block and then reduce. They are neighbours, but where no two elements of a block lie together: there
+// neighbours are of neighbouring blocks, as a row of a matrix is of its columns.
 //
 //   vec     4: blocks are consecutive runs of a dense input, read in words; 1: any strides and blocks, and images
 //   reduce  shared: any team, every device; subgroup: the team is the workgroup, and subgroups do most of the work
@@ -31,13 +32,16 @@ $include "lib/team_shared.glsl"
 $end
 
 void main() {
-  const uint invocation = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  const uint block = invocation / ${team};
-  const uint lane = invocation % ${team};
+  const uint teams = ${workgroup} / ${team};
+  const uint self = gl_LocalInvocationIndex;
+  const bool are_apart = problem.run == 1u;
+  const uint member = are_apart ? self / teams : self % ${team};
+  const uint owner = are_apart ? self % teams : self / ${team};
+  const uint block = workgroup_index() * teams + owner;
   const bool is_inside = block < problem.parameters;
-  const ivec2 mine = is_inside ? scan_block(block, 0u, problem.block_elements, lane, ${team}) : ivec2(0);
-  const ivec2 extremes = team_max(mine, ${team});
-  if (is_inside && lane == 0u) {
+  const ivec2 mine = is_inside ? scan_block(block, 0u, problem.block_elements, member, ${team}) : ivec2(0);
+  const ivec2 extremes = team_max(mine, ${team}, owner * ${team} + member);
+  if (is_inside && member == 0u) {
     const Qparams qparams = qparams_of(extremes);
     scale_data[block] = qparams.scale;
     zero_point_data[block] = qparams.zero_point;

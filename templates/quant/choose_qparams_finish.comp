@@ -22,7 +22,7 @@ void main() {
     const uint pair = 2u * (block * slices + slice);
     mine = max(mine, ivec2(partial_data[pair], partial_data[pair + 1u]));
   }
-  const ivec2 extremes = team_max(mine, ${workgroup});
+  const ivec2 extremes = team_max(mine, ${workgroup}, gl_LocalInvocationIndex);
   if (gl_LocalInvocationIndex == 0u) {
     const Qparams qparams = qparams_of(extremes);
     scale_data[block] = qparams.scale;

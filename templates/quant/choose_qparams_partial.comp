@@ -30,7 +30,7 @@ void main() {
   const uint end = min(begin + problem.slice_elements, problem.block_elements);
   const ivec2 mine = begin < end ? scan_block(index / problem.slices, begin, end, gl_LocalInvocationIndex, ${workgroup})
                                  : ivec2(0);
-  const ivec2 extremes = team_max(mine, ${workgroup});
+  const ivec2 extremes = team_max(mine, ${workgroup}, gl_LocalInvocationIndex);
   if (gl_LocalInvocationIndex == 0u) {
     partial_data[2u * index] = extremes.x;
     partial_data[2u * index + 1u] = extremes.y;

@@ -111,6 +111,7 @@ TEST_F(AffineTest, EverySpecialization) {
   for (const int64_t side : {63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097}) {
     expect_all_three({{side}, {side}}, kEverythingInBuffers);
     expect_all_three({{3, side}, {3, 1}}, kEverythingInBuffers);
+    expect_all_three({{side, 3}, {side, 1}}, kEverythingInBuffers);
   }
 }
 
