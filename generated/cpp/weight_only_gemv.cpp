@@ -32,10 +32,11 @@ enum class Name : uint16_t {
   input_dtype,
   output_dtype,
   form,
-  tile_m,
-  tile_n,
-  workgroup,
-  team,
+  rows,
+  reduce,
+  group_workgroup,
+  group_team,
+  columns,
   m,
   n,
   k,
@@ -47,14 +48,20 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kReduceWords[] = {
+  "subgroup",
+  "shared",
+};
+
 constexpr auto kNames = table::names({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
-  {"tile_m", {}},
-  {"tile_n", {}},
-  {"workgroup", {}},
-  {"team", {}},
+  {"rows", {}},
+  {"reduce", kReduceWords},
+  {"group.workgroup", {}},
+  {"group.team", {}},
+  {"columns", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
@@ -72,10 +79,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
-    case Name::tile_m: return parameters->tile_m;
-    case Name::tile_n: return parameters->tile_n;
-    case Name::workgroup: return scope.specialization[0];
-    case Name::team: return scope.specialization[1];
+    case Name::rows: return parameters->rows;
+    case Name::reduce: return table::word(parameters->reduce);
+    case Name::group_workgroup: return scope.specialization[0];
+    case Name::group_team: return scope.specialization[1];
+    case Name::columns: return scope.specialization[2];
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
@@ -90,31 +98,50 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2]};
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"k % 4 == 0", table::kNamesOf<Name::k>},
   {"group_size % (128 / weight_bits) == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"tile_m == 1 or m > 1", table::kNamesOf<Name::tile_m, Name::m>},
+  {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(problem.k) % 4 == 0,
       Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.tile_m) == 1 || Integer(problem.m) > 1,
+      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"workgroup", "team"};
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"reduce == shared or group.team % device.subgroup_size == 0", table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce == shared or device.subgroup_size >= 4", table::kNamesOf<Name::reduce, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"not device.is_cpu or group.team == 16 and columns == 4", table::kNamesOf<Name::group_team, Name::columns, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      parameters.reduce == Reduce::shared || Integer(specialization.group_team) % Integer(device.subgroup_size) == 0,
+      parameters.reduce == Reduce::shared || Integer(device.subgroup_size) >= 4,
+      !device.is_cpu || (Integer(specialization.group_team) == 16 && Integer(specialization.columns) == 4),
+  });
+}
+
+constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.team", "columns"};
 constexpr uint32_t kSpecializations[] = {
-  128, 16,
-  128, 32,
-  128, 64,
-  256, 16,
-  256, 32,
-  256, 64,
+  128, 128, 8,
+  128, 128, 4,
+  64, 32, 8,
+  64, 32, 4,
+  64, 16, 8,
+  64, 16, 4,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -133,7 +160,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.workgroup) / Integer(specialization.team) * Integer(parameters.tile_n)) * ceil_div(Integer(problem.m), Integer(parameters.tile_m));
+  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns)) * ceil_div(Integer(problem.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -143,7 +170,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(max(ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us), ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(problem.n) * Integer(problem.k) * (Real(2.0) * Integer(parameters.tile_m) + 4) / Real(device.f32_ops_per_us)), ceil_div(ceil_div(Integer(problem.n), Integer(specialization.workgroup) / Integer(specialization.team) * Integer(parameters.tile_n)) * ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units)) * ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128 * Integer(specialization.team)) * (Real(0.5) + Real(0.05) * Integer(parameters.tile_m) * Integer(parameters.tile_n))) + Real(0.2) * Integer(parameters.tile_m) + ceil_div(Integer(specialization.team), 16) * Real(0.05);
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (6 + Integer(parameters.rows) * (10 + choose(parameters.input_dtype == DType::f16, Real(28.0), Real(18.0)) / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -155,39 +182,36 @@ constexpr BindingInfo bindings_6e65edc4[] = {
   table::buffer(4, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_942a36ce = {
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_ccd9e4ae = {
     .bindings = bindings_6e65edc4,
     .push_constants = push_constants_16d80e93,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_888ee923,
+    .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_929cf34d[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_7aec2b9f[] = {18496, 18496, 18496, 20544, 20544, 20544};
-constexpr uint32_t shared_bytes_1a67c91b[] = {18944, 18944, 18944, 20992, 20992, 20992};
-constexpr uint32_t shared_bytes_f11580a4[] = {18688, 18688, 18688, 20736, 20736, 20736};
-constexpr uint32_t shared_bytes_2ec2748f[] = {18560, 18560, 18560, 20608, 20608, 20608};
+constexpr uint32_t workgroup_793c9f38[][3] = {{128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}};
+constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
+constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
+constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
 enum Interface : uint16_t {
-  uses_35b65f1f,
-  uses_5a943f5c,
-  uses_7c58401f,
-  uses_85f2a4db,
-  uses_b0e8a14a,
-  uses_bb0d01ff,
-  uses_c1b8337e,
-  uses_ecea9bca,
+  uses_6632015a,
+  uses_6910a869,
+  uses_798f83f2,
+  uses_7f3ac7b4,
+  uses_bdae4cd6,
+  uses_c2716bb5,
+  uses_d2e22355,
+  uses_f503c983,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_7aec2b9f, bit(Feature::storage_buffer_16bit)},  // uses_35b65f1f
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_1a67c91b},  // uses_5a943f5c
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_7aec2b9f},  // uses_7c58401f
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_f11580a4, bit(Feature::storage_buffer_16bit)},  // uses_85f2a4db
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_2ec2748f, bit(Feature::storage_buffer_16bit)},  // uses_b0e8a14a
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_f11580a4},  // uses_bb0d01ff
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_2ec2748f},  // uses_c1b8337e
-  {&binds_942a36ce, workgroup_929cf34d, shared_bytes_1a67c91b, bit(Feature::storage_buffer_16bit)},  // uses_ecea9bca
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_6632015a
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_798f83f2
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bdae4cd6
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d2e22355
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_f503c983
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -195,30 +219,22 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n1", {f16, f16, weight_q4_rows, 1, 1}, uses_b0e8a14a},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n2", {f16, f16, weight_q4_rows, 1, 2}, uses_b0e8a14a},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m1.tile_n4", {f16, f16, weight_q4_rows, 1, 4}, uses_b0e8a14a},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n1", {f16, f16, weight_q4_rows, 4, 1}, uses_ecea9bca},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n2", {f16, f16, weight_q4_rows, 4, 2}, uses_ecea9bca},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.tile_m4.tile_n4", {f16, f16, weight_q4_rows, 4, 4}, uses_ecea9bca},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n1", {f16, f16, weight_q8_rows, 1, 1}, uses_35b65f1f},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n2", {f16, f16, weight_q8_rows, 1, 2}, uses_35b65f1f},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m1.tile_n4", {f16, f16, weight_q8_rows, 1, 4}, uses_35b65f1f},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n1", {f16, f16, weight_q8_rows, 4, 1}, uses_85f2a4db},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n2", {f16, f16, weight_q8_rows, 4, 2}, uses_85f2a4db},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.tile_m4.tile_n4", {f16, f16, weight_q8_rows, 4, 4}, uses_85f2a4db},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n1", {f32, f32, weight_q4_rows, 1, 1}, uses_c1b8337e},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n2", {f32, f32, weight_q4_rows, 1, 2}, uses_c1b8337e},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m1.tile_n4", {f32, f32, weight_q4_rows, 1, 4}, uses_c1b8337e},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m4.tile_n1", {f32, f32, weight_q4_rows, 4, 1}, uses_5a943f5c},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m4.tile_n2", {f32, f32, weight_q4_rows, 4, 2}, uses_5a943f5c},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.tile_m4.tile_n4", {f32, f32, weight_q4_rows, 4, 4}, uses_5a943f5c},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m1.tile_n1", {f32, f32, weight_q8_rows, 1, 1}, uses_7c58401f},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m1.tile_n2", {f32, f32, weight_q8_rows, 1, 2}, uses_7c58401f},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m1.tile_n4", {f32, f32, weight_q8_rows, 1, 4}, uses_7c58401f},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m4.tile_n1", {f32, f32, weight_q8_rows, 4, 1}, uses_bb0d01ff},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m4.tile_n2", {f32, f32, weight_q8_rows, 4, 2}, uses_bb0d01ff},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.tile_m4.tile_n4", {f32, f32, weight_q8_rows, 4, 4}, uses_bb0d01ff},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared", {f16, f16, weight_q4_rows, 1, Reduce::shared}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup", {f16, f16, weight_q4_rows, 1, Reduce::subgroup}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared", {f16, f16, weight_q4_rows, 4, Reduce::shared}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup", {f16, f16, weight_q4_rows, 4, Reduce::subgroup}, uses_6632015a},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared", {f16, f16, weight_q8_rows, 1, Reduce::shared}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup", {f16, f16, weight_q8_rows, 1, Reduce::subgroup}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.shared", {f16, f16, weight_q8_rows, 4, Reduce::shared}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup", {f16, f16, weight_q8_rows, 4, Reduce::subgroup}, uses_6632015a},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.shared", {f32, f32, weight_q4_rows, 1, Reduce::shared}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.subgroup", {f32, f32, weight_q4_rows, 1, Reduce::subgroup}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.shared", {f32, f32, weight_q4_rows, 4, Reduce::shared}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.subgroup", {f32, f32, weight_q4_rows, 4, Reduce::subgroup}, uses_bdae4cd6},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.shared", {f32, f32, weight_q8_rows, 1, Reduce::shared}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.subgroup", {f32, f32, weight_q8_rows, 1, Reduce::subgroup}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.shared", {f32, f32, weight_q8_rows, 4, Reduce::shared}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.subgroup", {f32, f32, weight_q8_rows, 4, Reduce::subgroup}, uses_bdae4cd6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -235,6 +251,7 @@ constinit const OperatorInfo op = {
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -242,7 +259,7 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = first_failing,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
 };

@@ -50,19 +50,25 @@ std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight, operands.weight_scales, operands.bias, operands.output};
 }
 
+enum class Reduce : uint8_t {
+  subgroup,
+  shared,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
   DType output_dtype;
   Layout form;
-  uint32_t tile_m;
-  uint32_t tile_n;
+  uint32_t rows;
+  Reduce reduce;
 };
 
 // Chosen when a pipeline is made.
 struct Specialization {
-  uint32_t workgroup = 128;
-  uint32_t team = 16;
+  uint32_t group_workgroup = 128;
+  uint32_t group_team = 128;
+  uint32_t columns = 8;
 };
 
 // What modules read of the problem, where they read it.
@@ -88,32 +94,24 @@ static_assert(sizeof(PushConstants) == 32);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_f16_weight_q4_rows_tile_m1_tile_n1,
-  f16_f16_weight_q4_rows_tile_m1_tile_n2,
-  f16_f16_weight_q4_rows_tile_m1_tile_n4,
-  f16_f16_weight_q4_rows_tile_m4_tile_n1,
-  f16_f16_weight_q4_rows_tile_m4_tile_n2,
-  f16_f16_weight_q4_rows_tile_m4_tile_n4,
-  f16_f16_weight_q8_rows_tile_m1_tile_n1,
-  f16_f16_weight_q8_rows_tile_m1_tile_n2,
-  f16_f16_weight_q8_rows_tile_m1_tile_n4,
-  f16_f16_weight_q8_rows_tile_m4_tile_n1,
-  f16_f16_weight_q8_rows_tile_m4_tile_n2,
-  f16_f16_weight_q8_rows_tile_m4_tile_n4,
-  f32_f32_weight_q4_rows_tile_m1_tile_n1,
-  f32_f32_weight_q4_rows_tile_m1_tile_n2,
-  f32_f32_weight_q4_rows_tile_m1_tile_n4,
-  f32_f32_weight_q4_rows_tile_m4_tile_n1,
-  f32_f32_weight_q4_rows_tile_m4_tile_n2,
-  f32_f32_weight_q4_rows_tile_m4_tile_n4,
-  f32_f32_weight_q8_rows_tile_m1_tile_n1,
-  f32_f32_weight_q8_rows_tile_m1_tile_n2,
-  f32_f32_weight_q8_rows_tile_m1_tile_n4,
-  f32_f32_weight_q8_rows_tile_m4_tile_n1,
-  f32_f32_weight_q8_rows_tile_m4_tile_n2,
-  f32_f32_weight_q8_rows_tile_m4_tile_n4,
+  f16_f16_weight_q4_rows_rows1_shared,
+  f16_f16_weight_q4_rows_rows1_subgroup,
+  f16_f16_weight_q4_rows_rows4_shared,
+  f16_f16_weight_q4_rows_rows4_subgroup,
+  f16_f16_weight_q8_rows_rows1_shared,
+  f16_f16_weight_q8_rows_rows1_subgroup,
+  f16_f16_weight_q8_rows_rows4_shared,
+  f16_f16_weight_q8_rows_rows4_subgroup,
+  f32_f32_weight_q4_rows_rows1_shared,
+  f32_f32_weight_q4_rows_rows1_subgroup,
+  f32_f32_weight_q4_rows_rows4_shared,
+  f32_f32_weight_q4_rows_rows4_subgroup,
+  f32_f32_weight_q8_rows_rows1_shared,
+  f32_f32_weight_q8_rows_rows1_subgroup,
+  f32_f32_weight_q8_rows_rows4_shared,
+  f32_f32_weight_q8_rows_rows4_subgroup,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_weight_q8_rows_tile_m4_tile_n4) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_weight_q8_rows_rows4_subgroup) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

@@ -30,14 +30,9 @@ $include "lib/dot4.glsl"
 
 const uint kTeams = ${group.workgroup} / ${group.team};
 
-// One part a member of the team that has something to add: [part][row].
-$if reduce == subgroup
-shared ivec4 partial_sums[${group.workgroup} / 4u * ${rows}];  // subgroups of four and more
-$else
-shared ivec4 partial_sums[${group.workgroup} * ${rows}];
-$end
-
-ivec4 sums[${rows}];
+#define SUM ivec4
+const uint kSums = ${rows}u;
+$include "lib/gemv_totals.glsl"
 
 void walk(uint column, uint lane) {
   const uint vectors = (problem.k + 15u) / 16u;
@@ -60,36 +55,6 @@ void walk(uint column, uint lane) {
   }
 }
 
-$if reduce == subgroup
-// Leaves the sums of the team `own` in `parts` parts from `first` on.
-void share(uint own, out uint first, out uint parts) {
-  parts = ${group.team} / gl_SubgroupSize;
-  first = own * parts;
-  [[unroll]] for (uint r = 0u; r < ${rows}u; ++r) {
-    const ivec4 sum = subgroupAdd(sums[r]);
-    if (subgroupElect()) partial_sums[gl_SubgroupID * ${rows}u + r] = sum;
-  }
-  barrier();
-}
-$else
-void share(uint own, out uint first, out uint parts) {
-  const uint lane = gl_LocalInvocationIndex % ${group.team};
-  [[unroll]] for (uint r = 0u; r < ${rows}u; ++r) partial_sums[gl_LocalInvocationIndex * ${rows}u + r] = sums[r];
-  barrier();
-  for (uint reach = ${group.team} / 2u; reach > 0u; reach /= 2u) {
-    if (lane < reach) {
-      [[unroll]] for (uint r = 0u; r < ${rows}u; ++r) {
-        partial_sums[gl_LocalInvocationIndex * ${rows}u + r] +=
-            partial_sums[(gl_LocalInvocationIndex + reach) * ${rows}u + r];
-      }
-    }
-    barrier();
-  }
-  first = own * ${group.team};
-  parts = 1u;
-}
-$end
-
 void main() {
   const uint own = gl_LocalInvocationIndex / ${group.team};
   const uint lane = gl_LocalInvocationIndex % ${group.team};
@@ -97,11 +62,9 @@ void main() {
   [[unroll]] for (uint r = 0u; r < ${rows}u; ++r) sums[r] = ivec4(0);
   if (column < problem.n) walk(column, lane);
 
-  uint first, parts;
-  share(own, first, parts);
+  const Parts parts = share(own);
   for (uint row = lane; row < min(problem.m, ${rows}u); row += ${group.team}) {
-    ivec4 sum = ivec4(0);
-    for (uint part = first; part < first + parts; ++part) sum += partial_sums[part * ${rows}u + row];
-    if (column < problem.n) store_outputs(row, column, sum, columns_at(column));
+    const ivec4 total = total_of(row, parts);
+    if (column < problem.n) store_outputs(row, column, total, columns_at(column));
   }
 }

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/weight_only_plain.comp for few rows of activations, where reading the weight is all the work.
+// The sum of linear/weight_only_plain.comp for few rows of activations: what counts is to read the weight once, and
+// fast. A team of invocations owns `columns` rows of the weight; each takes 16-byte loads of them, a team apart, with
+// the activations that they meet, which all teams find in a cache.
 //
-// A team of neighbouring invocations owns tile_n rows of the weight: its lanes take the 16-byte loads of a row in turn,
-// so that neighbours read neighbouring memory, and then add up. The activations of tile_m rows are staged in shared
-// memory, a chunk of k at a time, as f32 in the order in which lanes read them.
-//
-//   shared   staged[m][quad of a load][load]: lanes read neighbouring vec4s. A row of loads has one more than a
-//            chunk has, so that a load's quads, which neighbours write, fall into different banks
+//   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 #version 450
-#extension GL_EXT_control_flow_attributes : require
 ${extensions()}
-${local_size(workgroup)}
-${declare(input)}
+#extension GL_EXT_control_flow_attributes : require
+$if reduce == subgroup
+#extension GL_KHR_shader_subgroup_arithmetic : require
+$end
+${local_size(group.workgroup)}
+${declare_words(input, bytes(input_dtype))}
 ${declare(weight_scales)}
 ${declare(bias)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
-$include "lib/float16.glsl"
-$include "lib/load_real.glsl"
+$include "lib/words.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
@@ -29,95 +28,76 @@ $else
 $include "lib/weight_q8_rows.glsl"
 $end
 
-const uint kTeams = ${workgroup} / ${team};
-const uint kChunkLoads = ${ceil_div(4096, tile_m)} / kPerLoad;
-const uint kQuadsPerLoad = 4u * kQuads;
-const uint kQuadStride = kChunkLoads + 1u;
+#define SUM vec4
+const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
+$include "lib/gemv_totals.glsl"
 
-shared vec4 staged[${tile_m} * kQuadsPerLoad * kQuadStride];
-shared vec4 team_sums[${workgroup}];
-
-uint quad_index(uint m, uint quad, uint load) { return (m * kQuadsPerLoad + quad) * kQuadStride + load; }
-
-// Activations past k are 0: they meet the weight's padding.
-void stage(uint first_m, uint first_k, uint count) {
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    const uint row = min(first_m + m, problem.m - 1u) * problem.k;
-    for (uint i = gl_LocalInvocationIndex; i < count; i += ${workgroup}) {
-      const float x = first_k + i < problem.k ? load_real(row + first_k + i) : 0.0;
-      const uint in_word = i % kPerWord;
-      const uint quad = i % kPerLoad / kPerWord * kQuads + quad_of(in_word);
-      staged[quad_index(m, quad, i / kPerLoad)][lane_of(in_word)] = x * kQuadScale[lane_of(in_word)];
-    }
-  }
+// Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
+vec4 activations(uint row, uint quad) {
+  if (quad >= problem.k / 4u) return vec4(0.0);
+  return unpack_${input_dtype}(input_words[min(row, problem.m - 1u) * (problem.k / 4u) + quad]);
 }
 
-// The sum over the team, given to its first lane.
-vec4 team_sum(vec4 mine) {
-  const uint self = gl_LocalInvocationIndex;
-  barrier();
-  team_sums[self] = mine;
-  barrier();
-  for (uint distance = ${team} / 2u; distance > 0u; distance /= 2u) {
-    if (self % ${team} < distance) team_sums[self] += team_sums[self + distance];
-    barrier();
+// One load of each of the team's columns, against the activations that it meets.
+void accumulate(uint first_m, uint column, uint load) {
+  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  uvec4 weights[${columns}];
+  float scales[${columns}];
+  [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
+    const uint n = min(column + c, problem.n - 1u);
+    weights[c] = weight_loads[n * loads_per_row() + load];
+    scales[c] = weight_scales_data[n * problem.groups + group];
   }
-  return team_sums[self];
-}
-
-vec4 sums[${tile_m}][${tile_n}];
-
-// One load of each of the team's rows, against the staged activations that it meets.
-void accumulate(uint first_n, uint chunk_begin, uint load) {
-  const uint at = chunk_begin + load;
-  const uint group = min(at * kPerLoad / problem.group_size, problem.groups - 1u);
-  uvec4 weights[${tile_n}];
-  float scales[${tile_n}];
-  [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
-    const uint row = min(first_n + n, problem.n - 1u);
-    weights[n] = weight_loads[row * loads_per_row() + at];
-    scales[n] = weight_scales_data[row * problem.groups + group];
+  float parts[${rows}][${columns}];
+  [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) {
+    [[unroll]] for (uint c = 0u; c < ${columns}; ++c) parts[m][c] = 0.0;
   }
-  vec4 parts[${tile_m}][${tile_n}];
-  [[unroll]] for (uint quad = 0u; quad < kQuadsPerLoad; ++quad) {
-    vec4 x[${tile_m}];
-    [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) x[m] = staged[quad_index(m, quad, load)];
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
-      const vec4 w = weight_quad(weights[n][quad / kQuads], quad % kQuads);
-      [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) parts[m][n] = quad == 0u ? x[m] * w : parts[m][n] + x[m] * w;
+  [[unroll]] for (uint word = 0u; word < 4u; ++word) {
+    vec4 w[${columns}][kQuads];
+    [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
+      [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) w[c][quad] = weight_quad(weights[c][word], quad);
+    }
+    [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) {
+      vec4 x[kQuads];
+      [[unroll]] for (uint i = 0u; i < kQuads; ++i) x[i] = activations(first_m + m, (4u * load + word) * kQuads + i);
+      [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
+        vec4 met;
+        [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+          const uint element = quad_element(quad, lane);
+          met[lane] = x[element / 4u][element % 4u];
+        }
+        met *= kQuadScale;
+        [[unroll]] for (uint c = 0u; c < ${columns}; ++c) parts[m][c] += dot(met, w[c][quad]);
+      }
     }
   }
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) sums[m][n] += scales[n] * parts[m][n];
+  [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) {
+    [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
+      sums[(m * ${columns} + c) / 4u][c % 4u] += scales[c] * parts[m][c];
+    }
   }
 }
 
 void main() {
-  const uint columns = kTeams * ${tile_n};
-  const uint groups_n = (problem.n + columns - 1u) / columns;
-  const uint first_m = workgroup_index() / groups_n * ${tile_m};
-  const uint first_n = workgroup_index() % groups_n * columns + gl_LocalInvocationIndex / ${team} * ${tile_n};
-  const uint lane = gl_LocalInvocationIndex % ${team};
-  if (first_m >= problem.m) return;
+  const uint kTeams = ${group.workgroup} / ${group.team};
+  const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
+  const uint own = gl_LocalInvocationIndex / ${group.team};
+  const uint lane = gl_LocalInvocationIndex % ${group.team};
+  const uint first_m = workgroup_index() / groups_n * ${rows}u;
+  const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
 
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) sums[m][n] = vec4(0.0);
-  }
-  for (uint begin = 0u; begin < loads_per_row(); begin += kChunkLoads) {
-    const uint loads = min(kChunkLoads, loads_per_row() - begin);
-    barrier();
-    stage(first_m, begin * kPerLoad, loads * kPerLoad);
-    barrier();
-    for (uint load = lane; load < loads; load += ${team}) accumulate(first_n, begin, load);
+  [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
+  if (column < problem.n && first_m < problem.m) {
+    for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
   }
 
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    vec4 of_lane = vec4(0.0);
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) of_lane[n] = dot(sums[m][n], vec4(1.0));
-    const vec4 total = team_sum(of_lane);
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
-      const bool is_inside = lane == 0u && first_m + m < problem.m && first_n + n < problem.n;
-      if (is_inside) store_real((first_m + m) * problem.n + first_n + n, finished(total[n], first_n + n));
+  const Parts parts = share(own);
+  for (uint i = lane; i < kSums; i += ${group.team}) {
+    const vec4 total = total_of(i, parts);
+    const uint m = first_m + i / (${columns} / 4u);
+    const uint n = column + i % (${columns} / 4u) * 4u;
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      if (m < problem.m && n + c < problem.n) store_real(m * problem.n + n + c, finished(total[c], n + c));
     }
   }
 }
