@@ -6,8 +6,10 @@
 // Rows refer to each other by names that come from content (uses_1a2b3c4d), never by number, and what several rows
 // share is printed once: a variant costs one line here and one in the header.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 #include "codegen/emit/cpp_names.h"
@@ -24,13 +26,32 @@ using spec::Spec;
 
 // ---- operands and fields --------------------------------------------------------------------------------------------
 
+// Of a word: itself; of a parameter: its values.
+std::set<std::string> words_of(const Spec& spec, const spec::Choice& choice) {
+  if (!choice.is_parameter) return {choice.word};
+  std::set<std::string> words;
+  const auto axis = std::ranges::find(spec.parameters, choice.word, [](const Axis& a) { return a.name.value; });
+  assert(axis != spec.parameters.end() && "check_spec resolves the parameters of operands");
+  for (const auto& value : axis->values) words.insert(expression::to_text(value.value));
+  return words;
+}
+
+// What a step's kernel says of an operand is not what the whole takes, so of that the spec alone knows.
+std::string dtypes_taken(const Spec& spec, const spec::Operand& operand) {
+  if (spec.template_path) return "";
+  std::vector<std::string> bits;
+  for (const std::string& word : words_of(spec, operand.dtype)) bits.push_back(fmt::format("bit(DType::{})", word));
+  return fmt::format(", {}", fmt::join(bits, " | "));
+}
+
 void print_operands(TextWriter& out, const Spec& spec) {
   if (spec.operands.empty()) return;
   out.text("constexpr OperandInfo kOperands[] = {");
   {
     const auto indented = out.indent();
     for (const auto& operand : spec.operands) {
-      out.line("{{{}, {}, {}}},", quoted(operand.name.value), cpp_name(operand.access), operand.is_optional);
+      out.line("{{{}, {}, {}{}}},", quoted(operand.name.value), cpp_name(operand.access), operand.is_optional,
+               dtypes_taken(spec, operand));
     }
   }
   out.text("};");

@@ -9,15 +9,15 @@ namespace qgen::generated::fused_bmm {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false},
-  {"input_scale", Access::read, true},
-  {"input_zero_point", Access::read, true},
-  {"other", Access::read, false},
-  {"other_scale", Access::read, true},
-  {"other_zero_point", Access::read, true},
-  {"output", Access::write, false},
-  {"output_scale", Access::read, true},
-  {"output_zero_point", Access::read, true},
+  {"input", Access::read, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"input_scale", Access::read, true, bit(DType::f32)},
+  {"input_zero_point", Access::read, true, bit(DType::i32)},
+  {"other", Access::read, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"other_scale", Access::read, true, bit(DType::f32)},
+  {"other_zero_point", Access::read, true, bit(DType::i32)},
+  {"output", Access::write, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"output_scale", Access::read, true, bit(DType::f32)},
+  {"output_zero_point", Access::read, true, bit(DType::i32)},
 };
 
 constexpr FieldInfo kFields[] = {

@@ -9,12 +9,12 @@ namespace qgen::generated::q8ta_linear {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false},
-  {"weight", Access::read, false},
-  {"weight_sums", Access::read, false},
-  {"weight_scales", Access::read, false},
-  {"bias", Access::read, true},
-  {"output", Access::write, false},
+  {"input", Access::read, false, bit(DType::i8)},
+  {"weight", Access::read, false, bit(DType::i8)},
+  {"weight_sums", Access::read, false, bit(DType::i32)},
+  {"weight_scales", Access::read, false, bit(DType::f32)},
+  {"bias", Access::read, true, bit(DType::f32)},
+  {"output", Access::write, false, bit(DType::i8)},
 };
 
 constexpr FieldInfo kFields[] = {

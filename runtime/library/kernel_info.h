@@ -53,8 +53,9 @@ enum class Layout : uint8_t {
   weight_q4_rows,
 };
 
-// In masks of layouts.
+// In masks of layouts, and of dtypes.
 constexpr uint32_t bit(Layout layout) { return 1u << static_cast<unsigned>(layout); }
+constexpr uint32_t bit(DType dtype) { return 1u << static_cast<unsigned>(dtype); }
 
 enum class Access : uint8_t { read, write, read_write };
 
@@ -162,6 +163,9 @@ struct OperandInfo {
   std::string_view name;
   Access access;
   bool is_optional;  // the caller may leave it out; the kernel then reads nothing from it
+  // Of an operator that is made of recipes only, whose kernels may take more than it does: bit(DType) of each that it
+  // takes. 0: what its own kernels take.
+  uint32_t dtypes = 0;
 };
 
 struct KernelInfo {

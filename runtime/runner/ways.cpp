@@ -16,14 +16,20 @@ namespace {
 constexpr size_t kMaxTextureRank = 4;
 constexpr std::string_view kOutputDtype = "output_dtype";
 
-// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand.
+// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand; of a step,
+// as far as the operator takes it too.
 void for_each_form(const OperatorInfo& op, size_t operand, const std::function<void(const OperandForm&)>& visit) {
   for (const KernelInfo& kernel : op.kernels) visit(op.form(kernel.parameters, operand));
   for (const RecipeInfo& recipe : op.recipes) {
     for (const StepInfo& step : recipe.steps) {
       for (size_t i = 0; i < step.operands.size(); ++i) {
         if (step.operands[i].is_scratch || step.operands[i].index != operand) continue;
-        for (const KernelInfo& kernel : step.family->kernels) visit(step.family->form(kernel.parameters, i));
+        for (const KernelInfo& kernel : step.family->kernels) {
+          if (step.takes && !step.takes(kernel.parameters)) continue;
+          const OperandForm form = step.family->form(kernel.parameters, i);
+          const uint32_t taken = op.operands[operand].dtypes;
+          if (taken == 0 || (taken & bit(form.dtype)) != 0) visit(form);
+        }
       }
     }
   }

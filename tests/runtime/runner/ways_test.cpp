@@ -43,6 +43,9 @@ const WaysCase kCases[] = {
     {"output_dtype_is_given", "dequantize_affine",
      {.inputs = {{"input", zeros(DType::i8, {1, 1, 1, 1, 3})}}, .attributes = {{"output_dtype", "float16"}}},
      {{"input", 5}, {"output", 5}}, "plain buffers\n"},
+    // Kernels of its steps make int8 too, in packed layouts; it does not.
+    {"steps_take_more_than_the_whole", "linear_q8ta_q8csw", {.inputs = {{"input", zeros(DType::f32, {2, 3})}}},
+     {{"input", 2}, {"output", 2}}, "plain buffers\nplain buffers, f16\n"},
     // Without the attribute such an operator's output is what its inputs are: nothing to ask for.
     {"output_dtype_follows", "fused_relu",
      {.inputs = {{"input", zeros(DType::i8, {3})}, {"output_scale", zeros(DType::f32, {})}}},

@@ -9,8 +9,8 @@ namespace qgen::generated::row_sum {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false},
-  {"output", Access::write, false},
+  {"input", Access::read, false, bit(DType::f16) | bit(DType::f32)},
+  {"output", Access::write, false, bit(DType::f32)},
 };
 
 constexpr FieldInfo kFields[] = {
