@@ -8,7 +8,7 @@ $include "lib/parameter_index.glsl"
 // Read in any case, absent or not, so that nothing waits for a branch.
 int zero_point_at(uint parameter) {
   const int stored = zero_point_data[min(parameter, max(problem.zero_points, 1u) - 1u)];
-  return problem.zero_points == 0u ? 0 : stored;
+  return mix(stored, 0, problem.zero_points == 0u);
 }
 
 // Of four elements from a multiple of four on: of one block as a rule, and made once then.

@@ -21,17 +21,15 @@ $if input_dtype == i32
   return false;
 $elif output_dtype == f16
   const vec4 most = float(1 << (8 * ${bytes(input_dtype)})) + abs(vec4(zero_point));
-  return is_in_short_reach(zero_point) && all(greaterThanEqual(abs(scale), vec4(0.00006103515625))) &&
-         all(lessThan(abs(scale) * most, vec4(65504.0)));
+  return all(bvec3(is_in_short_reach(zero_point), all(greaterThanEqual(abs(scale), vec4(0.00006103515625))),
+                   all(lessThan(abs(scale) * most, vec4(65504.0)))));
 $else
   return is_in_short_reach(zero_point);
 $end
 }
 
 Block make_block(vec4 scale, ivec4 zero_point) {
-  const vec4 flushed =
-      vec4(flush_subnormal(scale.x), flush_subnormal(scale.y), flush_subnormal(scale.z), flush_subnormal(scale.w));
-  return Block(flushed, zero_point, has_short_way(scale, zero_point));
+  return Block(flush_subnormal(scale), zero_point, has_short_way(scale, zero_point));
 }
 
 Block make_block(float scale, int zero_point) { return make_block(vec4(scale), ivec4(zero_point)); }

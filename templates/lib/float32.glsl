@@ -17,9 +17,15 @@ const int kSmallestInt = -0x7fffffff - 1;
 bool is_finite(float x) { return (floatBitsToUint(x) & kMagnitude) < kInfinity; }
 bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
 
+// mix() of a boolean selects, where ?: may branch.
 float flush_subnormal(float x) {
   const uint bits = floatBitsToUint(x);
-  return uintBitsToFloat((bits & kInfinity) == 0u ? bits & ~kMagnitude : bits);
+  return uintBitsToFloat(mix(bits, bits & ~kMagnitude, (bits & kInfinity) == 0u));
+}
+
+vec4 flush_subnormal(vec4 x) {
+  const uvec4 bits = floatBitsToUint(x);
+  return uintBitsToFloat(mix(bits, bits & ~kMagnitude, equal(bits & kInfinity, uvec4(0u))));
 }
 
 // a / b where one of them is zero, infinite or NaN; subnormals have become zero.
@@ -92,9 +98,9 @@ float reciprocal(float x) {
 
   // Of a power of two k is 2^24, which carries into the exponent. Below the least normal there is only zero.
   const int quotient_bits = ((253 - int(magnitude >> 23)) << 23) + (k - 0x00800000);
-  uint result = quotient_bits < 0x00800000 ? 0u : uint(quotient_bits);
-  if (magnitude < 0x00800000u) result = kInfinity;
-  if (magnitude > kInfinity) result = kNan;
+  uint result = mix(uint(quotient_bits), 0u, quotient_bits < 0x00800000);
+  result = mix(result, kInfinity, magnitude < 0x00800000u);
+  result = mix(result, kNan, magnitude > kInfinity);
   return uintBitsToFloat((floatBitsToUint(x) & ~kMagnitude) | result);
 }
 

@@ -12,7 +12,7 @@ Source real_source() { return Source(1.0, 0); }
 Source integer_source(float scale, int zero_point) { return Source(flush_subnormal(scale), zero_point); }
 
 vec4 reals(vec4 x, Source source) {
-  return vec4(flush_subnormal(x.x), flush_subnormal(x.y), flush_subnormal(x.z), flush_subnormal(x.w));
+  return flush_subnormal(x);
 }
 
 vec4 reals(ivec4 q, Source source) {

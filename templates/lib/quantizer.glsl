@@ -28,13 +28,11 @@ struct Block {
   bool is_short;
 };
 
-bool is_short_reciprocal(vec4 inverse_scale) {
-  return all(lessThanEqual(floatBitsToUint(inverse_scale) & kMagnitude, uvec4(kShortReciprocal)));
-}
-
+// All is asked at once: && would branch.
 Block block_of(vec4 inverse_scale, ivec4 zero_point) {
-  const bool is_short = is_short_reciprocal(inverse_scale) && is_in_short_reach(zero_point) &&
-                        is_in_short_reach(problem.quant_min) && is_in_short_reach(problem.quant_max);
+  const bvec4 are_short = lessThanEqual(floatBitsToUint(inverse_scale) & kMagnitude, uvec4(kShortReciprocal));
+  const bool is_short = all(bvec4(all(are_short), is_in_short_reach(zero_point), is_in_short_reach(problem.quant_min),
+                                  is_in_short_reach(problem.quant_max)));
   return Block(inverse_scale, zero_point, is_short);
 }
 
