@@ -8,6 +8,7 @@
 
 #include "linear_q8ta_q8csw.h"
 #include "q8ta_linear.h"
+#include "runtime/operators/checks.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
@@ -131,9 +132,7 @@ Expected<DeviceTensor> q8ta_linear(Context& context, const DeviceTensor& input, 
 
 Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                                       const std::optional<TensorDesc>& bias, const LinearQ8taQ8cswOptions& options) {
-  if (input.dtype != DType::f32 && input.dtype != DType::f16) {
-    return refused(fmt::format("input is {}, and must be f32 or f16", name(input.dtype)));
-  }
+  if (Done real = check_dtype("input", input.dtype, {DType::f32, DType::f16}); !real) return real.error();
   if (Done fit = check_operands(input, weight, scales, bias); !fit) return fit.error();
   if (Done sound = check_params("input_scale", options.input_scale, "input_zero_point", options.input_zero_point);
       !sound) {
