@@ -19,6 +19,12 @@ constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
     linear_entries, packed_entries,      weight_linear_entries, weight_packing_entries,
 };
 
+constexpr OperatorAlias kAliases[] = {
+    {"_weight_int8pack_mm", "linear_q8csw", "without bias and activation"},
+    {"linear_qcs4w", "linear_q4gsw", "with weight_scales [N], the weight's integers one a byte"},
+    {"weight_int8pack_mm", "linear_q8csw", "without bias and activation"},
+};
+
 std::vector<OperatorEntry> sorted_entries() {
   std::vector<OperatorEntry> entries;
   for (const auto family : kFamilies) entries.insert(entries.end(), family().begin(), family().end());
@@ -105,14 +111,20 @@ const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& 
   return library.find(entry.computed_by.empty() ? entry.name : entry.computed_by);
 }
 
+std::span<const OperatorAlias> operator_aliases() { return kAliases; }
+
 const OperatorEntry* find_operator(std::string_view name) {
+  const auto* alias = std::ranges::find(kAliases, name, &OperatorAlias::name);
+  if (alias != std::end(kAliases)) name = alias->op;
   const auto entries = operators();
   const auto found = std::ranges::lower_bound(entries, name, {}, &OperatorEntry::name);
   return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
 Error unknown_operator(std::string_view name) {
-  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_of(name, names_of(operators()))};
+  auto known = names_of(operators());
+  for (const OperatorAlias& alias : kAliases) known.push_back(alias.name);
+  return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_of(name, known)};
 }
 
 Expected<Request> complete(const OperatorEntry& entry, Request request) {

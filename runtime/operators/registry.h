@@ -76,8 +76,16 @@ struct OperatorEntry {
 // Null: the library lacks them.
 const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library);
 
+// Another name of an operator, by which other systems know a part of what it does.
+struct OperatorAlias {
+  std::string_view name;
+  std::string_view op;
+  std::string_view part;  // "with weight_scales [N]"
+};
+
 std::span<const OperatorEntry> operators();                 // sorted by name
-const OperatorEntry* find_operator(std::string_view name);  // null: none
+std::span<const OperatorAlias> operator_aliases();          // sorted by name
+const OperatorEntry* find_operator(std::string_view name);  // by its name or another; null: none
 Error unknown_operator(std::string_view name);              // says which was meant
 
 // The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs

@@ -130,6 +130,14 @@ std::string attributes_text(std::span<const AttributeInfo> attributes) {
   return rows_text("attributes (--set name=value)", rows);
 }
 
+std::string aliases_text(const OperatorEntry& entry) {
+  std::string text;
+  for (const OperatorAlias& alias : operator_aliases()) {
+    if (alias.op == entry.name) text += fmt::format("also called {}, {}\n", alias.name, alias.part);
+  }
+  return text;
+}
+
 }  // namespace
 
 Expected<Named> split_named(std::string_view flag, std::string_view text) {
@@ -168,15 +176,20 @@ Error no_output(const OperatorEntry& entry, std::string_view name) {
 }
 
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {
-  return fmt::format(
-      "{}: {}\n{}{}{}", entry.name, entry.summary, tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
-      tensors_text("outputs (--output name=file.npy)", entry.outputs, op), attributes_text(entry.attributes));
+  return fmt::format("{}: {}\n{}{}{}{}", entry.name, entry.summary, aliases_text(entry),
+                     tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
+                     tensors_text("outputs (--output name=file.npy)", entry.outputs, op),
+                     attributes_text(entry.attributes));
 }
 
 std::string list_text() {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const OperatorEntry& entry : operators()) rows.emplace_back(std::string(entry.name), std::string(entry.summary));
-  return rows_text("operators", rows);
+  std::vector<std::pair<std::string, std::string>> aliases;
+  for (const OperatorAlias& alias : operator_aliases()) {
+    aliases.emplace_back(std::string(alias.name), fmt::format("{}, {}", alias.op, alias.part));
+  }
+  return rows_text("operators", rows) + rows_text("other names", aliases);
 }
 
 }  // namespace qgen::runner

@@ -41,6 +41,20 @@ TEST(Registry, FillsInDefaults) {
   EXPECT_EQ(find_attribute<Shape>(*request, "sides"), std::nullopt);  // the operator sees to it
 }
 
+// Each leads to an operator that there is, by no operator's own name, and stands in order.
+TEST(Registry, FindsOperatorsByOtherNames) {
+  EXPECT_TRUE(std::ranges::is_sorted(operator_aliases(), {}, &OperatorAlias::name));
+  for (const OperatorAlias& alias : operator_aliases()) {
+    const OperatorEntry* entry = find_operator(alias.name);
+    ASSERT_TRUE(entry) << alias.name;
+    EXPECT_EQ(entry->name, alias.op);
+    EXPECT_FALSE(std::ranges::binary_search(operators(), alias.name, {}, &OperatorEntry::name));
+  }
+  EXPECT_EQ(to_text(unknown_operator("linear_qcs8w")),
+            "unknown operator 'linear_qcs8w'\n  hint: did you mean "
+            "'linear_qcs4w'?");
+}
+
 struct RefusalCase {
   const char* name;
   Request request;

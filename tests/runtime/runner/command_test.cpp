@@ -144,5 +144,19 @@ attributes (--set name=value):
 )");
 }
 
+// Whoever looks for an operator by the name that it has elsewhere finds it, and what of it that was.
+TEST(Command, SaysOtherNames) {
+  const std::string help = help_of(*find_operator("linear_qcs4w"), nullptr);
+  EXPECT_EQ(help.substr(0, help.find("inputs")),
+            "linear_q4gsw: linear layer of reals, int4 weight with a scale a group\n"
+            "also called linear_qcs4w, with weight_scales [N], the weight's integers one a byte\n");
+  const std::string list = list_text();
+  EXPECT_EQ(list.substr(list.find("other names")),
+            "other names:\n"
+            "  _weight_int8pack_mm  linear_q8csw, without bias and activation\n"
+            "  linear_qcs4w         linear_q4gsw, with weight_scales [N], the weight's integers one a byte\n"
+            "  weight_int8pack_mm   linear_q8csw, without bias and activation\n");
+}
+
 }  // namespace
 }  // namespace qgen::runner
