@@ -9,8 +9,10 @@ namespace qgen::generated::dynamic_gemv {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false},
+  {"codes", Access::read, false},
   {"weight", Access::read, false},
+  {"scale", Access::read, false},
+  {"zero_point", Access::read, false},
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
@@ -25,27 +27,18 @@ constexpr FieldInfo kFields[] = {
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
-  {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
-  {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
-  {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
-  {"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1},
-  {"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1},
-  {"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1},
-  {"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1},
-  {"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
-  input_dtype,
   output_dtype,
   form,
+  rows,
+  reduce,
   dot,
-  tile_m,
-  tile_n,
-  workgroup,
-  team,
+  group_workgroup,
+  group_team,
+  columns,
   m,
   n,
   k,
@@ -54,16 +47,12 @@ enum class Name : uint16_t {
   weight_bits,
   has_bias,
   activation,
-  mapping,
-  range,
-  half_range,
-  quant_min_real,
-  quant_max_real,
-  eps,
-  quant_min,
-  quant_max,
-  symmetric_zero_point,
   kDevice,
+};
+
+constexpr std::string_view kReduceWords[] = {
+  "subgroup",
+  "shared",
 };
 
 constexpr std::string_view kDotWords[] = {
@@ -72,14 +61,14 @@ constexpr std::string_view kDotWords[] = {
 };
 
 constexpr auto kNames = table::names({
-  {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
+  {"rows", {}},
+  {"reduce", kReduceWords},
   {"dot", kDotWords},
-  {"tile_m", {}},
-  {"tile_n", {}},
-  {"workgroup", {}},
-  {"team", {}},
+  {"group.workgroup", {}},
+  {"group.team", {}},
+  {"columns", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
@@ -88,29 +77,20 @@ constexpr auto kNames = table::names({
   {"weight_bits", {}},
   {"has_bias", {}},
   {"activation", {}},
-  {"mapping", {}},
-  {"range", {}},
-  {"half_range", {}},
-  {"quant_min_real", {}},
-  {"quant_max_real", {}},
-  {"eps", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"symmetric_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
+    case Name::rows: return parameters->rows;
+    case Name::reduce: return table::word(parameters->reduce);
     case Name::dot: return table::word(parameters->dot);
-    case Name::tile_m: return parameters->tile_m;
-    case Name::tile_n: return parameters->tile_n;
-    case Name::workgroup: return scope.specialization[0];
-    case Name::team: return scope.specialization[1];
+    case Name::group_workgroup: return scope.specialization[0];
+    case Name::group_team: return scope.specialization[1];
+    case Name::columns: return scope.specialization[2];
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
@@ -119,27 +99,18 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::weight_bits: return problem->weight_bits;
     case Name::has_bias: return problem->has_bias;
     case Name::activation: return problem->activation;
-    case Name::mapping: return problem->mapping;
-    case Name::range: return table::truncated(problem->range);
-    case Name::half_range: return table::truncated(problem->half_range);
-    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
-    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
-    case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2]};
 }
 
 constexpr ConditionInfo kConditions[] = {
   {"group_size % (128 / weight_bits) == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
-  {"tile_m == 1 or m > 1", table::kNamesOf<Name::tile_m, Name::m>},
+  {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -147,25 +118,44 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
       Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
-      Integer(parameters.tile_m) == 1 || Integer(problem.m) > 1,
+      Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"workgroup", "team"};
+constexpr ConditionInfo kDeviceConditions[] = {
+  {"reduce == shared or group.team % device.subgroup_size == 0", table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce == shared or device.subgroup_size >= 4", table::kNamesOf<Name::reduce, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"not device.is_cpu or group.team == 16 and columns == 4", table::kNamesOf<Name::group_team, Name::columns, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+};
+
+int first_failing_device(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return table::first_false({
+      parameters.reduce == Reduce::shared || Integer(specialization.group_team) % Integer(device.subgroup_size) == 0,
+      parameters.reduce == Reduce::shared || Integer(device.subgroup_size) >= 4,
+      !device.is_cpu || (Integer(specialization.group_team) == 16 && Integer(specialization.columns) == 4),
+  });
+}
+
+constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.team", "columns"};
 constexpr uint32_t kSpecializations[] = {
-  128, 16,
-  128, 32,
-  128, 64,
-  256, 16,
-  256, 32,
-  256, 64,
+  128, 128, 8,
+  128, 128, 4,
+  64, 32, 8,
+  64, 32, 4,
+  64, 16, 8,
+  64, 16, 4,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
-    case Operand::input: return {parameters.input_dtype, Storage::buffer, 0};
+    case Operand::codes: return {DType::i8, Storage::buffer, 0};
     case Operand::weight: return {DType::i8, Storage::buffer, table::only(parameters.form)};
+    case Operand::scale: return {DType::f32, Storage::buffer, 0};
+    case Operand::zero_point: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, 0};
@@ -177,7 +167,7 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.workgroup) / Integer(specialization.team) * Integer(parameters.tile_n)) * ceil_div(Integer(problem.m), Integer(parameters.tile_m));
+  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns)) * ceil_div(Integer(problem.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -187,40 +177,50 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(max(ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us), ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(problem.n) * Integer(problem.k) * (Real(2.0) + Integer(parameters.tile_m)) / Real(device.int8_ops_per_us)), ceil_div(ceil_div(Integer(problem.n), Integer(specialization.workgroup) / Integer(specialization.team) * Integer(parameters.tile_n)) * ceil_div(Integer(problem.m), Integer(parameters.tile_m)) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units)) * (ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128 * Integer(specialization.team)) * (Real(0.5) + Real(0.05) * Integer(parameters.tile_m) * Integer(parameters.tile_n)) + Integer(parameters.tile_m) * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(0.06) + 1))) + Real(0.2) * Integer(parameters.tile_m) + ceil_div(Integer(specialization.team), 16) * Real(0.05);
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows)) * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_6e65edc4[] = {
-  table::buffer(0, Operand::input, Access::read),
+constexpr BindingInfo bindings_cd7756c1[] = {
+  table::buffer(0, Operand::codes, Access::read),
   table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(3, Operand::bias, Access::read),
-  table::buffer(4, Operand::output, Access::write),
+  table::buffer(2, Operand::scale, Access::read),
+  table::buffer(3, Operand::zero_point, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_72c913f2[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 68}};
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_3af567cf = {
-    .bindings = bindings_6e65edc4,
-    .push_constants = push_constants_72c913f2,
+constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_38e04e1a = {
+    .bindings = bindings_cd7756c1,
+    .push_constants = push_constants_16d80e93,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_888ee923,
+    .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_929cf34d[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_3f80dfcb[] = {19472, 19472, 19472, 22544, 22544, 22544};
+constexpr uint32_t workgroup_793c9f38[][3] = {{128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}};
+constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
+constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
+constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
 enum Interface : uint16_t {
-  uses_85121246,
-  uses_a084ad87,
-  uses_f0a82b96,
-  uses_f36de0cb,
+  uses_05161863,
+  uses_23cc64f5,
+  uses_24a41566,
+  uses_4e37ae89,
+  uses_a0c6a864,
+  uses_c8bf2643,
+  uses_d06626ed,
+  uses_d15e1f76,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_85121246
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::integer_dot_product)},  // uses_a084ad87
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb, bit(Feature::storage_buffer_16bit)},  // uses_f0a82b96
-  {&binds_3af567cf, workgroup_929cf34d, shared_bytes_3f80dfcb},  // uses_f36de0cb
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232},  // uses_05161863
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_23cc64f5
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_24a41566
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_ab96c740},  // uses_4e37ae89
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a0c6a864
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c8bf2643
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_d06626ed
+  {&binds_38e04e1a, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d15e1f76
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -228,38 +228,22 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 1, 1}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 1, 2}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 1, 4}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::packed, 4, 1}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q4_rows, Dot::packed, 4, 2}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q4_rows, Dot::packed, 4, 4}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 1, 1}, uses_f0a82b96},
-    {"dynamic_gemv.f16.f16.weight_q4_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q4_rows, Dot::scalar, 4, 1}, uses_f0a82b96},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 1, 1}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 1, 2}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m1.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 1, 4}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::packed, 4, 1}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n2", {f16, f16, weight_q8_rows, Dot::packed, 4, 2}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.packed.tile_m4.tile_n4", {f16, f16, weight_q8_rows, Dot::packed, 4, 4}, uses_85121246},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m1.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 1, 1}, uses_f0a82b96},
-    {"dynamic_gemv.f16.f16.weight_q8_rows.scalar.tile_m4.tile_n1", {f16, f16, weight_q8_rows, Dot::scalar, 4, 1}, uses_f0a82b96},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n1", {f32, f32, weight_q4_rows, Dot::packed, 1, 1}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n2", {f32, f32, weight_q4_rows, Dot::packed, 1, 2}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m1.tile_n4", {f32, f32, weight_q4_rows, Dot::packed, 1, 4}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m4.tile_n1", {f32, f32, weight_q4_rows, Dot::packed, 4, 1}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m4.tile_n2", {f32, f32, weight_q4_rows, Dot::packed, 4, 2}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.packed.tile_m4.tile_n4", {f32, f32, weight_q4_rows, Dot::packed, 4, 4}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.scalar.tile_m1.tile_n1", {f32, f32, weight_q4_rows, Dot::scalar, 1, 1}, uses_f36de0cb},
-    {"dynamic_gemv.f32.f32.weight_q4_rows.scalar.tile_m4.tile_n1", {f32, f32, weight_q4_rows, Dot::scalar, 4, 1}, uses_f36de0cb},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m1.tile_n1", {f32, f32, weight_q8_rows, Dot::packed, 1, 1}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m1.tile_n2", {f32, f32, weight_q8_rows, Dot::packed, 1, 2}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m1.tile_n4", {f32, f32, weight_q8_rows, Dot::packed, 1, 4}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m4.tile_n1", {f32, f32, weight_q8_rows, Dot::packed, 4, 1}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m4.tile_n2", {f32, f32, weight_q8_rows, Dot::packed, 4, 2}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.packed.tile_m4.tile_n4", {f32, f32, weight_q8_rows, Dot::packed, 4, 4}, uses_a084ad87},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.scalar.tile_m1.tile_n1", {f32, f32, weight_q8_rows, Dot::scalar, 1, 1}, uses_f36de0cb},
-    {"dynamic_gemv.f32.f32.weight_q8_rows.scalar.tile_m4.tile_n1", {f32, f32, weight_q8_rows, Dot::scalar, 4, 1}, uses_f36de0cb},
+    {"dynamic_gemv.f16.weight_q4_rows.rows1.shared.scalar", {f16, weight_q4_rows, 1, Reduce::shared, Dot::scalar}, uses_d06626ed},
+    {"dynamic_gemv.f16.weight_q4_rows.rows1.subgroup.packed", {f16, weight_q4_rows, 1, Reduce::subgroup, Dot::packed}, uses_a0c6a864},
+    {"dynamic_gemv.f16.weight_q4_rows.rows4.shared.scalar", {f16, weight_q4_rows, 4, Reduce::shared, Dot::scalar}, uses_24a41566},
+    {"dynamic_gemv.f16.weight_q4_rows.rows4.subgroup.packed", {f16, weight_q4_rows, 4, Reduce::subgroup, Dot::packed}, uses_23cc64f5},
+    {"dynamic_gemv.f16.weight_q8_rows.rows1.shared.scalar", {f16, weight_q8_rows, 1, Reduce::shared, Dot::scalar}, uses_d06626ed},
+    {"dynamic_gemv.f16.weight_q8_rows.rows1.subgroup.packed", {f16, weight_q8_rows, 1, Reduce::subgroup, Dot::packed}, uses_a0c6a864},
+    {"dynamic_gemv.f16.weight_q8_rows.rows4.shared.scalar", {f16, weight_q8_rows, 4, Reduce::shared, Dot::scalar}, uses_24a41566},
+    {"dynamic_gemv.f16.weight_q8_rows.rows4.subgroup.packed", {f16, weight_q8_rows, 4, Reduce::subgroup, Dot::packed}, uses_23cc64f5},
+    {"dynamic_gemv.f32.weight_q4_rows.rows1.shared.scalar", {f32, weight_q4_rows, 1, Reduce::shared, Dot::scalar}, uses_05161863},
+    {"dynamic_gemv.f32.weight_q4_rows.rows1.subgroup.packed", {f32, weight_q4_rows, 1, Reduce::subgroup, Dot::packed}, uses_d15e1f76},
+    {"dynamic_gemv.f32.weight_q4_rows.rows4.shared.scalar", {f32, weight_q4_rows, 4, Reduce::shared, Dot::scalar}, uses_4e37ae89},
+    {"dynamic_gemv.f32.weight_q4_rows.rows4.subgroup.packed", {f32, weight_q4_rows, 4, Reduce::subgroup, Dot::packed}, uses_c8bf2643},
+    {"dynamic_gemv.f32.weight_q8_rows.rows1.shared.scalar", {f32, weight_q8_rows, 1, Reduce::shared, Dot::scalar}, uses_05161863},
+    {"dynamic_gemv.f32.weight_q8_rows.rows1.subgroup.packed", {f32, weight_q8_rows, 1, Reduce::subgroup, Dot::packed}, uses_d15e1f76},
+    {"dynamic_gemv.f32.weight_q8_rows.rows4.shared.scalar", {f32, weight_q8_rows, 4, Reduce::shared, Dot::scalar}, uses_4e37ae89},
+    {"dynamic_gemv.f32.weight_q8_rows.rows4.subgroup.packed", {f32, weight_q8_rows, 4, Reduce::subgroup, Dot::packed}, uses_c8bf2643},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -269,13 +253,14 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "dynamic_gemv",
-    .summary = "activations quantized row by row times an integer weight, by teams that each own a few of its rows",
+    .summary = "rows of quantized activations times an integer weight, by teams that each own a few of its rows",
     .is_internal = true,
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
     .names = kNames,
     .conditions = kConditions,
+    .device_conditions = kDeviceConditions,
     .specialization_names = kSpecializationNames,
     .specializations = kSpecializations,
     .interfaces = kInterfaces,
@@ -283,7 +268,7 @@ constinit const OperatorInfo op = {
     .form = form,
     .value = value,
     .first_failing = first_failing,
-    .first_failing_device = table::all_hold,
+    .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
 };

@@ -112,62 +112,6 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-constexpr OperandSource sources_28811d2b[] = {
-  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
-  table::ours(Operand::bias), table::ours(Operand::output),
-};
-void dynamic_gemv_problem_0dc8fd84(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
-}
-
-constexpr StepInfo gemv_steps[] = {
-  {&dynamic_gemv::op, sources_28811d2b, dynamic_gemv_problem_0dc8fd84},
-};
-
-void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_problem) {
-  const auto& problem = table::problem<Problem>(scope);
-  auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
-  to.m = problem.m;
-  to.n = problem.n;
-  to.k = problem.k;
-  to.group_size = problem.group_size;
-  to.groups = problem.groups;
-  to.weight_bits = problem.weight_bits;
-  to.has_bias = problem.has_bias;
-  to.activation = problem.activation;
-  to.mapping = problem.mapping;
-  to.range = problem.range;
-  to.half_range = problem.half_range;
-  to.quant_min_real = problem.quant_min_real;
-  to.quant_max_real = problem.quant_max_real;
-  to.eps = problem.eps;
-  to.quant_min = problem.quant_min;
-  to.quant_max = problem.quant_max;
-  to.symmetric_zero_point = problem.symmetric_zero_point;
-}
-
-constexpr StepInfo plain_steps[] = {
-  {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
-};
-
 Integer elements_130e273d(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m);
@@ -201,6 +145,58 @@ void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_p
   to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
+constexpr OperandSource sources_ab2f51a4[] = {
+  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void dynamic_gemv_problem_ff1e7274(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo gemv_steps[] = {
+  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
+  {&dynamic_gemv::op, sources_ab2f51a4, dynamic_gemv_problem_ff1e7274},
+};
+
+constexpr OperandSource sources_28811d2b[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.group_size = problem.group_size;
+  to.groups = problem.groups;
+  to.weight_bits = problem.weight_bits;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+  to.mapping = problem.mapping;
+  to.range = problem.range;
+  to.half_range = problem.half_range;
+  to.quant_min_real = problem.quant_min_real;
+  to.quant_max_real = problem.quant_max_real;
+  to.eps = problem.eps;
+  to.quant_min = problem.quant_min;
+  to.quant_max = problem.quant_max;
+  to.symmetric_zero_point = problem.symmetric_zero_point;
+}
+
+constexpr StepInfo plain_steps[] = {
+  {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
+};
+
 constexpr OperandSource sources_92a884bd[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
@@ -228,6 +224,7 @@ constexpr StepInfo tiled_steps[] = {
 constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_dq8ca_q8csw.gemv",
       .first_failing = table::all_hold,
+      .scratch = scratch_2b3cfafc,
       .steps = gemv_steps},
   {.id = "linear_dq8ca_q8csw.plain",
       .first_failing = table::all_hold,

@@ -5,14 +5,29 @@
 // workgroup, and then integers. docs/linear_weights.md says which.
 shared Qparams row_qparams;
 
-int activation_bits(uint index) { return floatBitsToInt(load_real(index)); }
+// The same memory as `input`: rows of whole vectors are read by them.
+${declare_words(input, bytes(input_dtype))}
+
+bool are_rows_of_vectors() { return problem.k % 4u == 0u; }
+vec4 real_vector(uint row, uint k) { return unpack_${input_dtype}(input_words[row * (problem.k / 4u) + k / 4u]); }
 
 // The parameters of one row, given to all. All invocations of the workgroup must call it.
 Qparams qparams_of_row(uint row) {
   const int sign_mask = -0x7fffffff - 1;
   ivec2 mine = ivec2(0);
-  for (uint k = gl_LocalInvocationIndex; k < problem.k; k += ${workgroup}) {
-    mine = max(mine, extremes_of(activation_bits(row * problem.k + k), sign_mask));
+  if (are_rows_of_vectors()) {
+    ivec4 positive = ivec4(0);
+    ivec4 negative = ivec4(0);
+    for (uint k = 4u * gl_LocalInvocationIndex; k < problem.k; k += 4u * ${workgroup}) {
+      const ivec4 bits = floatBitsToInt(real_vector(row, k));
+      positive = max(positive, bits);
+      negative = max(negative, bits ^ sign_mask);
+    }
+    mine = joined(positive, negative);
+  } else {
+    for (uint k = gl_LocalInvocationIndex; k < problem.k; k += ${workgroup}) {
+      mine = max(mine, extremes_of(floatBitsToInt(load_real(row * problem.k + k)), sign_mask));
+    }
   }
   const ivec2 extremes = team_max(mine, ${workgroup}, gl_LocalInvocationIndex);
   if (gl_LocalInvocationIndex == 0u) row_qparams = qparams_of(extremes);
@@ -25,10 +40,12 @@ Qparams qparams_of_row(uint row) {
 // Four neighbours of a row as a word of bytes; past k they are 0.
 uint quantized_word(uint row, uint k, float inverse_scale, int zero_point) {
   ivec4 q = ivec4(0);
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    if (k + lane >= problem.k) break;
-    const float x = load_real(row * problem.k + k + lane);
-    q[lane] = quantize(x, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+  vec4 x = vec4(0.0);
+  const uint count = k < problem.k ? min(problem.k - k, 4u) : 0u;
+  if (are_rows_of_vectors() && count > 0u) x = real_vector(row, k);
+  for (uint lane = 0u; lane < count; ++lane) {
+    const float real = are_rows_of_vectors() ? x[lane] : load_real(row * problem.k + k + lane);
+    q[lane] = quantize(real, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
   }
   return pack_i8(q);
 }

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The sum of linear/dynamic_plain.comp for few rows of activations, in one kernel: each workgroup quantizes the
-// activations for itself, which costs less than another dispatch, and multiplies as linear/weight_only_gemv.comp does.
+// The sum of linear/dynamic_plain.comp for few rows of activations, from those that linear/dynamic_quantize.comp made
+// integers: what counts is to read the weight once, and fast. As in linear/weight_only_gemv.comp a team of invocations
+// owns `columns` rows of the weight, and each takes 16-byte loads of them, a team apart.
 //
-// A load of the weight becomes integers, then one float a group: sum (a - z) * w = sum a * w - z * sum w, both sums by
-// dot products of four bytes.
+// What a load gives becomes integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot
+// products of four bytes.
 //
-//   shared   staged[m][vector of a load][load]: the bytes that meet a load, as uvec4s
+//   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
+//   dot     packed: integer dot products of the device; scalar: multiplications
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
 $if dot == packed
 #extension GL_EXT_integer_dot_product : require
 $end
-${local_size(workgroup)}
-${declare(input)}
+$if reduce == subgroup
+#extension GL_KHR_shader_subgroup_arithmetic : require
+$end
+${local_size(group.workgroup)}
+${declare_words(codes, 4)}
+${declare(scale)}
+${declare(zero_point)}
 ${declare(weight_scales)}
 ${declare(bias)}
 ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
-$include "lib/affine.glsl"
-$include "lib/extremes.glsl"
-$include "lib/qparams.glsl"
-$include "lib/team_shared.glsl"
-$include "lib/load_real.glsl"
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
-$include "lib/activation_rows.glsl"
 $if form == weight_q4_rows
 $include "lib/weight_q4_rows.glsl"
 $else
@@ -37,99 +38,69 @@ $include "lib/weight_q8_rows.glsl"
 $end
 $include "lib/dot4.glsl"
 
-const uint kTeams = ${workgroup} / ${team};
+#define SUM vec4
+const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
+$include "lib/gemv_totals.glsl"
+
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
-const uint kChunkLoads = ${ceil_div(16384, tile_m)} / kPerLoad;
 
-shared uvec4 staged[${tile_m} * kVectors * kChunkLoads];
-shared vec4 team_sums[${workgroup}];
+int zero_points[${rows}];
 
-Qparams rows[${tile_m}];
-
-void stage(uint first_m, uint first_k, uint loads) {
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    const uint row = min(first_m + m, problem.m - 1u);
-    const float inverse_scale = quantizer(rows[m].scale);
-    for (uint i = gl_LocalInvocationIndex; i < loads * 4u * kVectors; i += ${workgroup}) {
-      const uint load = i / (4u * kVectors);
-      const uint vector = i / 4u % kVectors;
-      staged[(m * kVectors + vector) * kChunkLoads + load][i % 4u] =
-          quantized_word(row, first_k + 4u * i, inverse_scale, rows[m].zero_point);
-    }
-  }
+uvec4 codes_at(uint row, uint vector) {
+  const uint vectors = (problem.k + 15u) / 16u;
+  return vector < vectors ? codes_words[min(row, problem.m - 1u) * vectors + vector] : uvec4(0u);
 }
 
-// The sum over the team, given to its first lane.
-vec4 team_sum(vec4 mine) {
-  const uint self = gl_LocalInvocationIndex;
-  barrier();
-  team_sums[self] = mine;
-  barrier();
-  for (uint distance = ${team} / 2u; distance > 0u; distance /= 2u) {
-    if (self % ${team} < distance) team_sums[self] += team_sums[self + distance];
-    barrier();
+// One load of each of the team's columns, against the activations that it meets.
+void accumulate(uint first_m, uint column, uint load) {
+  const uint group = problem.groups > 1u ? load * kPerLoad / problem.group_size : 0u;
+  uvec4 weights[${columns}];
+  float scales[${columns}];
+  [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
+    const uint n = min(column + c, problem.n - 1u);
+    weights[c] = weight_loads[n * loads_per_row() + load];
+    scales[c] = weight_scales_data[n * problem.groups + group] * kByteFactor;
   }
-  return team_sums[self];
-}
-
-float sums[${tile_m}][${tile_n}];
-
-void accumulate(uint first_n, uint chunk_begin, uint load) {
-  const uint at = chunk_begin + load;
-  const uint group = min(at * kPerLoad / problem.group_size, problem.groups - 1u);
-  uvec4 weights[${tile_n}];
-  float scales[${tile_n}];
-  [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
-    const uint row = min(first_n + n, problem.n - 1u);
-    weights[n] = weight_loads[row * loads_per_row() + at];
-    scales[n] = weight_scales_data[row * problem.groups + group] * kByteFactor;
+  uvec4 a[${rows}][kVectors];
+  [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) {
+    [[unroll]] for (uint v = 0u; v < kVectors; ++v) a[m][v] = codes_at(first_m + m, load * kVectors + v);
   }
-  uvec4 a[${tile_m}][kVectors];
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    [[unroll]] for (uint v = 0u; v < kVectors; ++v) a[m][v] = staged[(m * kVectors + v) * kChunkLoads + load];
-  }
-  [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
+  [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
     int weight_sum = 0;
-    int products[${tile_m}];
-    [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) products[m] = 0;
+    int products[${rows}];
+    [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) products[m] = 0;
     [[unroll]] for (uint i = 0u; i < 4u * kVectors; ++i) {
-      const uint w = weight_bytes(weights[n][i / kVectors], i % kVectors);
+      const uint w = weight_bytes(weights[c][i / kVectors], i % kVectors);
       weight_sum += dot4(w, 0x01010101u);
-      [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) products[m] += dot4(w, a[m][i / 4u][i % 4u]);
+      [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) products[m] += dot4(w, a[m][i / 4u][i % 4u]);
     }
-    [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-      sums[m][n] += scales[n] * float(products[m] - rows[m].zero_point * weight_sum);
+    [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) {
+      sums[(m * ${columns} + c) / 4u][c % 4u] += scales[c] * float(products[m] - zero_points[m] * weight_sum);
     }
   }
 }
 
 void main() {
-  const uint columns = kTeams * ${tile_n};
-  const uint groups_n = (problem.n + columns - 1u) / columns;
-  const uint first_m = workgroup_index() / groups_n * ${tile_m};
-  const uint first_n = workgroup_index() % groups_n * columns + gl_LocalInvocationIndex / ${team} * ${tile_n};
-  const uint lane = gl_LocalInvocationIndex % ${team};
-  if (first_m >= problem.m) return;
+  const uint kTeams = ${group.workgroup} / ${group.team};
+  const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
+  const uint own = gl_LocalInvocationIndex / ${group.team};
+  const uint lane = gl_LocalInvocationIndex % ${group.team};
+  const uint first_m = workgroup_index() / groups_n * ${rows}u;
+  const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
 
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    rows[m] = qparams_of_row(min(first_m + m, problem.m - 1u));
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) sums[m][n] = 0.0;
-  }
-  for (uint begin = 0u; begin < loads_per_row(); begin += kChunkLoads) {
-    const uint loads = min(kChunkLoads, loads_per_row() - begin);
-    barrier();
-    stage(first_m, begin * kPerLoad, loads);
-    barrier();
-    for (uint load = lane; load < loads; load += ${team}) accumulate(first_n, begin, load);
+  [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
+  if (column < problem.n && first_m < problem.m) {
+    [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) zero_points[m] = zero_point_data[min(first_m + m, problem.m - 1u)];
+    for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
   }
 
-  [[unroll]] for (uint m = 0u; m < ${tile_m}; ++m) {
-    vec4 of_lane = vec4(0.0);
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) of_lane[n] = sums[m][n];
-    const vec4 total = team_sum(of_lane) * rows[m].scale;
-    [[unroll]] for (uint n = 0u; n < ${tile_n}; ++n) {
-      const bool is_inside = lane == 0u && first_m + m < problem.m && first_n + n < problem.n;
-      if (is_inside) store_real((first_m + m) * problem.n + first_n + n, finished(total[n], first_n + n));
+  const Parts parts = share(own);
+  for (uint i = lane; i < kSums; i += ${group.team}) {
+    const uint m = first_m + i / (${columns} / 4u);
+    const uint n = column + i % (${columns} / 4u) * 4u;
+    const vec4 total = total_of(i, parts) * scale_data[min(m, problem.m - 1u)];
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      if (m < problem.m && n + c < problem.n) store_real(m * problem.n + n + c, finished(total[c], n + c));
     }
   }
 }
