@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cassert>
 #include <set>
 
 #include "codegen/emit/cpp_names.h"
@@ -26,21 +25,12 @@ using spec::Spec;
 
 // ---- operands and fields --------------------------------------------------------------------------------------------
 
-// Of a word: itself; of a parameter: its values.
-std::set<std::string> words_of(const Spec& spec, const spec::Choice& choice) {
-  if (!choice.is_parameter) return {choice.word};
-  std::set<std::string> words;
-  const auto axis = std::ranges::find(spec.parameters, choice.word, [](const Axis& a) { return a.name.value; });
-  assert(axis != spec.parameters.end() && "check_spec resolves the parameters of operands");
-  for (const auto& value : axis->values) words.insert(expression::to_text(value.value));
-  return words;
-}
-
 // What a step's kernel says of an operand is not what the whole takes, so of that the spec alone knows.
 std::string dtypes_taken(const Spec& spec, const spec::Operand& operand) {
   if (spec.template_path) return "";
   std::vector<std::string> bits;
-  for (const std::string& word : words_of(spec, operand.dtype)) bits.push_back(fmt::format("bit(DType::{})", word));
+  for (const std::string& word : spec::words_of(spec, operand.dtype))
+    bits.push_back(fmt::format("bit(DType::{})", word));
   return fmt::format(", {}", fmt::join(bits, " | "));
 }
 

@@ -6,17 +6,21 @@
 
 namespace qgen::emit {
 
-std::string SharedValues::print(std::string_view type, std::string_view prefix, const Rows& rows) {
-  if (rows.empty()) return "{}";
-  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(rows, "\n")));
+std::string SharedValues::print_lines(std::string_view type, std::string_view prefix, std::string_view opening,
+                                      std::string_view margin, const Rows& lines) {
+  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(lines, "\n")));
   if (!is_new) return name;
-  out_.line("constexpr {} {}[] = {{", type, name);
+  out_.line("constexpr {} {}{}", type, name, opening);
   {
     const auto indented = out_.indent();
-    for (const std::string& row : rows) out_.text(row);
+    for (const std::string& line : lines) out_.line("{}{}", margin, line);
   }
   out_.text("};");
   return name;
+}
+
+std::string SharedValues::print(std::string_view type, std::string_view prefix, const Rows& rows) {
+  return rows.empty() ? "{}" : print_lines(type, prefix, "[] = {", "", rows);
 }
 
 std::string SharedValues::print_filled(std::string_view type, std::string_view prefix, std::string_view extent,
@@ -29,16 +33,7 @@ std::string SharedValues::print_filled(std::string_view type, std::string_view p
 }
 
 std::string SharedValues::print_struct(std::string_view type, std::string_view prefix, const Rows& fields) {
-  const auto [name, is_new] = names_.name(prefix, fmt::format("{}", fmt::join(fields, "\n")));
-  if (!is_new) return name;
-  out_.line("constexpr {} {} = {{", type, name);
-  {
-    const auto indented = out_.indent();
-    const auto more = out_.indent();
-    for (const std::string& field : fields) out_.text(field);
-  }
-  out_.text("};");
-  return name;
+  return print_lines(type, prefix, " = {", "  ", fields);
 }
 
 std::string SharedValues::print_function(std::string_view result, std::string_view prefix, std::string_view parameters,

@@ -34,6 +34,10 @@ class SharedValues {
                              const Rows& body);
 
  private:
+  // `constexpr TYPE prefix_1a2b3c4d OPENING`, the lines, each after a margin, and `};`.
+  std::string print_lines(std::string_view type, std::string_view prefix, std::string_view opening,
+                          std::string_view margin, const Rows& lines);
+
   TextWriter& out_;
   ContentNames names_;
 };

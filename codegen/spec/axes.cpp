@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 namespace qgen::spec {
@@ -83,6 +84,14 @@ std::vector<std::string> words_of(const Axis& axis) {
     if (seen.insert(word).second) words.push_back(std::move(word));
   }
   return words;
+}
+
+std::vector<std::string> words_of(const Spec& spec, const Choice& choice) {
+  if (!choice.is_parameter) return {choice.word};
+  const auto axis = std::find_if(spec.parameters.begin(), spec.parameters.end(),
+                                 [&](const Axis& candidate) { return candidate.name.value == choice.word; });
+  assert(axis != spec.parameters.end() && "check_spec() resolves the parameters of operands");
+  return words_of(*axis);
 }
 
 std::string glsl_name(const Axis& axis) {

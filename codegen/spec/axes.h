@@ -36,6 +36,8 @@ std::string id_part(const AxisGroup& group, size_t choice);
 
 // The different words of an axis, in the order of the spec; none, if its values are no words.
 std::vector<std::string> words_of(const Axis& axis);
+// The words that an operand's dtype, storage or layout can be: a fixed one, or those of its parameter.
+std::vector<std::string> words_of(const Spec& spec, const Choice& choice);
 
 // The name of a specialization constant in GLSL: "workgroup", of "tile.m" "tile_m".
 std::string glsl_name(const Axis& axis);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/spec/axes.h"
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/parse_spec.h"
@@ -95,19 +96,12 @@ class StepChecker {
 
   // Where the step says what the operand is; without a word of it, the step.
   const SourceLocation& place_of(const Operand& operand) const {
-    for (const auto& [theirs, ours] : step_.operands) {
-      if (theirs.value == operand.name.value) return ours.where;
-    }
-    return step_.kernel.where;
+    const auto* said = said_of(step_.operands, operand.name.value);
+    return said ? said->second.where : step_.kernel.where;
   }
 
   void check_scratch(const Operand& operand, const SourceLocation& where, std::string_view dtype) {
-    std::vector<std::string> takes = {operand.dtype.word};
-    if (operand.dtype.is_parameter) {
-      takes.clear();
-      for (const auto& value : find_named(family_.parameters, operand.dtype.word)->values)
-        takes.push_back(expression::to_text(value.value));
-    }
+    const std::vector<std::string> takes = words_of(family_, operand.dtype);
     if (std::find(takes.begin(), takes.end(), dtype) != takes.end()) return;
     report(where, fmt::format("'{}' of '{}' takes no {}", operand.name.value, family_.name.value, dtype),
            fmt::format("one of {}", join_sorted(takes)))
@@ -125,11 +119,10 @@ class StepChecker {
   void check_field(const ProblemField& field) {
     const std::string_view text = expression_of(spec_, step_, field.name.value);
     const ProblemField* ours = find_named(spec_.problem, text);
-    const auto said = std::find_if(step_.problem.begin(), step_.problem.end(),
-                                   [&](const auto& pair) { return pair.first.value == field.name.value; });
+    const auto* said = said_of(step_.problem, field.name.value);
     if (text.empty()) return report_not_passed(field);
-    if (said == step_.problem.end() && ours) return check_same_type(field, *ours);
-    const SourceLocation& where = said == step_.problem.end() ? step_.kernel.where : said->first.where;
+    if (!said && ours) return check_same_type(field, *ours);
+    const SourceLocation& where = said ? said->first.where : step_.kernel.where;
     if (field.count != 1) {
       report(where,
              fmt::format("'{}' is an array, which is passed on only to an array of the same name", field.name.value));

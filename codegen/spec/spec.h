@@ -5,6 +5,7 @@
 // specs/README.md is the language on one page; this is what parse_spec() makes of it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -123,6 +124,14 @@ struct Spec {
   // numbers (as device.<name>).
   expression::Scope scope;
 };
+
+// What a step says of an operand, field or parameter of its family, by name; null: nothing.
+template <typename Pairs>
+auto said_of(const Pairs& pairs, std::string_view name) -> const typename Pairs::value_type* {
+  const auto said =
+      std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first.value == name; });
+  return said == pairs.end() ? nullptr : &*said;
+}
 
 // What a step binds to an operand of its family: ours or scratch as it says, that of the same name where it says
 // nothing. Empty: nothing, since it says 'none', or nothing bears the name.

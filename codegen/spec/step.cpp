@@ -15,16 +15,14 @@ bool has(const Items& items, std::string_view name) {
 }  // namespace
 
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand) {
-  for (const auto& [theirs, ours] : step.operands) {
-    if (theirs.value == operand) return ours.value == kNoOperand ? std::string_view() : ours.value;
+  if (const auto* said = said_of(step.operands, operand)) {
+    return said->second.value == kNoOperand ? std::string_view() : said->second.value;
   }
   return has(spec.operands, operand) || has(recipe.scratch, operand) ? operand : std::string_view();
 }
 
 std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field) {
-  for (const auto& [theirs, text] : step.problem) {
-    if (theirs.value == field) return text;
-  }
+  if (const auto* said = said_of(step.problem, field)) return said->second;
   return has(spec.problem, field) || spec.scope.find_definition(field) ? field : std::string_view();
 }
 

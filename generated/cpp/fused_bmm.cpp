@@ -9,13 +9,13 @@ namespace qgen::generated::fused_bmm {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"input", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
   {"input_scale", Access::read, true, bit(DType::f32)},
   {"input_zero_point", Access::read, true, bit(DType::i32)},
-  {"other", Access::read, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"other", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
   {"other_scale", Access::read, true, bit(DType::f32)},
   {"other_zero_point", Access::read, true, bit(DType::i32)},
-  {"output", Access::write, false, bit(DType::f16) | bit(DType::f32) | bit(DType::i8) | bit(DType::u8)},
+  {"output", Access::write, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
   {"output_scale", Access::read, true, bit(DType::f32)},
   {"output_zero_point", Access::read, true, bit(DType::i32)},
 };

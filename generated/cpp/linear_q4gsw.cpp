@@ -9,11 +9,11 @@ namespace qgen::generated::linear_q4gsw {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false, bit(DType::f16) | bit(DType::f32)},
+  {"input", Access::read, false, bit(DType::f32) | bit(DType::f16)},
   {"weight", Access::read, false, bit(DType::i8)},
   {"weight_scales", Access::read, false, bit(DType::f32)},
   {"bias", Access::read, true, bit(DType::f32)},
-  {"output", Access::write, false, bit(DType::f16) | bit(DType::f32)},
+  {"output", Access::write, false, bit(DType::f32) | bit(DType::f16)},
 };
 
 constexpr FieldInfo kFields[] = {

@@ -9,10 +9,10 @@ namespace qgen::generated::linear_q4gsw_backward {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"d_output", Access::read, false, bit(DType::f16) | bit(DType::f32)},
+  {"d_output", Access::read, false, bit(DType::f32) | bit(DType::f16)},
   {"weight", Access::read, false, bit(DType::i8)},
   {"weight_scales", Access::read, false, bit(DType::f32)},
-  {"d_input", Access::write, false, bit(DType::f16) | bit(DType::f32)},
+  {"d_input", Access::write, false, bit(DType::f32) | bit(DType::f16)},
 };
 
 constexpr FieldInfo kFields[] = {

@@ -9,7 +9,7 @@ namespace qgen::generated::row_sum {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false, bit(DType::f16) | bit(DType::f32)},
+  {"input", Access::read, false, bit(DType::f32) | bit(DType::f16)},
   {"output", Access::write, false, bit(DType::f32)},
 };
 
