@@ -139,7 +139,7 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)), Integer(device.compute_units)) * 512 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)), Integer(device.compute_units)) * 2560 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -167,6 +167,68 @@ constexpr StepInfo gemv_steps[] = {
   {&dynamic_gemv::op, sources_ab2f51a4, dynamic_gemv_problem_ff1e7274},
 };
 
+constexpr ConditionInfo matrices_conditions[] = {
+  {"groups <= 1", table::kNamesOf<Name::groups>},
+  {"runs <= 1", table::kNamesOf<Name::runs>},
+};
+
+int matrices_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.groups) <= 1,
+      Integer(problem.runs) <= 1,
+  });
+}
+
+Integer elements_d1417c61(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4);
+}
+
+constexpr ScratchInfo scratch_42db3cc5[] = {
+  {"scale", DType::f32, elements_130e273d}, {"zero_point", DType::i32, elements_130e273d},
+  {"codes", DType::i8, elements_787d4da4}, {"sums", DType::i32, elements_d1417c61},
+};
+constexpr OperandSource sources_9507c3ce[] = {
+  table::scratch(2), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(3),
+};
+void q8_linear_coopmat_problem_d72bc6e2(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  to.matrix_rows = problem.m;
+  table::set(to.input_scale, Real(1.0));
+  table::set(to.input_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.activation = problem.activation;
+  table::set(to.has_bias, Integer(0));
+}
+
+constexpr OperandSource sources_1b9661c6[] = {
+  table::scratch(3), table::scratch(0), table::scratch(1), table::ours(Operand::weight_scales),
+  table::ours(Operand::weight_sums), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void dynamic_finish_problem_7f0639a5(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo matrices_steps[] = {
+  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
+  {&q8_linear_coopmat::op, sources_9507c3ce, q8_linear_coopmat_problem_d72bc6e2},
+  {&dynamic_finish::op, sources_1b9661c6, dynamic_finish_problem_7f0639a5},
+};
+
 constexpr OperandSource sources_28811d2b[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
@@ -226,6 +288,11 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch_2b3cfafc,
       .steps = gemv_steps},
+  {.id = "linear_dq8ca_q8csw.matrices",
+      .conditions = matrices_conditions,
+      .first_failing = matrices_first_failing,
+      .scratch = scratch_42db3cc5,
+      .steps = matrices_steps},
   {.id = "linear_dq8ca_q8csw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

@@ -9,6 +9,7 @@
 #include "choose_qparams_partial.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
+#include "dynamic_finish.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
 #include "dynamic_quantize.h"
@@ -63,6 +64,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_partial::op,
   &copy_words::op,
   &dequantize_affine::op,
+  &dynamic_finish::op,
   &dynamic_gemv::op,
   &dynamic_plain::op,
   &dynamic_quantize::op,

@@ -11,8 +11,8 @@
 // the last repeat it, and what they give is not stored.
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
-//           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element is
-//                           the device's secret, so the scales come as a matrix too, with equal rows
+//           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element
+//                           is the device's secret, so the scales come as a matrix too, with equal rows
 //   stage   whole: the tile's sum is finished and stored
 //           slice: a workgroup stores the sum over one slice of k as output[slice, m, n]: sum_slices.comp finishes it
 #version 450

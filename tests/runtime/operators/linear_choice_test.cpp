@@ -105,6 +105,30 @@ TEST(LinearChoice, OfHalves) {
   }
 }
 
+// Each was measured to be the best of its recipes, or within 5 % of it.
+TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  const DeviceProfile device = testing::h200();
+  const auto recipe_for = [&](int bits, int64_t m) {
+    const TensorDesc input{DType::f16, {m, 4096}};
+    const TensorDesc weight{
+        DType::i8, {4096, 4096}, Storage::buffer, bits == 4 ? Layout::weight_q4_rows : Layout::weight_q8_rows};
+    const auto call = bits == 4 ? linear_dq8ca_q4gsw_call(input, weight, {DType::f32, {4096, 32}}, std::nullopt, {})
+                                : linear_dq8ca_q8csw_call(input, weight, {DType::f32, {4096}}, std::nullopt, {});
+    const Selection selection = select(call->problem, device, *library, {.best_only = true});
+    const std::string& id = selection.ranked.front().id;
+    return id.substr(id.find('.') + 1, id.find('(') - id.find('.') - 1);
+  };
+  EXPECT_EQ(recipe_for(8, 1), "gemv");
+  EXPECT_EQ(recipe_for(8, 16), "matrices");
+  EXPECT_EQ(recipe_for(8, 4096), "matrices");
+  EXPECT_EQ(recipe_for(4, 1), "gemv");
+  EXPECT_EQ(recipe_for(4, 16), "gemv");
+  EXPECT_EQ(recipe_for(4, 512), "tiled");
+  EXPECT_EQ(recipe_for(4, 4096), "tiled");
+}
+
 // f32 has no matrices.
 TEST(LinearChoice, OfFloats) {
   const auto library = KernelLibrary::open(generated::library());
