@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and why 64 bits are enough.
+// What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and
+// why 64 bits are enough.
 int input_zero_point_of(uint parameter) {
   return problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
 }

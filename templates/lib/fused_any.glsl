@@ -62,7 +62,9 @@ void store_reals(uint quad, vec4 y) {
 
 void store_integers(uint quad, ivec4 q) {
   const uint count = words_of_quad(problem.output_kind);
-  store_words(quad, count == 1u ? uvec4(pack_i8(q), uvec3(0u)) : count == 2u ? uvec4(pack_i16(q), uvec2(0u)) : uvec4(q));
+  store_words(quad, count == 1u   ? uvec4(pack_i8(q), uvec3(0u))
+                    : count == 2u ? uvec4(pack_i16(q), uvec2(0u))
+                                  : uvec4(q));
 }
 
 void store_quad(uint quad, vec4 y, Block block) {

@@ -6,8 +6,8 @@
 // memory as f32. A word of the weight is eight neighbours along k, so along a staged row: it is read once a tile, and
 // becomes two vec4s.
 //
-// A workgroup makes the sum over one slice of n, output[slice, m, k]. Where there are few tiles, several slices are what
-// fills the device; sum_slices.comp adds them up.
+// A workgroup makes the sum over one slice of n, output[slice, m, k]. Where there are few tiles, several slices are
+// what fills the device; sum_slices.comp adds them up.
 $require side % 4 == 0
 #version 450
 #extension GL_EXT_control_flow_attributes : require

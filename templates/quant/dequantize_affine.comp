@@ -7,8 +7,8 @@
 //   buffer -> buffer, vec 1    the output has any strides, the input is dense
 //   an image on either side    a step is a texel of the output image, or an element of the output buffer
 //
-// An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so that
-// neighbours touch neighbouring memory.
+// An invocation makes `items` steps: on words, of the same blocks (lib/items.glsl); otherwise a workgroup apart, so
+// that neighbours touch neighbouring memory.
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require
