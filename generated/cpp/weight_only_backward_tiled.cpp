@@ -109,7 +109,7 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices), Integer(device.compute_units)) * 512 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_n) + 32) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices), Integer(device.compute_units)) * 1024 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_n) + 32) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
