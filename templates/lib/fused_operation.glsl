@@ -8,7 +8,7 @@ float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }
 float hardswish(float x) {
   precise const float shifted = x + 3.0;
   precise const float product = x * (is_nan(shifted) ? shifted : clamp(shifted, 0.0, 6.0));
-  return divide(flush_subnormal(product), 6.0);
+  return divide_by_six(product);
 }
 
 float operate(float x) {

@@ -79,7 +79,7 @@ float activate(float y) {
   if (problem.activation == kRelu6) return clamp(y, 0.0, 6.0);
   precise const float shifted = y + 3.0;
   precise const float product = y * clamp(shifted, 0.0, 6.0);
-  return divide(product, 6.0);
+  return divide_by_six(product);
 }
 
 $if output_dtype == i8
