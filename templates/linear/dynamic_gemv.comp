@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The sum of linear/dynamic_plain.comp for few rows of activations, from those that linear/dynamic_quantize.comp made
-// integers: what counts is to read the weight once, and fast. As in linear/weight_only_gemv.comp a team of invocations
-// owns `columns` rows of the weight, and each takes 16-byte loads of them, a team apart.
+// integers: what counts is to read the weight once, and fast.
 //
 // What a load gives becomes integers, then one float: sum (a - z) * w = sum a * w - z * sum w, both sums by dot
 // products of four bytes.
@@ -38,9 +37,7 @@ $include "lib/weight_q8_rows.glsl"
 $end
 $include "lib/dot4.glsl"
 
-#define SUM vec4
-const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
-$include "lib/gemv_totals.glsl"
+$include "lib/weight_gemv.glsl"
 
 const uint kVectors = kPerLoad / 16u;  // of activations that meet a load
 
@@ -80,27 +77,8 @@ void accumulate(uint first_m, uint column, uint load) {
   }
 }
 
-void main() {
-  const uint kTeams = ${group.workgroup} / ${group.team};
-  const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
-  const uint own = gl_LocalInvocationIndex / ${group.team};
-  const uint lane = gl_LocalInvocationIndex % ${group.team};
-  const uint first_m = workgroup_index() / groups_n * ${rows}u;
-  const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
-
-  [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
-  if (column < problem.n && first_m < problem.m) {
-    [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) zero_points[m] = zero_point_data[min(first_m + m, problem.m - 1u)];
-    for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
-  }
-
-  const Parts parts = share(own);
-  for (uint i = lane; i < kSums; i += ${group.team}) {
-    const uint m = first_m + i / (${columns} / 4u);
-    const uint n = column + i % (${columns} / 4u) * 4u;
-    const vec4 total = total_of(i, parts) * scale_data[min(m, problem.m - 1u)];
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      if (m < problem.m && n + c < problem.n) store_real(m * problem.n + n + c, finished(total[c], n + c));
-    }
-  }
+void begin_rows(uint first_m) {
+  [[unroll]] for (uint m = 0u; m < ${rows}u; ++m) zero_points[m] = zero_point_data[min(first_m + m, problem.m - 1u)];
 }
+
+vec4 of_row(vec4 total, uint m) { return total * scale_data[m]; }

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The sum of linear/weight_only_plain.comp for few rows of activations: what counts is to read the weight once, and
-// fast. A team of invocations owns `columns` rows of the weight; each takes 16-byte loads of them, a team apart, with
-// the activations that they meet, which all teams find in a cache.
+// fast. The activations that a load meets are read beside it; all teams find them in a cache.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
 #version 450
@@ -28,9 +27,7 @@ $else
 $include "lib/weight_q8_rows.glsl"
 $end
 
-#define SUM vec4
-const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
-$include "lib/gemv_totals.glsl"
+$include "lib/weight_gemv.glsl"
 
 // Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
 vec4 activations(uint row, uint quad) {
@@ -78,26 +75,6 @@ void accumulate(uint first_m, uint column, uint load) {
   }
 }
 
-void main() {
-  const uint kTeams = ${group.workgroup} / ${group.team};
-  const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
-  const uint own = gl_LocalInvocationIndex / ${group.team};
-  const uint lane = gl_LocalInvocationIndex % ${group.team};
-  const uint first_m = workgroup_index() / groups_n * ${rows}u;
-  const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
+void begin_rows(uint first_m) {}
 
-  [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
-  if (column < problem.n && first_m < problem.m) {
-    for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
-  }
-
-  const Parts parts = share(own);
-  for (uint i = lane; i < kSums; i += ${group.team}) {
-    const vec4 total = total_of(i, parts);
-    const uint m = first_m + i / (${columns} / 4u);
-    const uint n = column + i % (${columns} / 4u) * 4u;
-    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
-      if (m < problem.m && n + c < problem.n) store_real(m * problem.n + n + c, finished(total[c], n + c));
-    }
-  }
-}
+vec4 of_row(vec4 total, uint m) { return total; }

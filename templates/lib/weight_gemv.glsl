@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Few rows of activations times an integer weight: a team of invocations owns `columns` rows of the weight; each takes
+// 16-byte loads of them, a team apart, with the activations that they meet, and what the team has is added up. The
+// including kernel says what activations are:
+//
+//   begin_rows(first_m)                   fetches what it wants to know of `rows` rows of them
+//   accumulate(first_m, column, load)     adds one load of each of the team's columns to sums[]
+//   of_row(total, m)                      four sums of a row, before linear_finish.glsl's part
+#define SUM vec4
+const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
+$include "lib/gemv_totals.glsl"
+
+void begin_rows(uint first_m);
+void accumulate(uint first_m, uint column, uint load);
+vec4 of_row(vec4 total, uint m);
+
+void main() {
+  const uint kTeams = ${group.workgroup} / ${group.team};
+  const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
+  const uint own = gl_LocalInvocationIndex / ${group.team};
+  const uint lane = gl_LocalInvocationIndex % ${group.team};
+  const uint first_m = workgroup_index() / groups_n * ${rows}u;
+  const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
+
+  [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);
+  if (column < problem.n && first_m < problem.m) {
+    begin_rows(first_m);
+    for (uint load = lane; load < loads_per_row(); load += ${group.team}) accumulate(first_m, column, load);
+  }
+
+  const Parts parts = share(own);
+  for (uint i = lane; i < kSums; i += ${group.team}) {
+    const uint m = first_m + i / (${columns} / 4u);
+    const uint n = column + i % (${columns} / 4u) * 4u;
+    const vec4 total = of_row(total_of(i, parts), min(m, problem.m - 1u));
+    [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+      if (m < problem.m && n + c < problem.n) store_real(m * problem.n + n + c, finished(total[c], n + c));
+    }
+  }
+}
