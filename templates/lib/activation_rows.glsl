@@ -39,13 +39,17 @@ Qparams qparams_of_row(uint row) {
 
 // Four neighbours of a row as a word of bytes; past k they are 0.
 uint quantized_word(uint row, uint k, float inverse_scale, int zero_point) {
-  ivec4 q = ivec4(0);
-  vec4 x = vec4(0.0);
   const uint count = k < problem.k ? min(problem.k - k, 4u) : 0u;
-  if (are_rows_of_vectors() && count > 0u) x = real_vector(row, k);
+  if (count == 0u) return 0u;
+  vec4 x;
+  if (are_rows_of_vectors()) {
+    x = real_vector(row, k);
+  } else {
+    for (uint lane = 0u; lane < count; ++lane) x[lane] = load_real(row * problem.k + k + lane);
+  }
+  ivec4 q = ivec4(0);
   for (uint lane = 0u; lane < count; ++lane) {
-    const float real = are_rows_of_vectors() ? x[lane] : load_real(row * problem.k + k + lane);
-    q[lane] = quantize(real, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+    q[lane] = quantize(x[lane], inverse_scale, zero_point, problem.quant_min, problem.quant_max);
   }
   return pack_i8(q);
 }
