@@ -3,13 +3,8 @@
 //
 // y[m, n] = sum over k of x[m, k] * w[n, k] in int8, on cooperative matrices.
 //
-// A workgroup makes a tile of outputs, and each of its subgroups `blocks.m` x `blocks.n` matrices of it. K is walked in
-// steps of `step` bytes: all invocations fetch the step's rows of x and w from global memory into registers while the
-// matrices of the step before are multiplied, and then put them into shared memory. A row there has 16 bytes of
-// padding, so that the rows of a matrix begin in different banks. What lies outside of x and w counts as zero.
-//
-// Sums go to their outputs through the same shared memory, since which invocation holds which element is the device's
-// secret.
+// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. What lies outside of x and w
+// counts as zero.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
@@ -37,30 +32,12 @@ $else
 $include "lib/linear_epilogue.glsl"
 $end
 
-const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
-const uint kRows = ${subgroups.m} * ${blocks.m} * ${matrix.m};
-const uint kColumns = ${subgroups.n} * ${blocks.n} * ${matrix.n};
-
-// A vector is 16 bytes of a row; a word of shared memory divides it and the rows of a matrix.
 const uint kVectors = ${step} / 16u;
-const uint kWords = ${16 / min(16, matrix.k)}u;
-const uint kPitch = (kVectors + 1u) * kWords;
-const uint kWeightTile = kRows * kPitch;
+$include "lib/matrix_tile.glsl"
+$include "lib/int8_matrices.glsl"
 
-// Two matrices side by side, so that a row of outputs fills a sector of 32 bytes.
-const uint kStrip = ${blocks.n} % 2u == 0u ? 2u : 1u;
-const uint kStripVectors = kStrip * ${matrix.n / 4}u;
-const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in different banks
-const uint kStripWords = ${matrix.m}u * kStripPitch;
-
-// Rows of x, then rows of w; in the end a strip of sums for each subgroup.
-const uint kTileWords = (kRows + kColumns) * kPitch;
-const uint kStripsWords = kSubgroups * kStripWords;
-shared ${glsl_type(u32, min(16, matrix.k) / 4)} tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
-
-// What an invocation fetches of a step: vectors `workgroup` apart in the order of the tile.
-const uint kInputLoads = (kRows * kVectors + ${subgroups.workgroup} - 1u) / ${subgroups.workgroup};
-const uint kWeightLoads = (kColumns * kVectors + ${subgroups.workgroup} - 1u) / ${subgroups.workgroup};
+const uint kWeightFetches = (kColumns * kVectors + kInvocations - 1u) / kInvocations;
+uvec4 next_weight[kWeightFetches];
 
 uvec4 load_input(uint row, uint vector, uint end) {
   return row < problem.m && vector < end ? input_vector(row, vector) : uvec4(0u);
@@ -70,109 +47,33 @@ uvec4 load_weight(uint column, uint vector, uint end) {
   return column < problem.n && vector < end ? weight_words[column * ((problem.k + 15u) / 16u) + vector] : uvec4(0u);
 }
 
-uvec4 next_input[kInputLoads];
-uvec4 next_weight[kWeightLoads];
-
 void fetch(uvec2 tile, uint vector, uint end) {
-  [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * ${subgroups.workgroup};
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
     next_input[i] = load_input(tile.x + place / kVectors, vector + place % kVectors, end);
   }
-  [[unroll]] for (uint i = 0u; i < kWeightLoads; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * ${subgroups.workgroup};
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
     next_weight[i] = load_weight(tile.y + place / kVectors, vector + place % kVectors, end);
   }
 }
 
-uint word_of(uint place) { return place / kVectors * kPitch + place % kVectors * kWords; }
-
-void put_down() {
-  [[unroll]] for (uint i = 0u; i < kInputLoads; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * ${subgroups.workgroup};
-    if (kInputLoads * ${subgroups.workgroup} == kRows * kVectors || place < kRows * kVectors) {
-$if matrix.k == 8
-      tile_words[word_of(place)] = next_input[i].xy;
-      tile_words[word_of(place) + 1u] = next_input[i].zw;
-$else
-      tile_words[word_of(place)] = next_input[i];
-$end
-    }
-  }
-  [[unroll]] for (uint i = 0u; i < kWeightLoads; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * ${subgroups.workgroup};
-    if (kWeightLoads * ${subgroups.workgroup} == kColumns * kVectors || place < kColumns * kVectors) {
-$if matrix.k == 8
-      tile_words[kWeightTile + word_of(place)] = next_weight[i].xy;
-      tile_words[kWeightTile + word_of(place) + 1u] = next_weight[i].zw;
-$else
-      tile_words[kWeightTile + word_of(place)] = next_weight[i];
-$end
+void put_down_weight() {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (kWeightFetches * kInvocations == kColumns * kVectors || place < kColumns * kVectors) {
+      put_vector(kWeightTile + word_of(place), next_weight[i]);
     }
   }
 }
 
-coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
-
-// Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
-void multiply(uvec2 corner) {
-$if matrix.k >= 32
-  [[unroll]]
-$end
-  for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
-    const uint word = k * ${matrix.k / min(16, matrix.k)}u;
-    coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutRowMajor);
-    }
-    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-      coopmat<int8_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
-      coopMatLoad(w, tile_words, kWeightTile + (corner.y + j * ${matrix.n}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutColumnMajor);
-      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] = coopMatMulAdd(x[i], w, sums[i][j]);
-    }
-  }
+void put_block(uint i, uint j, uint word) {
+  coopMatStore(sums[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-ivec4 sums_at(uint word) {
-$if matrix.k == 8
-  return ivec4(tile_words[word], tile_words[word + 1u]);
-$else
-  return ivec4(tile_words[word]);
-$end
-}
+ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
-// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
-// is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
-void store(uvec2 corner, uint row_offset) {
-  const uint first = gl_SubgroupID * kStripWords;
-  Columns columns;
-  for (uint part = 0u; part < ${blocks.m} * ${blocks.n} / kStrip; ++part) {
-    const uint block = part % ${blocks.m};
-    const uint strip = part / ${blocks.m} * kStrip;
-    subgroupBarrier();
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-        if (i == block && j - j % kStrip == strip) {
-          coopMatStore(sums[i][j], tile_words, first + j % kStrip * ${matrix.n / 4}u * kWords, kStripPitch,
-                       gl_CooperativeMatrixLayoutRowMajor);
-        }
-      }
-    }
-    subgroupBarrier();
-    // An invocation keeps to four columns of a strip.
-    const uint column = corner.y + strip * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u;
-    if (block == 0u) columns = columns_at(column);
-    for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-      const uint strip_row = at / kStripVectors;
-      const uint row = corner.x + block * ${matrix.m}u + strip_row;
-      if (row < problem.m && column < problem.n) {
-        const uint word = first + strip_row * kStripPitch + at % kStripVectors * kWords;
-        store_outputs(row + row_offset, column, sums_at(word), columns);
-      }
-    }
-  }
-}
+$include "lib/matrix_strips.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
@@ -181,8 +82,7 @@ void main() {
   const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
   const uint begin = slice * (problem.slice_k / 16u);
   const uint end = min(begin + problem.slice_k / 16u, (problem.k + 15u) / 16u);
-  const uvec2 corner = uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
-                             gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
+  const uvec2 corner = subgroup_corner();
 
   [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
     [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
@@ -192,11 +92,12 @@ void main() {
   fetch(tile, begin, end);
   for (uint at = begin; at < end; at += kVectors) {
     barrier();  // the matrices of the step before have been read
-    put_down();
+    put_down_input();
+    put_down_weight();
     barrier();
     if (at + kVectors < end) fetch(tile, at + kVectors, end);
     multiply(corner);
   }
   barrier();  // the last matrices have been read
-  store(tile + corner, slice * problem.m);
+  store_sums(tile + corner, slice * problem.m);
 }

@@ -4,11 +4,9 @@
 // The sum of linear/weight_only_plain.comp on cooperative matrices: halves times weights as halves, which integers of
 // eight bits are exactly, summed in f32.
 //
-// A workgroup makes a tile of outputs, and each of its subgroups `blocks.m` x `blocks.n` matrices of it. K is walked in
-// steps of `step`: all invocations fetch the step's rows of x and w into registers while the matrices of the step
-// before are multiplied, and then put them into shared memory, the weights as halves. A row there has 16 bytes of
-// padding, so that the rows of a matrix begin in different banks. What lies past the end of k counts as zero; rows past
-// the last repeat it, and what they give is not stored.
+// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become halves on their
+// way into shared memory. What lies past the end of k counts as zero; rows past the last repeat it, and what they give
+// is not stored.
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
 //           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element
@@ -43,32 +41,13 @@ $if stage == whole
 $include "lib/linear_finish.glsl"
 $end
 
-const uint kInvocations = ${subgroups.workgroup};
-const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
-const uint kRows = ${subgroups.m} * ${blocks.m} * ${matrix.m};
-const uint kColumns = ${subgroups.n} * ${blocks.n} * ${matrix.n};
-
-// A vector is 16 bytes: eight halves of a row. A load of the weight becomes several.
+// A vector is eight halves of a row. A load of the weight becomes several.
 const uint kVectors = ${step} / 8u;
-const uint kPitch = kVectors + 1u;
-const uint kWeightTile = kRows * kPitch;
+$include "lib/matrix_tile.glsl"
+
 const uint kLoadVectors = kPerLoad / 8u;
 const uint kRowLoads = ${step} / kPerLoad;
-
-// Rows of x, then rows of w; in the end a strip of sums for each subgroup: two matrices side by side, so that a row of
-// outputs fills a sector.
-const uint kStripVectors = 2u * ${matrix.n / 4}u;
-const uint kStripPitch = kStripVectors + 2u;  // rows begin in different banks
-const uint kStripWords = ${matrix.m}u * kStripPitch;
-const uint kTileWords = (kRows + kColumns) * kPitch;
-const uint kStripsWords = kSubgroups * kStripWords;
-shared uvec4 tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
-
-// What an invocation fetches of a step: a workgroup apart in the order of the tile.
-const uint kInputFetches = (kRows * kVectors + kInvocations - 1u) / kInvocations;
 const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
-
-uvec4 next_input[kInputFetches];
 uvec4 next_weight[kWeightFetches];
 $if form == weight_q4_rows
 const uint kScaleFetches = (kColumns + kInvocations - 1u) / kInvocations;
@@ -120,16 +99,12 @@ $else
 $end
 }
 
-void put_down() {
-  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place < kRows * kVectors) tile_words[place / kVectors * kPitch + place % kVectors] = next_input[i];
-  }
+void put_down_weight() {
   [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     if (place >= kColumns * kRowLoads) continue;
-    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors;
-    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) tile_words[word + j] = weight_halves(next_weight[i], j);
+    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
+    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, weight_halves(next_weight[i], j));
   }
 }
 
@@ -167,7 +142,7 @@ $end
 // Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
 void multiply(uvec2 corner) {
   [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
-    const uint word = k * ${matrix.k / 8}u;
+    const uint word = k * ${matrix.k / 8}u * kWords;
     coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
@@ -188,52 +163,50 @@ $end
   }
 }
 
-void store_sum(uint row, uint column, float sum, uint slice) {
-  if (row >= problem.m || column >= problem.n) return;
-$if form == weight_q8_rows
-  sum *= weight_scales_data[column];
-$end
-$if stage == whole
-  store_real(row * problem.n + column, finished(sum, column));
-$else
-  store_real((slice * problem.m + row) * problem.n + column, sum);
-$end
+// ---- outputs --------------------------------------------------------------------------------------------------------
+
+void put_block(uint i, uint j, uint word) {
+  coopMatStore(sums[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-// Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
-// is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once.
-void store(uvec2 corner, uint slice) {
-  const uint first = gl_SubgroupID * kStripWords;
-  for (uint part = 0u; part < ${blocks.m} * ${blocks.n} / 2u; ++part) {
-    const uint block = part % ${blocks.m};
-    const uint strip = part / ${blocks.m} * 2u;
-    subgroupBarrier();
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-        if (i == block && j - j % 2u == strip) {
-          coopMatStore(sums[i][j], tile_words, first + j % 2u * ${matrix.n / 4}u, kStripPitch,
-                       gl_CooperativeMatrixLayoutRowMajor);
-        }
-      }
-    }
-    subgroupBarrier();
-    for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-      const uint strip_row = at / kStripVectors;
-      const uint row = corner.x + block * ${matrix.m}u + strip_row;
-      const uint column = corner.y + strip * ${matrix.n}u + at % kStripVectors * 4u;
-      const vec4 four = uintBitsToFloat(tile_words[first + strip_row * kStripPitch + at % kStripVectors]);
-      [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) store_sum(row, column + lane, four[lane], slice);
-    }
+vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
+
+$if form == weight_q8_rows
+struct Columns { vec4 scale; };
+
+Columns columns_at(uint column) {
+  Columns columns;
+  for (uint lane = 0u; lane < 4u; ++lane) columns.scale[lane] = weight_scales_data[min(column + lane, problem.n - 1u)];
+  return columns;
+}
+$else
+struct Columns { uint none; };
+Columns columns_at(uint column) { return Columns(0u); }
+$end
+
+// `row` counts through all slices.
+void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
+$if form == weight_q8_rows
+  sums *= columns.scale;
+$end
+  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+    if (column + lane >= problem.n) return;
+$if stage == whole
+    store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
+$else
+    store_real(row * problem.n + column + lane, sums[lane]);
+$end
   }
 }
+
+$include "lib/matrix_strips.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
   const uint slice = workgroup_index() / (tiles.x * tiles.y);
   if (slice >= problem.slices) return;
   const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
-  const uvec2 corner = uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
-                             gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
+  const uvec2 corner = subgroup_corner();
   const uint begin = min(slice * problem.slice_k, problem.k);
   const uint end = min(begin + problem.slice_k, problem.k);
 
@@ -250,7 +223,8 @@ $if form == weight_q4_rows
     const uint group_end = problem.groups > 1u ? min((group + 1u) * problem.group_size, end) : end;
 $end
     barrier();  // the matrices of the step before have been read
-    put_down();
+    put_down_input();
+    put_down_weight();
 $if form == weight_q4_rows
     if (k == group_begin) put_down_scales();
 $end
@@ -265,5 +239,5 @@ $if form == weight_q4_rows
 $end
   }
   barrier();  // the last matrices have been read
-  store(tile + corner, slice);
+  store_sums(tile + corner, slice * problem.m);
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The tile of outputs that a workgroup makes on cooperative matrices, and its shared memory. Each subgroup makes
+// `blocks.m` x `blocks.n` matrices of the tile. K is walked in steps: all invocations fetch the step's rows of x and w
+// from global memory into registers while the matrices of the step before are multiplied, and then put them here.
+//
+//   kVectors     of 16 bytes, in a row of a step: said by the includer
+//   tile_words   rows of x, then from kWeightTile on rows of w. A row has 16 bytes of padding, so that the rows of a
+//                matrix begin in different banks. In the end it holds the sums on their way out: lib/matrix_strips.glsl
+//   kWords       words of a vector: a word divides it and the rows of a matrix
+const uint kInvocations = ${subgroups.workgroup};
+const uint kSubgroups = ${subgroups.m} * ${subgroups.n};
+const uint kRows = ${subgroups.m} * ${blocks.m} * ${matrix.m};
+const uint kColumns = ${subgroups.n} * ${blocks.n} * ${matrix.n};
+
+const uint kWords = ${16 / min(16, matrix.k)}u;
+const uint kPitch = (kVectors + 1u) * kWords;
+const uint kWeightTile = kRows * kPitch;
+const uint kTileWords = (kRows + kColumns) * kPitch;
+
+// A strip is two matrices side by side, so that a row of outputs fills a sector of 32 bytes. Each subgroup has one.
+const uint kStripVectors = 2u * ${matrix.n / 4}u;
+const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in different banks
+const uint kStripWords = ${matrix.m}u * kStripPitch;
+const uint kStripsWords = kSubgroups * kStripWords;
+
+shared ${glsl_type(u32, min(16, matrix.k) / 4)} tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
+
+void put_vector(uint word, uvec4 vector) {
+$if matrix.k == 8
+  tile_words[word] = vector.xy;
+  tile_words[word + 1u] = vector.zw;
+$else
+  tile_words[word] = vector;
+$end
+}
+
+uvec4 tile_vector(uint word) {
+$if matrix.k == 8
+  return uvec4(tile_words[word], tile_words[word + 1u]);
+$else
+  return tile_words[word];
+$end
+}
+
+// Where the place-th vector of rows lies.
+uint word_of(uint place) { return place / kVectors * kPitch + place % kVectors * kWords; }
+
+// What an invocation fetches of a step's rows of x: vectors a workgroup apart.
+const uint kInputFetches = (kRows * kVectors + kInvocations - 1u) / kInvocations;
+uvec4 next_input[kInputFetches];
+
+void put_down_input() {
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (kInputFetches * kInvocations == kRows * kVectors || place < kRows * kVectors) {
+      put_vector(word_of(place), next_input[i]);
+    }
+  }
+}
+
+// The first row and column in the tile of what this subgroup makes.
+uvec2 subgroup_corner() {
+  return uvec2(gl_SubgroupID / ${subgroups.n} * ${blocks.m} * ${matrix.m}u,
+               gl_SubgroupID % ${subgroups.n} * ${blocks.n} * ${matrix.n}u);
+}
