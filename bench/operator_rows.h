@@ -28,5 +28,6 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
+std::vector<Row> short_rows();  // of these what a large GPU is worth trying on (short_rows.cpp)
 
 }  // namespace qgen::bench

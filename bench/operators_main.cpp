@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators_bench [DEVICE [PAUSE]]: how long operators take on the device, each as it is chosen and, beside it, the
-// plain way. Before each it rests for PAUSE seconds: a GPU that is never idle may lower its clock by half.
+// operators_bench: how long operators take on the device, each as it is chosen and, beside it, the plain way.
 //
+//   operators_bench --short --benchmark_out=times.json
 //   operators_bench --benchmark_filter='q8ta_add/.*'
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/chosen ...  q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1/...
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/plain ...   q8ta_binary.strided.strided.strided.flat1/...
 //
 // Times are medians by the device's clock (runtime/runner/measure.h), and stand under Time; low and high are tenths, in
-// microseconds. of_copy: the time of a plain copy that moves as many bytes, as a share of it. The operators' inputs are
-// made when their turn comes, so a filter keeps a run short.
+// microseconds. of_copy: what share of a plain copy's bytes a second it moves, the copy being of as many bytes, and timed
+// right after it. The operators' inputs are made when their turn comes, so a filter keeps a run short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <set>
 #include <thread>
 
 #include "bench/operator_rows.h"
@@ -90,17 +89,31 @@ void add(Context& context, Seconds pause, const Row& row, const char* name, cons
       ->Unit(benchmark::kMicrosecond);
 }
 
-// Operators of the registry that nobody made rows for are named.
-void add_all(Context& context, Seconds pause) {
-  std::set<std::string, std::less<>> timed;
-  for (const Row& row : bench::operator_rows()) {
-    timed.insert(row.op);
-    add(context, pause, row, "chosen", row.chosen);
-    if (row.plain) add(context, pause, row, "plain", *row.plain);
-  }
-  for (const OperatorEntry& entry : operators()) {
-    if (!timed.contains(entry.name)) fmt::print(stderr, "'{}' has no rows in operator_rows.cpp\n", entry.name);
-  }
+struct Arguments {
+  std::string device;
+  double pause_s = 0.5;
+  bool is_short = false;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.name("operators_bench");
+  app.get_formatter()->column_width(30);
+  app.set_help_flag("-h,--help", "print this");
+  app.add_flag("--short", arguments.is_short, "only some rows: every operator at the sizes that fill a large GPU");
+  app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  app.add_option("--pause", arguments.pause_s, "rest before each: a GPU that is never idle may lower its clock by half")
+      ->check(CLI::Range(0.0, 60.0))
+      ->option_text("SECONDS [0.5]");
+}
+
+// Google Benchmark takes --help for itself, and then asks for this.
+void print_help() {
+  Arguments arguments;
+  CLI::App app{"Times operators on the device, each as it is chosen and beside its plain rival."};
+  add_options(app, arguments);
+  fmt::print("{}\nOf Google Benchmark:\n", app.help());
+  benchmark::PrintDefaultHelp();
 }
 
 int fail(const Error& error) {
@@ -108,19 +121,38 @@ int fail(const Error& error) {
   return 3;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
+int time_rows(const Arguments& arguments) {
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
-  const auto device = Device::open(argc > 1 ? argv[1] : "", {});
+  const auto device = Device::open(arguments.device, {});
   if (!device) return fail(device.error());
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
   benchmark::AddCustomContext("device", device->profile().name);
-  add_all(context, Seconds(argc > 2 ? std::atof(argv[2]) : 0));
+  for (const Row& row : arguments.is_short ? bench::short_rows() : bench::operator_rows()) {
+    add(context, Seconds(arguments.pause_s), row, "chosen", row.chosen);
+    if (row.plain) add(context, Seconds(arguments.pause_s), row, "plain", *row.plain);
+  }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv, print_help);
+  Arguments arguments;
+  CLI::App app;
+  add_options(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print_help();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "operators_bench: {}\n", error.what());
+    return 2;
+  }
+  return time_rows(arguments);
 }

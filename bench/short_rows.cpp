@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or number
+// of rows that has a kernel of its own once. tests/bench holds the list to the registry and to operator_rows().
+#include <algorithm>
+#include <set>
+
+#include "bench/operator_rows.h"
+
+namespace qgen::bench {
+namespace {
+
+struct Selected {
+  std::string_view op;
+  std::vector<std::string_view> sizes;
+};
+
+// m x k x n: a token, few rows, many. Rivals of many rows take as long as all other rows together: 512 are enough.
+const std::vector<std::string_view> kLayers = {"1x4096x14336.f16", "4x4096x4096.f16", "512x4096x14336.f16"};
+constexpr std::string_view kBlocks = "8x256x128x128.packed_4w4c.packed_4w4c";
+constexpr std::string_view kThreeBlocks = "8x256x128x128.packed_4w4c.packed_4w4c.packed_4w4c";
+
+const std::vector<Selected>& selected() {
+  static const std::vector<Selected> rows = {
+      {"quantize_affine", {"8192x8192.f32.tensor", "8192x8192.f16.groups_of_128"}},
+      {"dequantize_affine", {"8192x8192.tensor", "8192x8192.groups_of_128"}},
+      {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
+      {"q8ta_quantize", {"8x256x128x128.packed_4w4c"}},
+      {"q8ta_dequantize", {"8x256x128x128.packed_4w4c"}},
+      {"q8ta_clone", {"8x256x128x128.packed_4w4c", "8x256x128x128.packed_4w4c.packed_4c1w"}},
+      {"q8ta_relu", {kBlocks}},
+      {"q8ta_hardswish", {kBlocks}},
+      {"q8ta_sigmoid", {kBlocks}},
+      {"q8ta_add", {kThreeBlocks, "8x256x128x128.packed_4w4c.packed_4c1w.packed_4c1w"}},
+      {"q8ta_sub", {kThreeBlocks}},
+      {"q8ta_mul", {kThreeBlocks}},
+      {"q8ta_pixel_shuffle", {"1x96x128x72.packed_4w4c.packed_4w4c"}},
+      {"requantize", {"8192x8192.i8.i8"}},
+      {"fused_relu", {"8192x8192.f32.i8"}},
+      {"fused_hardswish", {"8192x8192.i8.f32"}},
+      {"fused_add", {"8192x8192.i8.i8.i8", "8192x8192.i8.f32.f32"}},
+      {"fused_mul", {"8192x8192.i8.i8.i8"}},
+      {"bmm", {"32x512x128x512.i8.i8.i8", "32x1x128x2048.i8.i8.f32"}},
+      {"fused_bmm", {"32x512x128x512.f32.i8.f32"}},
+      {"q8ta_linear",
+       {"1x4096x14336.strided.strided", "4x4096x4096.strided.strided", "512x4096x14336.packed_4h4w.packed_4h4w",
+        "4096x4096x4096.strided.strided"}},
+      {"linear_q8ta_q8csw", kLayers},
+      {"linear_q8csw", kLayers},
+      {"linear_q4gsw", kLayers},
+      {"linear_dq8ca_q8csw", kLayers},
+      {"linear_dq8ca_q4gsw", kLayers},
+      {"linear_q4gsw_backward", {"1x4096x4096.f16", "256x4096x4096.f16"}},
+      {"pack_weight", {"14336x4096.weight_q8_panels", "14336x4096.weight_q4_rows"}},
+      {"quantize_q4gsw", {"14336x4096.f16"}},
+      {"embedding_q4gsw", {"128256x2048.2047_rows.float16"}},
+  };
+  return rows;
+}
+
+bool is_selected(const Row& row) {
+  return std::ranges::any_of(selected(), [&](const Selected& of_op) {
+    return of_op.op == row.op && std::ranges::find(of_op.sizes, row.size) != of_op.sizes.end();
+  });
+}
+
+}  // namespace
+
+std::vector<Row> short_rows() {
+  std::vector<Row> rows = operator_rows();
+  std::erase_if(rows, [](const Row& row) { return !is_selected(row); });
+  return rows;
+}
+
+}  // namespace qgen::bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What bench/ times, without timing it: that no operator is forgotten, in all rows or in the short list.
+#include "bench/operator_rows.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace qgen::bench {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+Names registered() {
+  Names names;
+  for (const OperatorEntry& entry : operators()) names.emplace(entry.name);
+  return names;
+}
+
+Names operators_of(const std::vector<Row>& rows) {
+  Names names;
+  for (const Row& row : rows) names.insert(row.op);
+  return names;
+}
+
+// Those of which a row has a rival.
+Names with_rivals(const std::vector<Row>& rows) {
+  Names names;
+  for (const Row& row : rows) {
+    if (row.plain) names.insert(row.op);
+  }
+  return names;
+}
+
+TEST(OperatorRows, NameEveryOperatorOfTheRegistry) {
+  EXPECT_EQ(operators_of(operator_rows()), registered());
+  EXPECT_EQ(operators_of(short_rows()), registered());
+}
+
+TEST(OperatorRows, BearNamesOfTheirOwn) {
+  Names seen;
+  for (const Row& row : operator_rows()) EXPECT_TRUE(seen.insert(row.op + "/" + row.size).second) << row.op << row.size;
+}
+
+TEST(ShortRows, HaveARivalWhereTheOperatorHasOne) {
+  EXPECT_EQ(with_rivals(short_rows()), with_rivals(operator_rows()));
+}
+
+// What the list names is there: a row that was renamed would go missing without a word.
+TEST(ShortRows, AreAsManyAsTheListNames) {
+  size_t benchmarks = 0;
+  for (const Row& row : short_rows()) benchmarks += row.plain ? 2 : 1;
+  EXPECT_EQ(short_rows().size(), 53u);
+  EXPECT_EQ(benchmarks, 97u);
+}
+
+}  // namespace
+}  // namespace qgen::bench
