@@ -32,14 +32,21 @@ std::optional<Refusal> check_operands(const Request& request, const KernelInfo& 
   return std::nullopt;
 }
 
-// A side of 0 is one that the module leaves open. A flexible row holds granules: any multiple will do.
+// A matrix that the module never multiplies leaves a side open, and asks for the dtype of its own place only.
+bool provides_dtypes(const CooperativeMatrixShape& has, const CooperativeMatrixShape& needs) {
+  if (needs.k == 0) return has.c == needs.c || has.result == needs.result;
+  if (needs.n == 0) return has.a == needs.a;
+  if (needs.m == 0) return has.b == needs.b;
+  return has.a == needs.a && has.b == needs.b && has.c == needs.c && has.result == needs.result;
+}
+
+// A flexible row holds granules: any multiple will do.
 bool provides(const CooperativeMatrixShape& has, const CooperativeMatrixShape& needs, bool is_flexible) {
   const auto side_fits = [&](uint16_t have, uint16_t need) {
     return need == 0 || need == have || (is_flexible && have != 0 && need % have == 0);
   };
-  return side_fits(has.m, needs.m) && side_fits(has.n, needs.n) && side_fits(has.k, needs.k) && has.a == needs.a &&
-         has.b == needs.b && has.c == needs.c && has.result == needs.result &&
-         has.workgroup_scope == needs.workgroup_scope;
+  return side_fits(has.m, needs.m) && side_fits(has.n, needs.n) && side_fits(has.k, needs.k) &&
+         provides_dtypes(has, needs) && has.workgroup_scope == needs.workgroup_scope;
 }
 
 bool provides(const DeviceProfile& device, const CooperativeMatrixShape& needs) {

@@ -89,10 +89,15 @@ Hurdle hurdle_of(Cause cause) {
 namespace {
 
 std::string matrix_text(const CooperativeMatrixShape& shape) {
-  const auto side = [](uint16_t n) { return n == 0 ? std::string("any") : std::to_string(n); };
-  return fmt::format("{} x {} x {} of {} and {} to {} per {}", side(shape.m), side(shape.n), side(shape.k),
-                     name(shape.a), name(shape.b), name(shape.result),
-                     shape.workgroup_scope ? "workgroup" : "subgroup");
+  const std::string_view scope = shape.workgroup_scope ? "workgroup" : "subgroup";
+  const auto one = [&](uint16_t rows, uint16_t columns, DType dtype, std::string_view place) {
+    return fmt::format("{} x {} of {} {} per {}", rows, columns, name(dtype), place, scope);
+  };
+  if (shape.k == 0) return one(shape.m, shape.n, shape.result, "as sums");
+  if (shape.n == 0) return one(shape.m, shape.k, shape.a, "as first factors");
+  if (shape.m == 0) return one(shape.k, shape.n, shape.b, "as second factors");
+  return fmt::format("{} x {} x {} of {} and {} to {} per {}", shape.m, shape.n, shape.k, name(shape.a), name(shape.b),
+                     name(shape.result), scope);
 }
 
 std::string subgroup_text(const DeviceProfile& device) {

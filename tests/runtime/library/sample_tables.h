@@ -290,8 +290,10 @@ inline constexpr BindingInfo kBindings[] = {{0, 0, BindingKind::storage_buffer, 
                                             {2, 2, BindingKind::storage_buffer, Access::write}};
 inline constexpr uint32_t kWorkgroup[][3] = {{32, 2, 1}};
 inline constexpr uint32_t kSharedBytes[] = {40960};
+// Products, and sums that no product gives.
 inline constexpr CooperativeMatrixShape kSubgroupShape[] = {
-    {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+    {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+    {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false}};
 inline constexpr CooperativeMatrixShape kWorkgroupShape[] = {
     {64, 64, 32, DType::i8, DType::i8, DType::i32, DType::i32, true}};
 inline constexpr std::span<const CooperativeMatrixShape> kSubgroupShapes[] = {kSubgroupShape};

@@ -301,7 +301,8 @@ no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64
      multiply(64, 64, 64),
      [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
-       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
        d.flexible_cooperative_matrices = {{32, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, true}};
      },
      {},
@@ -310,12 +311,27 @@ multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 6
    1  multiply.workgroup  10 us estimated
    2  multiply.subgroup   20 us estimated
 )"},
+    {"sums that no product gives",
+     multiply(64, 64, 64),
+     [](DeviceProfile& d) {
+       d.features |= bit(Feature::cooperative_matrix);
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.flexible_cooperative_matrices = {{32, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, true}};
+     },
+     {},
+     R"(
+multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64, n = 64, k = 64) on "Example GPU 1"
+   1  multiply.workgroup  10 us estimated
+not these:
+  multiply.subgroup: needs cooperative matrices 16 x 16 of f32 as sums per subgroup, which the device lacks
+)"},
     {"a subgroup size that the device lacks",
      multiply(64, 64, 64),
      [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
        d.numbers.subgroup_size = 64;
-       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
      },
      {},
      R"(
@@ -330,7 +346,8 @@ no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64
        d.numbers.subgroup_size = 16;
        d.has_subgroup_size_control = true;
        d.min_subgroup_size = 8, d.max_subgroup_size = 16;
-       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
      },
      {},
      R"(
@@ -345,7 +362,8 @@ no kernel fits multiply of a i8 buffer, b i8 buffer -> output i32 buffer (m = 64
        d.numbers.subgroup_size = 64;
        d.has_subgroup_size_control = true;
        d.min_subgroup_size = 32, d.max_subgroup_size = 64;
-       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
      },
      {},
      R"(
@@ -358,7 +376,8 @@ not these:
      multiply(4194304, 64, 64),
      [](DeviceProfile& d) {
        d.features |= bit(Feature::cooperative_matrix);
-       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+       d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+                                 {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false}};
      },
      {},
      R"(
