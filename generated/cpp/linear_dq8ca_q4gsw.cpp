@@ -167,6 +167,29 @@ constexpr StepInfo gemv_steps[] = {
   {&dynamic_gemv::op, sources_ab2f51a4, dynamic_gemv_problem_ff1e7274},
 };
 
+constexpr OperandSource sources_92a884bd[] = {
+  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
+  table::ours(Operand::output),
+};
+void dynamic_coopmat_problem_c8ca2250(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<dynamic_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.groups = problem.groups;
+  to.run_k = problem.run_k;
+  to.runs = problem.runs;
+  to.has_bias = problem.has_bias;
+  to.activation = problem.activation;
+}
+
+constexpr StepInfo matrices_steps[] = {
+  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
+  {&dynamic_coopmat::op, sources_92a884bd, dynamic_coopmat_problem_c8ca2250},
+};
+
 constexpr OperandSource sources_28811d2b[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
@@ -197,11 +220,6 @@ constexpr StepInfo plain_steps[] = {
   {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
 };
 
-constexpr OperandSource sources_92a884bd[] = {
-  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
-  table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
-  table::ours(Operand::output),
-};
 void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
@@ -226,6 +244,10 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = table::all_hold,
       .scratch = scratch_2b3cfafc,
       .steps = gemv_steps},
+  {.id = "linear_dq8ca_q4gsw.matrices",
+      .first_failing = table::all_hold,
+      .scratch = scratch_2b3cfafc,
+      .steps = matrices_steps},
   {.id = "linear_dq8ca_q4gsw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

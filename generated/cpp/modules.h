@@ -11,6 +11,7 @@
 #include "choose_qparams_partial.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
+#include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
@@ -60,7 +61,8 @@ namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qpara
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
-namespace dynamic_finish { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
+namespace dynamic_finish { constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants; }
 namespace dynamic_gemv { constexpr uint32_t kFirstModule = dynamic_finish::kFirstModule + dynamic_finish::kVariants; }
 namespace dynamic_plain { constexpr uint32_t kFirstModule = dynamic_gemv::kFirstModule + dynamic_gemv::kVariants; }
 namespace dynamic_quantize { constexpr uint32_t kFirstModule = dynamic_plain::kFirstModule + dynamic_plain::kVariants; }

@@ -9,6 +9,7 @@
 #include "choose_qparams_partial.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
+#include "dynamic_coopmat.h"
 #include "dynamic_finish.h"
 #include "dynamic_gemv.h"
 #include "dynamic_plain.h"
@@ -64,6 +65,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_partial::op,
   &copy_words::op,
   &dequantize_affine::op,
+  &dynamic_coopmat::op,
   &dynamic_finish::op,
   &dynamic_gemv::op,
   &dynamic_plain::op,

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The sum of linear/dynamic_plain.comp, of an int4 weight, from activations that linear/dynamic_quantize.comp made
+// integers, on cooperative matrices of bytes.
+//
+// A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. Weights become bytes, sixteen
+// times as large, on their way into shared memory. Codes past the end of k are zero; rows past the last repeat it, and
+// what they give is not stored.
+//
+// Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups. A
+// run begins at what the zero points take from it, -z * sum w, so that its end is the one rounding of
+// (sum a * w - z * sum w) to a float, which is scaled and added to the total. Which invocation holds which element of a
+// matrix is the device's secret, so what a row or a column has in common comes as a matrix too: one whose columns or
+// rows are equal, since they are loaded 0 apart.
+#version 450
+${extensions()}
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_EXT_control_flow_attributes : require
+${local_size(subgroups.workgroup)}
+${declare_words(codes, 4)}
+${declare(scale)}
+${declare(zero_point)}
+${declare(weight_scales)}
+${declare(weight_sums)}
+${declare(bias)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/tile_order.glsl"
+$include "lib/float16.glsl"
+$include "lib/store_real.glsl"
+$include "lib/weight_q4_rows.glsl"
+$include "lib/linear_finish.glsl"
+
+// A vector is sixteen bytes of a row. A load of the weight becomes two.
+const uint kVectors = ${step} / 16u;
+$include "lib/matrix_tile.glsl"
+$include "lib/int8_matrices.glsl"
+
+const uint kRowLoads = ${step} / kPerLoad;
+const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
+uvec4 next_weight[kWeightFetches];
+
+// Of a run.
+const uint kColumnFetches = (kColumns + kInvocations - 1u) / kInvocations;
+float next_scale[kColumnFetches];
+int next_weight_sum[kColumnFetches];
+
+shared vec4 column_scales[kColumns / 4u];
+shared ivec4 column_sums[kColumns / 4u];
+shared ivec4 row_zero_points[kRows / 4u];
+
+coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> totals[${blocks.m}][${blocks.n}];
+
+bool begins_run(uint k) { return k % problem.run_k == 0u; }
+bool ends_run(uint end) { return end % problem.run_k == 0u || end >= problem.k; }
+
+void fetch_run(uint first_n, uint run) {
+  const uint group = min(run, problem.groups - 1u);
+  [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
+    const uint n = min(first_n + gl_LocalInvocationIndex + i * kInvocations, problem.n - 1u);
+    next_scale[i] = weight_scales_data[n * problem.groups + group];
+    next_weight_sum[i] = weight_sums_data[n * problem.runs + run];
+  }
+}
+
+void fetch(uvec2 tile, uint k) {
+  const uint vectors = (problem.k + 15u) / 16u;
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint row = min(tile.x + place / kVectors, problem.m - 1u);
+    const uint vector = k / 16u + place % kVectors;
+    next_input[i] = vector < vectors ? codes_words[row * vectors + vector] : uvec4(0u);
+  }
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint row = min(tile.y + place / kRowLoads, problem.n - 1u);
+    const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
+    next_weight[i] = weight_loads[row * loads_per_row() + load];
+  }
+  if (begins_run(k)) fetch_run(tile.y, k / problem.run_k);
+}
+
+uvec4 weight_vector(uvec2 words) {
+  return uvec4(weight_bytes(words.x, 0u), weight_bytes(words.x, 1u), weight_bytes(words.y, 0u),
+               weight_bytes(words.y, 1u));
+}
+
+void put_down_weight() {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (place >= kColumns * kRowLoads) continue;
+    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * 2u * kWords;
+    put_vector(word, weight_vector(next_weight[i].xy));
+    put_vector(word + kWords, weight_vector(next_weight[i].zw));
+  }
+}
+
+void put_down_run() {
+  [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
+    const uint column = gl_LocalInvocationIndex + i * kInvocations;
+    if (column >= kColumns) continue;
+    column_scales[column / 4u][column % 4u] = kByteFactor * next_scale[i];
+    column_sums[column / 4u][column % 4u] = int(1.0 / kByteFactor) * next_weight_sum[i];
+  }
+}
+
+void put_down_zero_points(uint first_m) {
+  for (uint row = gl_LocalInvocationIndex; row < kRows; row += kInvocations) {
+    row_zero_points[row / 4u][row % 4u] = -zero_point_data[min(first_m + row, problem.m - 1u)];
+  }
+}
+
+// `corner`: of this subgroup's outputs in the tile.
+void begin_run(uvec2 corner) {
+  [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+    coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_columns;
+    coopMatLoad(of_columns, column_sums, (corner.y + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+      coopMatLoad(sums[i][j], row_zero_points, (corner.x + i * ${matrix.m}u) / 4u, 0u,
+                  gl_CooperativeMatrixLayoutColumnMajor);
+      sums[i][j] = sums[i][j] * of_columns;
+    }
+  }
+}
+
+void end_run(uvec2 corner) {
+  [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+    coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> scales;
+    coopMatLoad(scales, column_scales, (corner.y + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+      totals[i][j] +=
+          coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(sums[i][j]) * scales;
+    }
+  }
+}
+
+// ---- outputs --------------------------------------------------------------------------------------------------------
+
+void put_block(uint i, uint j, uint word) {
+  coopMatStore(totals[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
+}
+
+vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
+
+struct Columns { uint none; };
+Columns columns_at(uint column) { return Columns(0u); }
+
+void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
+  sums *= scale_data[row];
+  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+    if (column + lane >= problem.n) return;
+    store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
+  }
+}
+
+$include "lib/matrix_strips.glsl"
+
+void main() {
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  if (workgroup_index() >= tiles.x * tiles.y) return;
+  const uvec2 tile = tile_of(workgroup_index(), tiles) * uvec2(kRows, kColumns);
+  const uvec2 corner = subgroup_corner();
+
+  put_down_zero_points(tile.x);
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      totals[i][j] = coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0.0);
+    }
+  }
+  if (problem.k > 0u) fetch(tile, 0u);
+  for (uint k = 0u; k < problem.k; k += ${step}) {
+    barrier();  // the matrices of the step before have been read
+    put_down_input();
+    put_down_weight();
+    if (begins_run(k)) put_down_run();
+    barrier();
+    if (k + ${step} < problem.k) fetch(tile, k + ${step});
+    if (begins_run(k)) begin_run(corner);
+    multiply(corner);
+    if (ends_run(k + ${step})) end_run(corner);
+  }
+  barrier();  // the last matrices have been read
+  store_sums(tile + corner, 0u);
+}
