@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -59,8 +60,19 @@ void fill(HostTensor& tensor, double value) {
     std::memcpy(tensor.data.data() + at, tensor.data.data(), size);
 }
 
+// The weights of a language model have too many elements to make each of a double.
+void fill_bytes_between(HostTensor& tensor, double low, double high) {
+  Noise noise;
+  const auto first = static_cast<int64_t>(std::ceil(std::max(low, -128.0)));
+  const auto last = static_cast<int64_t>(std::floor(std::min(high, 127.0)));
+  const auto count = static_cast<uint64_t>(std::max<int64_t>(1, last - first + 1));
+  for (int8_t& value : tensor.as<int8_t>())
+    value = static_cast<int8_t>(first + static_cast<int64_t>(noise.next() * count >> 32));
+}
+
 // Reals from low up to high, integers from low to high.
 void fill_between(HostTensor& tensor, double low, double high) {
+  if (tensor.dtype == DType::i8) return fill_bytes_between(tensor, low, high);
   Noise noise;
   const double range = is_real(tensor.dtype) ? high - low : high - low + 1;
   for (int64_t i = 0; i < element_count(tensor.shape); ++i) {
