@@ -75,15 +75,31 @@ Row in_layouts(std::string op, std::string_view size, Texts shapes, Texts attrib
   return row;
 }
 
+constexpr std::string_view kPackedLayouts[] = {"packed_4w", "packed_4c", "packed_4w4c", "packed_4h4w", "packed_4c1w"};
+
+void add_clone(std::vector<Row>& rows, std::string_view image, std::string_view from, std::string_view to) {
+  rows.push_back(in_layouts("q8ta_clone", image, {fmt::format("input={}:i8", image)}, {},
+                            {fmt::format("input={}", from), fmt::format("output={}", to)}));
+}
+
+// Between reals in a buffer or in a texture and each layout.
 void add_moves(std::vector<Row>& rows, std::string_view image) {
   const Texts reals = {fmt::format("input={}:f32", image)}, bytes = {fmt::format("input={}:i8", image)};
-  for (const std::string_view layout : {"packed_4w", "packed_4c", "packed_4w4c", "packed_4c1w"}) {
+  for (const std::string_view layout : kPackedLayouts) {
     const std::string in = fmt::format("input={}", layout), out = fmt::format("output={}", layout);
     rows.push_back(in_layouts("q8ta_quantize", image, reals, kOutput, {out}));
+    rows.push_back(in_layouts("q8ta_quantize", image, reals, kOutput, {"input=channels_packed", out}));
     rows.push_back(in_layouts("q8ta_dequantize", image, bytes, kInput, {in}));
-    rows.push_back(in_layouts("q8ta_clone", image, bytes, {}, {in}));
+    rows.push_back(in_layouts("q8ta_dequantize", image, bytes, kInput, {in, "output=channels_packed"}));
+    add_clone(rows, image, layout, "strided");
   }
-  rows.push_back(in_layouts("q8ta_clone", image, bytes, {}, {"input=packed_4w4c", "output=packed_4c1w"}));
+  add_clone(rows, image, "packed_4w4c", "packed_4c1w");
+}
+
+void add_clones_of_all_pairs(std::vector<Row>& rows) {
+  for (const std::string_view from : kPackedLayouts) {
+    for (const std::string_view to : kPackedLayouts) add_clone(rows, "1x16x256x256", from, to);
+  }
 }
 
 void add_elementwise(std::vector<Row>& rows, std::string_view image) {
@@ -107,7 +123,8 @@ void add_packed(std::vector<Row>& rows) {
     add_moves(rows, image);
     add_elementwise(rows, image);
   }
-  for (const std::string_view image : {"1x96x16x9", "1x96x128x72"}) {
+  add_clones_of_all_pairs(rows);
+  for (const std::string_view image : {"1x96x16x9", "1x96x32x18", "1x96x64x36", "1x96x128x72"}) {
     rows.push_back(in_layouts("q8ta_pixel_shuffle", image, {fmt::format("input={}:i8", image)}, joined(kInput, kOutput),
                               {"input=packed_4w4c", "output=packed_4w4c"}));
   }
@@ -166,13 +183,14 @@ void add_products(std::vector<Row>& rows) {
 // ---- linear layers --------------------------------------------------------------------------------------------------
 
 // m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
-constexpr Size kSizes[] = {
-    {1, 512, 512},       {1, 1024, 1024},    {1, 1024, 2048},    {1, 1024, 3072},    {1, 2048, 512},
-    {1, 2048, 2048},     {1, 2048, 8192},    {1, 8192, 2048},    {1, 512, 9059},     {1, 4096, 14336},
-    {1, 14336, 4096},    {4, 4096, 4096},    {32, 1024, 2048},   {128, 1024, 2048},  {256, 1024, 2048},
-    {32, 4096, 4096},    {128, 4096, 4096},  {256, 4096, 4096},  {128, 2048, 2048},  {256, 2048, 2048},
-    {512, 2048, 2048},   {1024, 2048, 2048}, {1024, 4096, 1024}, {1024, 4096, 4096}, {1024, 4096, 14336},
-    {1024, 14336, 4096}, {512, 4096, 14336}, {512, 14336, 4096}, {4096, 4096, 4096}};
+constexpr Size kSizes[] = {{1, 512, 512},       {1, 1024, 1024},    {1, 1024, 2048},    {1, 1024, 3072},
+                           {1, 3072, 1024},     {1, 2048, 512},     {31, 128, 12},      {33, 128, 20},
+                           {1, 2048, 2048},     {1, 2048, 8192},    {1, 8192, 2048},    {1, 512, 9059},
+                           {1, 4096, 14336},    {1, 14336, 4096},   {4, 4096, 4096},    {32, 1024, 2048},
+                           {128, 1024, 2048},   {256, 1024, 2048},  {32, 4096, 4096},   {128, 4096, 4096},
+                           {256, 4096, 4096},   {128, 2048, 2048},  {256, 2048, 2048},  {512, 2048, 2048},
+                           {1024, 2048, 2048},  {1024, 4096, 1024}, {1024, 4096, 4096}, {1024, 4096, 14336},
+                           {1024, 14336, 4096}, {512, 4096, 14336}, {512, 14336, 4096}, {4096, 4096, 4096}};
 
 Row linear(std::string op, const Size& size, std::string_view real, std::string_view values, const std::string& scales,
            Texts attributes = {}) {

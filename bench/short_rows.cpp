@@ -28,7 +28,7 @@ const std::vector<Selected>& selected() {
       {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
       {"q8ta_quantize", {"8x256x128x128.packed_4w4c"}},
       {"q8ta_dequantize", {"8x256x128x128.packed_4w4c"}},
-      {"q8ta_clone", {"8x256x128x128.packed_4w4c", "8x256x128x128.packed_4w4c.packed_4c1w"}},
+      {"q8ta_clone", {"8x256x128x128.packed_4w4c.strided", "8x256x128x128.packed_4w4c.packed_4c1w"}},
       {"q8ta_relu", {kBlocks}},
       {"q8ta_hardswish", {kBlocks}},
       {"q8ta_sigmoid", {kBlocks}},

@@ -203,7 +203,7 @@ TEST_F(FusedTest, ExtremeNumbers) {
   expect_reference("fused_mul", integers, kEveryVariant);
 }
 
-// Ties go to the even integer: OPERATORS' rule for every rounding.
+// Ties go to the even integer, as in every rounding.
 TEST_F(FusedTest, TiesGoToEven) {
   Request request;
   request.inputs["input"] = tensor_of(DType::i8, {8}, {-5, -3, -1, 1, 3, 5, 7, 9});

@@ -29,7 +29,7 @@ HostTensor bytes_of(DType dtype, const Shape& shape, uint32_t seed) {
   return Random(seed).integers(dtype, shape, dtype == DType::i8 ? -128 : 0, dtype == DType::i8 ? 127 : 255);
 }
 
-// OPERATORS' own list, then what it lacks: no side of 1, sides about a tile and a box, primes.
+// Those that ExecuTorch tests with, then what they lack: no side of 1, sides about a tile and a box, primes.
 // clang-format off
 const Shape kShapes[] = {
     {144}, {90}, {1, 144}, {1, 90}, {1, 4}, {3, 32}, {1, 16, 32}, {1, 3, 64}, {1, 3, 16, 16}, {1, 8, 32, 32},
@@ -224,6 +224,21 @@ TEST_F(PackedTest, QuantizeReadsViews) {
       ASSERT_TRUE(call) << to_text(call.error());
       expect_outputs({.call = *call, .arguments = {&*input, {}}}, expected);
     }
+  }
+}
+
+// ---- defects, by their numbers in the register of the system that qgen replaces -------------------------------------
+
+// A conversion kept the shape that it was made for. Here each call says its own, larger or smaller.
+TEST_F(PackedTest, A3_ShapesMayChangeFromCallToCall) {
+  Context on_device = context();
+  for (const Shape& shape : {Shape{1, 8, 5, 6}, {2, 3, 9, 7}, {3}, {1, 8, 5, 6}}) {
+    const HostTensor bytes = bytes_of(DType::i8, shape, 7);
+    const auto input = on_device.executor.upload(bytes, Storage::buffer);
+    ASSERT_TRUE(input);
+    const auto made = q8ta_clone(on_device, *input, Layout::packed_4w4c);
+    ASSERT_TRUE(made) << to_text(made.error());
+    EXPECT_EQ(on_device.executor.download(*made)->data, bytes.data) << to_text(shape);
   }
 }
 
