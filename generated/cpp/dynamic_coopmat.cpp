@@ -41,7 +41,8 @@ enum class Name : uint16_t {
   subgroups_workgroup,
   blocks_m,
   blocks_n,
-  step,
+  step_k,
+  step_span,
   m,
   n,
   k,
@@ -63,7 +64,8 @@ constexpr auto kNames = table::names({
   {"subgroups.workgroup", {}},
   {"blocks.m", {}},
   {"blocks.n", {}},
-  {"step", {}},
+  {"step.k", {}},
+  {"step.span", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
@@ -87,7 +89,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::subgroups_workgroup: return scope.specialization[2];
     case Name::blocks_m: return scope.specialization[3];
     case Name::blocks_n: return scope.specialization[4];
-    case Name::step: return scope.specialization[5];
+    case Name::step_k: return scope.specialization[5];
+    case Name::step_span: return scope.specialization[6];
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
@@ -102,11 +105,11 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5], scope.specialization[6]};
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"run_k % step == 0 or runs <= 1", table::kNamesOf<Name::step, Name::run_k, Name::runs>},
+  {"run_k % step.span == 0 or runs <= 1", table::kNamesOf<Name::step_span, Name::run_k, Name::runs>},
   {"run_k <= 65536", table::kNamesOf<Name::run_k>},
   {"k <= 2000000 or not device.is_cpu", table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
@@ -116,7 +119,7 @@ int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return table::first_false({
-      Integer(problem.run_k) % Integer(specialization.step) == 0 || Integer(problem.runs) <= 1,
+      Integer(problem.run_k) % Integer(specialization.step_span) == 0 || Integer(problem.runs) <= 1,
       Integer(problem.run_k) <= 65536,
       Integer(problem.k) <= 2000000 || !device.is_cpu,
   });
@@ -125,8 +128,8 @@ int first_failing(const SelectionScope& scope) {
 constexpr ConditionInfo kDeviceConditions[] = {
   {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0", table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 32 and matrix.m * matrix.n <= 128", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step_k, Name::step_span, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -136,63 +139,79 @@ int first_failing_device(const SelectionScope& scope) {
   return table::first_false({
       Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + 8 * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
-      !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32 && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(specialization.step_k) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + 8 * (Integer(specialization.step_k) / Integer(specialization.step_span)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
+      !device.is_cpu || (Integer(specialization.blocks_m) == 1 && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32) && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
   });
 }
 
 constexpr std::string_view kSpecializationNames[] = {
-  "subgroups.m", "subgroups.n", "subgroups.workgroup", "blocks.m", "blocks.n", "step",
+  "subgroups.m", "subgroups.n", "subgroups.workgroup", "blocks.m", "blocks.n", "step.k", "step.span",
 };
 constexpr uint32_t kSpecializations[] = {
-  2, 2, 32, 1, 2, 32,
-  2, 2, 32, 1, 2, 64,
-  2, 2, 32, 1, 2, 128,
-  2, 2, 32, 2, 2, 32,
-  2, 2, 32, 2, 2, 64,
-  2, 2, 32, 2, 2, 128,
-  2, 2, 32, 2, 4, 32,
-  2, 2, 32, 2, 4, 64,
-  2, 2, 32, 2, 4, 128,
-  2, 2, 32, 4, 2, 32,
-  2, 2, 32, 4, 2, 64,
-  2, 2, 32, 4, 2, 128,
-  1, 4, 128, 1, 2, 32,
-  1, 4, 128, 1, 2, 64,
-  1, 4, 128, 1, 2, 128,
-  1, 4, 128, 2, 2, 32,
-  1, 4, 128, 2, 2, 64,
-  1, 4, 128, 2, 2, 128,
-  1, 4, 128, 2, 4, 32,
-  1, 4, 128, 2, 4, 64,
-  1, 4, 128, 2, 4, 128,
-  1, 4, 128, 4, 2, 32,
-  1, 4, 128, 4, 2, 64,
-  1, 4, 128, 4, 2, 128,
-  2, 2, 128, 1, 2, 32,
-  2, 2, 128, 1, 2, 64,
-  2, 2, 128, 1, 2, 128,
-  2, 2, 128, 2, 2, 32,
-  2, 2, 128, 2, 2, 64,
-  2, 2, 128, 2, 2, 128,
-  2, 2, 128, 2, 4, 32,
-  2, 2, 128, 2, 4, 64,
-  2, 2, 128, 2, 4, 128,
-  2, 2, 128, 4, 2, 32,
-  2, 2, 128, 4, 2, 64,
-  2, 2, 128, 4, 2, 128,
-  2, 4, 256, 1, 2, 32,
-  2, 4, 256, 1, 2, 64,
-  2, 4, 256, 1, 2, 128,
-  2, 4, 256, 2, 2, 32,
-  2, 4, 256, 2, 2, 64,
-  2, 4, 256, 2, 2, 128,
-  2, 4, 256, 2, 4, 32,
-  2, 4, 256, 2, 4, 64,
-  2, 4, 256, 2, 4, 128,
-  2, 4, 256, 4, 2, 32,
-  2, 4, 256, 4, 2, 64,
-  2, 4, 256, 4, 2, 128,
+  2, 2, 32, 1, 2, 64, 64,
+  2, 2, 32, 1, 2, 128, 32,
+  2, 2, 32, 1, 2, 128, 64,
+  2, 2, 32, 1, 2, 128, 128,
+  2, 2, 32, 2, 2, 64, 64,
+  2, 2, 32, 2, 2, 128, 32,
+  2, 2, 32, 2, 2, 128, 64,
+  2, 2, 32, 2, 2, 128, 128,
+  2, 2, 32, 2, 4, 64, 64,
+  2, 2, 32, 2, 4, 128, 32,
+  2, 2, 32, 2, 4, 128, 64,
+  2, 2, 32, 2, 4, 128, 128,
+  2, 2, 32, 4, 2, 64, 64,
+  2, 2, 32, 4, 2, 128, 32,
+  2, 2, 32, 4, 2, 128, 64,
+  2, 2, 32, 4, 2, 128, 128,
+  1, 4, 128, 1, 2, 64, 64,
+  1, 4, 128, 1, 2, 128, 32,
+  1, 4, 128, 1, 2, 128, 64,
+  1, 4, 128, 1, 2, 128, 128,
+  1, 4, 128, 2, 2, 64, 64,
+  1, 4, 128, 2, 2, 128, 32,
+  1, 4, 128, 2, 2, 128, 64,
+  1, 4, 128, 2, 2, 128, 128,
+  1, 4, 128, 2, 4, 64, 64,
+  1, 4, 128, 2, 4, 128, 32,
+  1, 4, 128, 2, 4, 128, 64,
+  1, 4, 128, 2, 4, 128, 128,
+  1, 4, 128, 4, 2, 64, 64,
+  1, 4, 128, 4, 2, 128, 32,
+  1, 4, 128, 4, 2, 128, 64,
+  1, 4, 128, 4, 2, 128, 128,
+  2, 2, 128, 1, 2, 64, 64,
+  2, 2, 128, 1, 2, 128, 32,
+  2, 2, 128, 1, 2, 128, 64,
+  2, 2, 128, 1, 2, 128, 128,
+  2, 2, 128, 2, 2, 64, 64,
+  2, 2, 128, 2, 2, 128, 32,
+  2, 2, 128, 2, 2, 128, 64,
+  2, 2, 128, 2, 2, 128, 128,
+  2, 2, 128, 2, 4, 64, 64,
+  2, 2, 128, 2, 4, 128, 32,
+  2, 2, 128, 2, 4, 128, 64,
+  2, 2, 128, 2, 4, 128, 128,
+  2, 2, 128, 4, 2, 64, 64,
+  2, 2, 128, 4, 2, 128, 32,
+  2, 2, 128, 4, 2, 128, 64,
+  2, 2, 128, 4, 2, 128, 128,
+  2, 4, 256, 1, 2, 64, 64,
+  2, 4, 256, 1, 2, 128, 32,
+  2, 4, 256, 1, 2, 128, 64,
+  2, 4, 256, 1, 2, 128, 128,
+  2, 4, 256, 2, 2, 64, 64,
+  2, 4, 256, 2, 2, 128, 32,
+  2, 4, 256, 2, 2, 128, 64,
+  2, 4, 256, 2, 2, 128, 128,
+  2, 4, 256, 2, 4, 64, 64,
+  2, 4, 256, 2, 4, 128, 32,
+  2, 4, 256, 2, 4, 128, 64,
+  2, 4, 256, 2, 4, 128, 128,
+  2, 4, 256, 4, 2, 64, 64,
+  2, 4, 256, 4, 2, 128, 32,
+  2, 4, 256, 4, 2, 128, 64,
+  2, 4, 256, 4, 2, 128, 128,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -224,7 +243,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us)) + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)), Integer(device.compute_units)) * Integer(device.compute_units) * (Integer(problem.k) * (Integer(specialization.step) + 48) / Integer(specialization.step) * (3 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (7 * Real(device.int8_ops_per_us)) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (6 * Real(device.bytes_per_us))) + Integer(problem.runs) * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * 16 / Real(device.f32_ops_per_us)) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us)) + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)), Integer(device.compute_units)) * Integer(device.compute_units) * (Integer(problem.k) * (Integer(specialization.step_k) + 48) / Integer(specialization.step_k) * (1 + Real(2.0) / Integer(specialization.step_span)) * (3 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (7 * Real(device.int8_ops_per_us)) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (6 * Real(device.bytes_per_us))) + Integer(problem.runs) * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * 16 / Real(device.f32_ops_per_us)) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -239,64 +258,18 @@ constexpr BindingInfo bindings_b722340d[] = {
   table::buffer(7, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_16d80e93[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 32}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_1a7bd76f = {
+constexpr SpecializationSlot slots_f597f04b[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
+constexpr InterfaceInfo binds_4e4c6a72 = {
     .bindings = bindings_b722340d,
     .push_constants = push_constants_16d80e93,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
-};
-constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
-  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_ec4e1183[] = {
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
-};
-constexpr uint32_t workgroup_868fc286[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_c43a1e01[] = {
-  10880, 10880, 14464, 11008, 11008, 19200, 11520, 16640, 28928, 11264, 16384, 28672, 11328, 12608, 21824, 11392, 13952,
-  24192, 16000, 25216, 43648, 11520, 16640, 28928, 10880, 10880, 14464, 11008, 11008, 19200, 11520, 16640, 28928, 11264,
-  16384, 28672, 21632, 21632, 24192, 21760, 21760, 28928, 22784, 27904, 48384, 22016, 22016, 38400,
-};
-constexpr CooperativeMatrixShape matrices_31213621[] = {
-  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e6edac20[] = {
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-};
-constexpr uint32_t shared_bytes_27f3a1d6[] = {
-  6528, 6528, 9600, 6656, 8192, 14336, 6912, 11008, 19200, 8448, 13568, 23808, 6720, 6976, 12096, 6784, 8320, 14464,
-  8832, 13952, 24192, 6912, 11008, 19200, 6528, 6528, 9600, 6656, 8192, 14336, 6912, 11008, 19200, 8448, 13568, 23808,
-  12928, 12928, 14464, 13056, 13056, 19200, 13568, 16640, 28928, 13312, 16384, 28672,
+    .specialization = slots_f597f04b,
 };
 constexpr CooperativeMatrixShape matrices_3956c764[] = {
   {8, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42bcb687[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_29889e03[] = {
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
@@ -305,36 +278,31 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42bcb687[] = 
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
   matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
+  matrices_3956c764, matrices_3956c764, matrices_3956c764, matrices_3956c764,
 };
-constexpr uint32_t shared_bytes_657edd6f[] = {
-  5696, 6976, 12096, 5760, 8320, 14464, 8832, 13952, 24192, 6912, 11008, 19200, 7584, 11936, 20640, 8000, 12608, 21824,
-  15168, 23872, 41280, 8832, 13952, 24192, 5696, 6976, 12096, 5760, 8320, 14464, 8832, 13952, 24192, 6912, 11008, 19200,
-  11328, 12608, 21824, 11392, 13952, 24192, 16000, 25216, 43648, 11520, 16640, 28928,
+constexpr uint32_t workgroup_8d1b0a1c[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1},
 };
-constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
-  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_cdf044a6[] = {
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
-};
-constexpr uint32_t shared_bytes_da719801[] = {
-  3392, 4160, 7232, 3456, 5504, 9600, 5248, 8320, 14464, 5120, 8192, 14336, 4000, 6304, 10912, 4416, 6976, 12096, 8000,
-  12608, 21824, 5248, 8320, 14464, 3392, 4160, 7232, 3456, 5504, 9600, 5248, 8320, 14464, 5120, 8192, 14336, 6720, 6976,
-  12096, 6784, 8320, 14464, 8832, 13952, 24192, 6912, 11008, 19200,
+constexpr uint32_t shared_bytes_0b58ae08[] = {
+  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 11936,
+  23712, 21664, 20640, 12608, 24896, 22848, 21824, 23872, 47424, 43328, 41280, 13952, 27264, 25216, 24192, 6976, 13632,
+  12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 12608, 24896, 22848,
+  21824, 13952, 27264, 25216, 24192, 25216, 49792, 45696, 43648, 16640, 32000, 29952, 28928,
 };
 constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c947dadb[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_712e511e[] = {
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
@@ -343,46 +311,118 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c947dadb[] = 
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
   matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+};
+constexpr uint32_t shared_bytes_f55cc7df[] = {
+  10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672, 12608,
+  24896, 22848, 21824, 13952, 27264, 25216, 24192, 25216, 49792, 45696, 43648, 16640, 32000, 29952, 28928, 10880, 16000,
+  14976, 14464, 11008, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672, 21632, 27264, 25216,
+  24192, 21760, 32000, 29952, 28928, 27904, 54528, 50432, 48384, 22016, 41472, 39424, 38400,
+};
+constexpr CooperativeMatrixShape matrices_31213621[] = {
+  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a2af951b[] = {
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+};
+constexpr uint32_t shared_bytes_a4c856f3[] = {
+  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 11008, 20736, 19712, 19200, 13568, 24576, 24064, 23808, 6976,
+  13632, 12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 6528, 10368,
+  9856, 9600, 8192, 15104, 14592, 14336, 11008, 20736, 19712, 19200, 13568, 24576, 24064, 23808, 12928, 16000, 14976,
+  14464, 13056, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672,
+};
+constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
+  {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42123f34[] = {
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+  matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
+};
+constexpr uint32_t shared_bytes_b45889c9[] = {
+  4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8320, 16000, 14976, 14464, 8192, 15104, 14592, 14336, 6304, 12448,
+  11424, 10912, 6976, 13632, 12608, 12096, 12608, 24896, 22848, 21824, 8320, 16000, 14976, 14464, 4160, 8000, 7488,
+  7232, 5504, 10368, 9856, 9600, 8320, 16000, 14976, 14464, 8192, 15104, 14592, 14336, 6976, 13632, 12608, 12096, 8320,
+  16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200,
+};
+constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
+  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6a9973b5[] = {
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
+  matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
 };
 enum Interface : uint16_t {
-  uses_0d98e10e,
-  uses_37065895,
-  uses_5a420052,
-  uses_5d61ab58,
-  uses_6533f86b,
-  uses_9a1a163d,
-  uses_9a65c41b,
-  uses_a199053a,
-  uses_d53ebce5,
-  uses_e06e0646,
+  uses_0a6c32b5,
+  uses_12a640e9,
+  uses_13cf3213,
+  uses_208a80db,
+  uses_3dc4ef70,
+  uses_7d8cdc13,
+  uses_7e188825,
+  uses_7feba0ad,
+  uses_92be3667,
+  uses_e4a143b3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_c43a1e01, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_ec4e1183},  // uses_0d98e10e
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_27f3a1d6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e6edac20},  // uses_37065895
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_657edd6f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42bcb687},  // uses_5a420052
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_c43a1e01, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_ec4e1183},  // uses_5d61ab58
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_da719801, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cdf044a6},  // uses_6533f86b
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_da719801, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cdf044a6},  // uses_9a1a163d
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_c43a1e01, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c947dadb},  // uses_9a65c41b
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_27f3a1d6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e6edac20},  // uses_a199053a
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_657edd6f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42bcb687},  // uses_d53ebce5
-  {&binds_1a7bd76f, workgroup_868fc286, shared_bytes_c43a1e01, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c947dadb},  // uses_e06e0646
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_0b58ae08, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_0a6c32b5
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_12a640e9
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_a4c856f3, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_13cf3213
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_b45889c9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_208a80db
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_3dc4ef70
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_0b58ae08, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_7d8cdc13
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_7e188825
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_7feba0ad
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_a4c856f3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_92be3667
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_b45889c9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_e4a143b3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_0d98e10e},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_5d61ab58},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_e06e0646},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_9a65c41b},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_37065895},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_a199053a},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_d53ebce5},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_5a420052},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_6533f86b},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_9a1a163d},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_3dc4ef70},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_7feba0ad},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_7e188825},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_12a640e9},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_13cf3213},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_92be3667},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_7d8cdc13},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_0a6c32b5},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_208a80db},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_e4a143b3},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -74,7 +74,8 @@ struct Specialization {
   uint32_t subgroups_workgroup = 32;
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 2;
-  uint32_t step = 32;
+  uint32_t step_k = 64;
+  uint32_t step_span = 64;
 };
 
 // What modules read of the problem, where they read it.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Sums of products of bytes on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl).
+// Sums of products of bytes on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), kSpan bytes
+// of k at a time: said by the includer.
 coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
-// Adds what the step that lies in shared memory gives.
-void multiply(uvec2 corner) {
+// Adds what span `span` of the step gives. `corner`: of this subgroup's outputs in the tile.
+void multiply(uvec2 corner, uint span) {
 $if matrix.k >= 32
   [[unroll]]
 $end
-  for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
-    const uint word = k * ${matrix.k / min(16, matrix.k)}u;
+  for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) {
+    const uint word = span * (kSpan / 16u * kWords) + k * ${matrix.k / min(16, matrix.k)}u;
     coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,

@@ -8,8 +8,8 @@
 // times as large, on their way into shared memory. Codes past the end of k are zero; rows past the last repeat it, and
 // what they give is not stored.
 //
-// Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups. A
-// run begins at what the zero points take from it, -z * sum w, so that its end is the one rounding of
+// Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups. It
+// is whole spans of `step.span`, some of which may lie in one step. A run begins at what the zero points take from it, -z * sum w, so that its end is the one rounding of
 // (sum a * w - z * sum w) to a float, which is scaled and added to the total. Which invocation holds which element of a
 // matrix is the device's secret, so what a row or a column has in common comes as a matrix too: one whose columns or
 // rows are equal, since they are loaded 0 apart.
@@ -37,36 +37,26 @@ $include "lib/weight_q4_rows.glsl"
 $include "lib/linear_finish.glsl"
 
 // A vector is sixteen bytes of a row. A load of the weight becomes two.
-const uint kVectors = ${step} / 16u;
+const uint kVectors = ${step.k} / 16u;
 $include "lib/matrix_tile.glsl"
+const uint kSpan = ${step.span};
 $include "lib/int8_matrices.glsl"
 
-const uint kRowLoads = ${step} / kPerLoad;
+const uint kRowLoads = ${step.k} / kPerLoad;
 const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
 uvec4 next_weight[kWeightFetches];
 
-// Of a run.
-const uint kColumnFetches = (kColumns + kInvocations - 1u) / kInvocations;
+// What the columns have of the run of each span.
+const uint kSpans = ${step.k} / kSpan;
+const uint kColumnFetches = (kColumns * kSpans + kInvocations - 1u) / kInvocations;
 float next_scale[kColumnFetches];
 int next_weight_sum[kColumnFetches];
 
-shared vec4 column_scales[kColumns / 4u];
-shared ivec4 column_sums[kColumns / 4u];
+shared vec4 column_scales[kSpans * kColumns / 4u];
+shared ivec4 column_sums[kSpans * kColumns / 4u];
 shared ivec4 row_zero_points[kRows / 4u];
 
 coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> totals[${blocks.m}][${blocks.n}];
-
-bool begins_run(uint k) { return k % problem.run_k == 0u; }
-bool ends_run(uint end) { return end % problem.run_k == 0u || end >= problem.k; }
-
-void fetch_run(uint first_n, uint run) {
-  const uint group = min(run, problem.groups - 1u);
-  [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
-    const uint n = min(first_n + gl_LocalInvocationIndex + i * kInvocations, problem.n - 1u);
-    next_scale[i] = weight_scales_data[n * problem.groups + group];
-    next_weight_sum[i] = weight_sums_data[n * problem.runs + run];
-  }
-}
 
 void fetch(uvec2 tile, uint k) {
   const uint vectors = (problem.k + 15u) / 16u;
@@ -82,7 +72,13 @@ void fetch(uvec2 tile, uint k) {
     const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
     next_weight[i] = weight_loads[row * loads_per_row() + load];
   }
-  if (begins_run(k)) fetch_run(tile.y, k / problem.run_k);
+  [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint column = min(tile.y + place / kSpans % kColumns, problem.n - 1u);
+    const uint run = min((k + place % kSpans * kSpan) / problem.run_k, problem.runs - 1u);
+    next_scale[i] = weight_scales_data[column * problem.groups + min(run, problem.groups - 1u)];
+    next_weight_sum[i] = weight_sums_data[column * problem.runs + run];
+  }
 }
 
 uvec4 weight_vector(uvec2 words) {
@@ -100,12 +96,13 @@ void put_down_weight() {
   }
 }
 
-void put_down_run() {
+void put_down_columns() {
   [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
-    const uint column = gl_LocalInvocationIndex + i * kInvocations;
-    if (column >= kColumns) continue;
-    column_scales[column / 4u][column % 4u] = kByteFactor * next_scale[i];
-    column_sums[column / 4u][column % 4u] = int(1.0 / kByteFactor) * next_weight_sum[i];
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (place >= kColumns * kSpans) continue;
+    const uint at = place % kSpans * kColumns + place / kSpans;
+    column_scales[at / 4u][at % 4u] = kByteFactor * next_scale[i];
+    column_sums[at / 4u][at % 4u] = int(1.0 / kByteFactor) * next_weight_sum[i];
   }
 }
 
@@ -115,11 +112,11 @@ void put_down_zero_points(uint first_m) {
   }
 }
 
-// `corner`: of this subgroup's outputs in the tile.
-void begin_run(uvec2 corner) {
+void begin_run(uvec2 corner, uint span) {
+  const uint first = span * kColumns + corner.y;
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
     coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_columns;
-    coopMatLoad(of_columns, column_sums, (corner.y + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(of_columns, column_sums, (first + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       coopMatLoad(sums[i][j], row_zero_points, (corner.x + i * ${matrix.m}u) / 4u, 0u,
                   gl_CooperativeMatrixLayoutColumnMajor);
@@ -128,10 +125,11 @@ void begin_run(uvec2 corner) {
   }
 }
 
-void end_run(uvec2 corner) {
+void end_run(uvec2 corner, uint span) {
+  const uint first = span * kColumns + corner.y;
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
     coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> scales;
-    coopMatLoad(scales, column_scales, (corner.y + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(scales, column_scales, (first + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       totals[i][j] +=
           coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(sums[i][j]) * scales;
@@ -173,16 +171,25 @@ void main() {
     }
   }
   if (problem.k > 0u) fetch(tile, 0u);
-  for (uint k = 0u; k < problem.k; k += ${step}) {
+  uint left = 0u;  // of the run
+  for (uint k = 0u; k < problem.k; k += ${step.k}) {
     barrier();  // the matrices of the step before have been read
     put_down_input();
     put_down_weight();
-    if (begins_run(k)) put_down_run();
+    put_down_columns();
     barrier();
-    if (k + ${step} < problem.k) fetch(tile, k + ${step});
-    if (begins_run(k)) begin_run(corner);
-    multiply(corner);
-    if (ends_run(k + ${step})) end_run(corner);
+    if (k + ${step.k} < problem.k) fetch(tile, k + ${step.k});
+    for (uint span = 0u; span < kSpans; ++span) {
+      const uint end = k + span * kSpan + kSpan;
+      if (left == 0u) {
+        begin_run(corner, span);
+        left = problem.run_k;
+      }
+      multiply(corner, span);
+      left -= min(left, kSpan);
+      if (left == 0u || end >= problem.k) end_run(corner, span);
+      if (end >= problem.k) break;
+    }
   }
   barrier();  // the last matrices have been read
   store_sums(tile + corner, 0u);

@@ -34,6 +34,7 @@ $end
 
 const uint kVectors = ${step} / 16u;
 $include "lib/matrix_tile.glsl"
+const uint kSpan = ${step};
 $include "lib/int8_matrices.glsl"
 
 const uint kWeightFetches = (kColumns * kVectors + kInvocations - 1u) / kInvocations;
@@ -96,7 +97,7 @@ void main() {
     put_down_weight();
     barrier();
     if (at + kVectors < end) fetch(tile, at + kVectors, end);
-    multiply(corner);
+    multiply(corner, 0u);
   }
   barrier();  // the last matrices have been read
   store_sums(tile + corner, slice * problem.m);
