@@ -151,8 +151,7 @@ Columns columns_at(uint column) { return Columns(0u); }
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
   sums *= scale_data[row];
   [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane >= problem.n) return;
-    store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
+    if (column + lane < problem.n) store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
   }
 }
 

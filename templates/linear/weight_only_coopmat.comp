@@ -190,12 +190,13 @@ $if form == weight_q8_rows
   sums *= columns.scale;
 $end
   [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane >= problem.n) return;
+    if (column + lane < problem.n) {
 $if stage == whole
-    store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
+      store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
 $else
-    store_real(row * problem.n + column + lane, sums[lane]);
+      store_real(row * problem.n + column + lane, sums[lane]);
 $end
+    }
   }
 }
 

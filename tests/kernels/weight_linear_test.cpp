@@ -97,6 +97,11 @@ TEST_F(WeightLinearTest, Shapes) {
       {{3}, 0, 8},
       {{2, 0}, 4, 8},
       {{3}, 4, 0},
+      // Runs of several spans that end within a step of k, and several that begin in one; one column, rows past a tile.
+      {{17}, 33, 288, 96},
+      {{18}, 1, 224, 32},
+      {{33}, 18, 320, 64},
+      {{35}, 7, 200},
       // Neither bias nor neat sizes.
       {{33}, 31, 160, 32, false, "relu"},
   };
