@@ -232,11 +232,13 @@ constexpr InterfaceInfo binds_8582c5aa = {
 };
 enum Interface : uint16_t {
   uses_34cff5e7,
+  uses_34f184f0,
   uses_60e5e72b,
   uses_d6d3493f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_34cff5e7
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_34f184f0
   {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_60e5e72b
   {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_d6d3493f
 };
@@ -247,18 +249,26 @@ constexpr auto kRows = [] {
   return std::to_array<table::Row<Parameters>>({
     {"bmm_plain.i8.i8.f16", {i8, i8, f16}, uses_34cff5e7},
     {"bmm_plain.i8.i8.f32", {i8, i8, f32}, uses_d6d3493f},
+    {"bmm_plain.i8.i8.i16", {i8, i8, i16}, uses_34f184f0},
+    {"bmm_plain.i8.i8.i32", {i8, i8, i32}, uses_60e5e72b},
     {"bmm_plain.i8.i8.i8", {i8, i8, i8}, uses_60e5e72b},
     {"bmm_plain.i8.i8.u8", {i8, i8, u8}, uses_60e5e72b},
     {"bmm_plain.i8.u8.f16", {i8, u8, f16}, uses_34cff5e7},
     {"bmm_plain.i8.u8.f32", {i8, u8, f32}, uses_d6d3493f},
+    {"bmm_plain.i8.u8.i16", {i8, u8, i16}, uses_34f184f0},
+    {"bmm_plain.i8.u8.i32", {i8, u8, i32}, uses_60e5e72b},
     {"bmm_plain.i8.u8.i8", {i8, u8, i8}, uses_60e5e72b},
     {"bmm_plain.i8.u8.u8", {i8, u8, u8}, uses_60e5e72b},
     {"bmm_plain.u8.i8.f16", {u8, i8, f16}, uses_34cff5e7},
     {"bmm_plain.u8.i8.f32", {u8, i8, f32}, uses_d6d3493f},
+    {"bmm_plain.u8.i8.i16", {u8, i8, i16}, uses_34f184f0},
+    {"bmm_plain.u8.i8.i32", {u8, i8, i32}, uses_60e5e72b},
     {"bmm_plain.u8.i8.i8", {u8, i8, i8}, uses_60e5e72b},
     {"bmm_plain.u8.i8.u8", {u8, i8, u8}, uses_60e5e72b},
     {"bmm_plain.u8.u8.f16", {u8, u8, f16}, uses_34cff5e7},
     {"bmm_plain.u8.u8.f32", {u8, u8, f32}, uses_d6d3493f},
+    {"bmm_plain.u8.u8.i16", {u8, u8, i16}, uses_34f184f0},
+    {"bmm_plain.u8.u8.i32", {u8, u8, i32}, uses_60e5e72b},
     {"bmm_plain.u8.u8.i8", {u8, u8, i8}, uses_60e5e72b},
     {"bmm_plain.u8.u8.u8", {u8, u8, u8}, uses_60e5e72b},
   });

@@ -25,6 +25,8 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
   {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
   {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
@@ -61,10 +63,13 @@ enum class Name : uint16_t {
   input_dtype,
   other_dtype,
   output_dtype,
+  modules,
   batches,
   m,
   n,
   k,
+  input_kind,
+  other_kind,
   input_flip,
   other_flip,
   input_zero_points,
@@ -88,14 +93,22 @@ enum class Name : uint16_t {
   kDevice,
 };
 
+constexpr std::string_view kModulesWords[] = {
+  "own",
+  "any",
+};
+
 constexpr auto kNames = table::names({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
+  {"modules", kModulesWords},
   {"batches", {}},
   {"m", {}},
   {"n", {}},
   {"k", {}},
+  {"input_kind", {}},
+  {"other_kind", {}},
   {"input_flip", {}},
   {"other_flip", {}},
   {"input_zero_points", {}},
@@ -125,10 +138,13 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
+    case Name::modules: return table::word(parameters->modules);
     case Name::batches: return problem->batches;
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
+    case Name::input_kind: return problem->input_kind;
+    case Name::other_kind: return problem->other_kind;
     case Name::input_flip: return problem->input_flip;
     case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
@@ -196,39 +212,35 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_3cfe5168[] = {
+constexpr BindingInfo bindings_97af02ee[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_6cb5de35[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 312}};
-constexpr InterfaceInfo binds_21643c9b = {
-    .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_6cb5de35,
+constexpr BlockField problem_buffer_21ac483c[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 320}};
+constexpr InterfaceInfo binds_3191b4d7 = {
+    .bindings = bindings_97af02ee,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
 constexpr uint32_t shared_bytes_b962e29a[] = {2176};
-constexpr BindingInfo bindings_2295e85c[] = {
+constexpr BindingInfo bindings_4b572a2e[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
   table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::buffer(7, Operand::output_scale, Access::read),
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_9ae88786 = {
-    .bindings = bindings_2295e85c,
-    .problem_buffer = problem_buffer_6cb5de35,
+constexpr InterfaceInfo binds_c81fb55e = {
+    .bindings = bindings_4b572a2e,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_64d16c21[] = {
@@ -241,9 +253,26 @@ constexpr BindingInfo bindings_64d16c21[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_1378e60a = {
+constexpr InterfaceInfo binds_92e3d928 = {
     .bindings = bindings_64d16c21,
-    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_2295e85c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::buffer(7, Operand::output_scale, Access::read),
+  table::buffer(8, Operand::output_zero_point, Access::read),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_ef018dd1 = {
+    .bindings = bindings_2295e85c,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_8440f42a[] = {
@@ -254,22 +283,35 @@ constexpr BindingInfo bindings_8440f42a[] = {
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_9078e746 = {
+constexpr InterfaceInfo binds_cb838466 = {
     .bindings = bindings_8440f42a,
-    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-constexpr BindingInfo bindings_97af02ee[] = {
+constexpr BindingInfo bindings_15affcb8[] = {
   table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::other, Access::read),
   table::buffer(6, Operand::output, Access::write),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_a3cd2e53 = {
-    .bindings = bindings_97af02ee,
-    .problem_buffer = problem_buffer_6cb5de35,
+constexpr InterfaceInfo binds_ef1526a6 = {
+    .bindings = bindings_15affcb8,
+    .problem_buffer = problem_buffer_21ac483c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr BindingInfo bindings_3cfe5168[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr InterfaceInfo binds_cfdc3632 = {
+    .bindings = bindings_3cfe5168,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 constexpr BindingInfo bindings_5205ff4c[] = {
@@ -280,122 +322,246 @@ constexpr BindingInfo bindings_5205ff4c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr InterfaceInfo binds_d5955685 = {
+constexpr InterfaceInfo binds_ed126ccf = {
     .bindings = bindings_5205ff4c,
-    .problem_buffer = problem_buffer_6cb5de35,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_15affcb8[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_92eacac2 = {
-    .bindings = bindings_15affcb8,
-    .problem_buffer = problem_buffer_6cb5de35,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
-constexpr BindingInfo bindings_4b572a2e[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::buffer(7, Operand::output_scale, Access::read),
-  table::buffer(8, Operand::output_zero_point, Access::read),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_a6d8b7f3 = {
-    .bindings = bindings_4b572a2e,
-    .problem_buffer = problem_buffer_6cb5de35,
+    .problem_buffer = problem_buffer_21ac483c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
 enum Interface : uint16_t {
-  uses_0a4ee987,
-  uses_0bcbf16a,
-  uses_1e8c5e04,
-  uses_4b1080c9,
-  uses_746c2ef7,
-  uses_834473fa,
-  uses_8d5b2b39,
-  uses_9ff3b6eb,
-  uses_adac7b60,
-  uses_ae4eb182,
-  uses_b5cb7b8f,
-  uses_c2151bec,
-  uses_d79458f5,
-  uses_eafc76a1,
-  uses_f6d53332,
+  uses_0189977c,
+  uses_0801b967,
+  uses_10a7a5ca,
+  uses_1742f5db,
+  uses_190d196c,
+  uses_331db7ce,
+  uses_37f9d1f5,
+  uses_46012694,
+  uses_50ec70ba,
+  uses_61c4e5f9,
+  uses_6238a8d2,
+  uses_6aa5e0ec,
+  uses_6e6768cb,
+  uses_6f73a48d,
+  uses_803147ea,
+  uses_9a0e7c57,
+  uses_b1949a0f,
+  uses_baf7a0b8,
+  uses_c96fa5a0,
+  uses_e4b89018,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_21643c9b, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0a4ee987
-  {&binds_9ae88786, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_0bcbf16a
-  {&binds_1378e60a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_1e8c5e04
-  {&binds_9078e746, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4b1080c9
-  {&binds_a3cd2e53, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_746c2ef7
-  {&binds_a3cd2e53, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_834473fa
-  {&binds_d5955685, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_8d5b2b39
-  {&binds_9078e746, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_9ff3b6eb
-  {&binds_92eacac2, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_adac7b60
-  {&binds_21643c9b, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_ae4eb182
-  {&binds_a6d8b7f3, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b5cb7b8f
-  {&binds_92eacac2, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_c2151bec
-  {&binds_d5955685, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d79458f5
-  {&binds_a6d8b7f3, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_eafc76a1
-  {&binds_1378e60a, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_f6d53332
+  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_0189977c
+  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0801b967
+  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_10a7a5ca
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_1742f5db
+  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_190d196c
+  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_331db7ce
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_37f9d1f5
+  {&binds_3191b4d7, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_46012694
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_50ec70ba
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_61c4e5f9
+  {&binds_ef1526a6, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_6238a8d2
+  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_6aa5e0ec
+  {&binds_cb838466, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_6e6768cb
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a},  // uses_6f73a48d
+  {&binds_ed126ccf, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_803147ea
+  {&binds_92e3d928, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_9a0e7c57
+  {&binds_c81fb55e, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_b1949a0f
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_8bit)},  // uses_baf7a0b8
+  {&binds_ef018dd1, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_c96fa5a0
+  {&binds_cfdc3632, workgroup_d4b360f5, shared_bytes_b962e29a, bit(Feature::storage_buffer_16bit)},  // uses_e4b89018
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_real.f16.f16.f16", {f16, f16, f16}, uses_adac7b60},
-    {"bmm_real.f16.f16.i8", {f16, f16, i8}, uses_d79458f5},
-    {"bmm_real.f16.f16.u8", {f16, f16, u8}, uses_d79458f5},
-    {"bmm_real.f16.i8.f16", {f16, i8, f16}, uses_4b1080c9},
-    {"bmm_real.f16.i8.i8", {f16, i8, i8}, uses_1e8c5e04},
-    {"bmm_real.f16.i8.u8", {f16, i8, u8}, uses_1e8c5e04},
-    {"bmm_real.f16.u8.f16", {f16, u8, f16}, uses_4b1080c9},
-    {"bmm_real.f16.u8.i8", {f16, u8, i8}, uses_1e8c5e04},
-    {"bmm_real.f16.u8.u8", {f16, u8, u8}, uses_1e8c5e04},
-    {"bmm_real.f32.f32.f32", {f32, f32, f32}, uses_c2151bec},
-    {"bmm_real.f32.f32.i8", {f32, f32, i8}, uses_8d5b2b39},
-    {"bmm_real.f32.f32.u8", {f32, f32, u8}, uses_8d5b2b39},
-    {"bmm_real.f32.i8.f32", {f32, i8, f32}, uses_9ff3b6eb},
-    {"bmm_real.f32.i8.i8", {f32, i8, i8}, uses_f6d53332},
-    {"bmm_real.f32.i8.u8", {f32, i8, u8}, uses_f6d53332},
-    {"bmm_real.f32.u8.f32", {f32, u8, f32}, uses_9ff3b6eb},
-    {"bmm_real.f32.u8.i8", {f32, u8, i8}, uses_f6d53332},
-    {"bmm_real.f32.u8.u8", {f32, u8, u8}, uses_f6d53332},
-    {"bmm_real.i8.f16.f16", {i8, f16, f16}, uses_834473fa},
-    {"bmm_real.i8.f16.i8", {i8, f16, i8}, uses_b5cb7b8f},
-    {"bmm_real.i8.f16.u8", {i8, f16, u8}, uses_b5cb7b8f},
-    {"bmm_real.i8.f32.f32", {i8, f32, f32}, uses_746c2ef7},
-    {"bmm_real.i8.f32.i8", {i8, f32, i8}, uses_eafc76a1},
-    {"bmm_real.i8.f32.u8", {i8, f32, u8}, uses_eafc76a1},
-    {"bmm_real.i8.i8.f16", {i8, i8, f16}, uses_0a4ee987},
-    {"bmm_real.i8.i8.f32", {i8, i8, f32}, uses_ae4eb182},
-    {"bmm_real.i8.i8.i8", {i8, i8, i8}, uses_0bcbf16a},
-    {"bmm_real.i8.i8.u8", {i8, i8, u8}, uses_0bcbf16a},
-    {"bmm_real.i8.u8.f16", {i8, u8, f16}, uses_0a4ee987},
-    {"bmm_real.i8.u8.f32", {i8, u8, f32}, uses_ae4eb182},
-    {"bmm_real.i8.u8.i8", {i8, u8, i8}, uses_0bcbf16a},
-    {"bmm_real.i8.u8.u8", {i8, u8, u8}, uses_0bcbf16a},
-    {"bmm_real.u8.f16.f16", {u8, f16, f16}, uses_834473fa},
-    {"bmm_real.u8.f16.i8", {u8, f16, i8}, uses_b5cb7b8f},
-    {"bmm_real.u8.f16.u8", {u8, f16, u8}, uses_b5cb7b8f},
-    {"bmm_real.u8.f32.f32", {u8, f32, f32}, uses_746c2ef7},
-    {"bmm_real.u8.f32.i8", {u8, f32, i8}, uses_eafc76a1},
-    {"bmm_real.u8.f32.u8", {u8, f32, u8}, uses_eafc76a1},
-    {"bmm_real.u8.i8.f16", {u8, i8, f16}, uses_0a4ee987},
-    {"bmm_real.u8.i8.f32", {u8, i8, f32}, uses_ae4eb182},
-    {"bmm_real.u8.i8.i8", {u8, i8, i8}, uses_0bcbf16a},
-    {"bmm_real.u8.i8.u8", {u8, i8, u8}, uses_0bcbf16a},
-    {"bmm_real.u8.u8.f16", {u8, u8, f16}, uses_0a4ee987},
-    {"bmm_real.u8.u8.f32", {u8, u8, f32}, uses_ae4eb182},
-    {"bmm_real.u8.u8.i8", {u8, u8, i8}, uses_0bcbf16a},
-    {"bmm_real.u8.u8.u8", {u8, u8, u8}, uses_0bcbf16a},
+    {"bmm_real.f16.f16.f16.own", {f16, f16, f16, Modules::own}, uses_331db7ce},
+    {"bmm_real.f16.f16.i16.any", {f16, f16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f16.f16.i32.any", {f16, f16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f16.f16.i8.own", {f16, f16, i8, Modules::own}, uses_803147ea},
+    {"bmm_real.f16.f16.u8.own", {f16, f16, u8, Modules::own}, uses_803147ea},
+    {"bmm_real.f16.i16.f16.any", {f16, i16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.f16.i16.i16.any", {f16, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f16.i16.i32.any", {f16, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f16.i16.i8.any", {f16, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f16.i16.u8.any", {f16, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f16.i32.f16.any", {f16, i32, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.f16.i32.i16.any", {f16, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f16.i32.i32.any", {f16, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f16.i32.i8.any", {f16, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f16.i32.u8.any", {f16, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f16.i8.f16.own", {f16, i8, f16, Modules::own}, uses_190d196c},
+    {"bmm_real.f16.i8.i16.any", {f16, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f16.i8.i32.any", {f16, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f16.i8.i8.own", {f16, i8, i8, Modules::own}, uses_9a0e7c57},
+    {"bmm_real.f16.i8.u8.own", {f16, i8, u8, Modules::own}, uses_9a0e7c57},
+    {"bmm_real.f16.u8.f16.own", {f16, u8, f16, Modules::own}, uses_190d196c},
+    {"bmm_real.f16.u8.i16.any", {f16, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f16.u8.i32.any", {f16, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f16.u8.i8.own", {f16, u8, i8, Modules::own}, uses_9a0e7c57},
+    {"bmm_real.f16.u8.u8.own", {f16, u8, u8, Modules::own}, uses_9a0e7c57},
+    {"bmm_real.f32.f32.f32.own", {f32, f32, f32, Modules::own}, uses_6238a8d2},
+    {"bmm_real.f32.f32.i16.any", {f32, f32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f32.f32.i32.any", {f32, f32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f32.f32.i8.own", {f32, f32, i8, Modules::own}, uses_6aa5e0ec},
+    {"bmm_real.f32.f32.u8.own", {f32, f32, u8, Modules::own}, uses_6aa5e0ec},
+    {"bmm_real.f32.i16.f32.any", {f32, i16, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.f32.i16.i16.any", {f32, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f32.i16.i32.any", {f32, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f32.i16.i8.any", {f32, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f32.i16.u8.any", {f32, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f32.i32.f32.any", {f32, i32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.f32.i32.i16.any", {f32, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f32.i32.i32.any", {f32, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f32.i32.i8.any", {f32, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f32.i32.u8.any", {f32, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.f32.i8.f32.own", {f32, i8, f32, Modules::own}, uses_6e6768cb},
+    {"bmm_real.f32.i8.i16.any", {f32, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f32.i8.i32.any", {f32, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f32.i8.i8.own", {f32, i8, i8, Modules::own}, uses_10a7a5ca},
+    {"bmm_real.f32.i8.u8.own", {f32, i8, u8, Modules::own}, uses_10a7a5ca},
+    {"bmm_real.f32.u8.f32.own", {f32, u8, f32, Modules::own}, uses_6e6768cb},
+    {"bmm_real.f32.u8.i16.any", {f32, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.f32.u8.i32.any", {f32, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.f32.u8.i8.own", {f32, u8, i8, Modules::own}, uses_10a7a5ca},
+    {"bmm_real.f32.u8.u8.own", {f32, u8, u8, Modules::own}, uses_10a7a5ca},
+    {"bmm_real.i16.f16.f16.any", {i16, f16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i16.f16.i16.any", {i16, f16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.f16.i32.any", {i16, f16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.f16.i8.any", {i16, f16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.f16.u8.any", {i16, f16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.f32.f32.any", {i16, f32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i16.f32.i16.any", {i16, f32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.f32.i32.any", {i16, f32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.f32.i8.any", {i16, f32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.f32.u8.any", {i16, f32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i16.f16.any", {i16, i16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i16.i16.f32.any", {i16, i16, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i16.i16.i16.any", {i16, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.i16.i32.any", {i16, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.i16.i8.any", {i16, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i16.u8.any", {i16, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i32.f16.any", {i16, i32, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i16.i32.f32.any", {i16, i32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i16.i32.i16.any", {i16, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.i32.i32.any", {i16, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.i32.i8.any", {i16, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i32.u8.any", {i16, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i8.f16.any", {i16, i8, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i16.i8.f32.any", {i16, i8, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i16.i8.i16.any", {i16, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.i8.i32.any", {i16, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.i8.i8.any", {i16, i8, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.i8.u8.any", {i16, i8, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.u8.f16.any", {i16, u8, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i16.u8.f32.any", {i16, u8, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i16.u8.i16.any", {i16, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i16.u8.i32.any", {i16, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i16.u8.i8.any", {i16, u8, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i16.u8.u8.any", {i16, u8, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.f16.f16.any", {i32, f16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i32.f16.i16.any", {i32, f16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.f16.i32.any", {i32, f16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.f16.i8.any", {i32, f16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.f16.u8.any", {i32, f16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.f32.f32.any", {i32, f32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i32.f32.i16.any", {i32, f32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.f32.i32.any", {i32, f32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.f32.i8.any", {i32, f32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.f32.u8.any", {i32, f32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i16.f16.any", {i32, i16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i32.i16.f32.any", {i32, i16, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i32.i16.i16.any", {i32, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.i16.i32.any", {i32, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.i16.i8.any", {i32, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i16.u8.any", {i32, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i32.f16.any", {i32, i32, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i32.i32.f32.any", {i32, i32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i32.i32.i16.any", {i32, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.i32.i32.any", {i32, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.i32.i8.any", {i32, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i32.u8.any", {i32, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i8.f16.any", {i32, i8, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i32.i8.f32.any", {i32, i8, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i32.i8.i16.any", {i32, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.i8.i32.any", {i32, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.i8.i8.any", {i32, i8, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.i8.u8.any", {i32, i8, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.u8.f16.any", {i32, u8, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i32.u8.f32.any", {i32, u8, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i32.u8.i16.any", {i32, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i32.u8.i32.any", {i32, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i32.u8.i8.any", {i32, u8, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i32.u8.u8.any", {i32, u8, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i8.f16.f16.own", {i8, f16, f16, Modules::own}, uses_46012694},
+    {"bmm_real.i8.f16.i16.any", {i8, f16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.f16.i32.any", {i8, f16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.f16.i8.own", {i8, f16, i8, Modules::own}, uses_0801b967},
+    {"bmm_real.i8.f16.u8.own", {i8, f16, u8, Modules::own}, uses_0801b967},
+    {"bmm_real.i8.f32.f32.own", {i8, f32, f32, Modules::own}, uses_0189977c},
+    {"bmm_real.i8.f32.i16.any", {i8, f32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.f32.i32.any", {i8, f32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.f32.i8.own", {i8, f32, i8, Modules::own}, uses_b1949a0f},
+    {"bmm_real.i8.f32.u8.own", {i8, f32, u8, Modules::own}, uses_b1949a0f},
+    {"bmm_real.i8.i16.f16.any", {i8, i16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i8.i16.f32.any", {i8, i16, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i8.i16.i16.any", {i8, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.i16.i32.any", {i8, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.i16.i8.any", {i8, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i8.i16.u8.any", {i8, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i8.i32.f16.any", {i8, i32, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.i8.i32.f32.any", {i8, i32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.i8.i32.i16.any", {i8, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.i32.i32.any", {i8, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.i32.i8.any", {i8, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i8.i32.u8.any", {i8, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.i8.i8.f16.own", {i8, i8, f16, Modules::own}, uses_37f9d1f5},
+    {"bmm_real.i8.i8.f32.own", {i8, i8, f32, Modules::own}, uses_baf7a0b8},
+    {"bmm_real.i8.i8.i16.any", {i8, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.i8.i32.any", {i8, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.i8.i8.own", {i8, i8, i8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.i8.i8.u8.own", {i8, i8, u8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.i8.u8.f16.own", {i8, u8, f16, Modules::own}, uses_37f9d1f5},
+    {"bmm_real.i8.u8.f32.own", {i8, u8, f32, Modules::own}, uses_baf7a0b8},
+    {"bmm_real.i8.u8.i16.any", {i8, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.i8.u8.i32.any", {i8, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.i8.u8.i8.own", {i8, u8, i8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.i8.u8.u8.own", {i8, u8, u8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.u8.f16.f16.own", {u8, f16, f16, Modules::own}, uses_46012694},
+    {"bmm_real.u8.f16.i16.any", {u8, f16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.f16.i32.any", {u8, f16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.f16.i8.own", {u8, f16, i8, Modules::own}, uses_0801b967},
+    {"bmm_real.u8.f16.u8.own", {u8, f16, u8, Modules::own}, uses_0801b967},
+    {"bmm_real.u8.f32.f32.own", {u8, f32, f32, Modules::own}, uses_0189977c},
+    {"bmm_real.u8.f32.i16.any", {u8, f32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.f32.i32.any", {u8, f32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.f32.i8.own", {u8, f32, i8, Modules::own}, uses_b1949a0f},
+    {"bmm_real.u8.f32.u8.own", {u8, f32, u8, Modules::own}, uses_b1949a0f},
+    {"bmm_real.u8.i16.f16.any", {u8, i16, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.u8.i16.f32.any", {u8, i16, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.u8.i16.i16.any", {u8, i16, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.i16.i32.any", {u8, i16, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.i16.i8.any", {u8, i16, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.u8.i16.u8.any", {u8, i16, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.u8.i32.f16.any", {u8, i32, f16, Modules::any}, uses_e4b89018},
+    {"bmm_real.u8.i32.f32.any", {u8, i32, f32, Modules::any}, uses_6f73a48d},
+    {"bmm_real.u8.i32.i16.any", {u8, i32, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.i32.i32.any", {u8, i32, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.i32.i8.any", {u8, i32, i8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.u8.i32.u8.any", {u8, i32, u8, Modules::any}, uses_61c4e5f9},
+    {"bmm_real.u8.i8.f16.own", {u8, i8, f16, Modules::own}, uses_37f9d1f5},
+    {"bmm_real.u8.i8.f32.own", {u8, i8, f32, Modules::own}, uses_baf7a0b8},
+    {"bmm_real.u8.i8.i16.any", {u8, i8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.i8.i32.any", {u8, i8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.i8.i8.own", {u8, i8, i8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.u8.i8.u8.own", {u8, i8, u8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.u8.u8.f16.own", {u8, u8, f16, Modules::own}, uses_37f9d1f5},
+    {"bmm_real.u8.u8.f32.own", {u8, u8, f32, Modules::own}, uses_baf7a0b8},
+    {"bmm_real.u8.u8.i16.any", {u8, u8, i16, Modules::any}, uses_c96fa5a0},
+    {"bmm_real.u8.u8.i32.any", {u8, u8, i32, Modules::any}, uses_1742f5db},
+    {"bmm_real.u8.u8.i8.own", {u8, u8, i8, Modules::own}, uses_50ec70ba},
+    {"bmm_real.u8.u8.u8.own", {u8, u8, u8, Modules::own}, uses_50ec70ba},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

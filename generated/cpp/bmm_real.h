@@ -20,6 +20,8 @@ struct Problem {
   uint32_t m = 0;
   uint32_t n = 0;
   uint32_t k = 0;
+  uint32_t input_kind = 0;
+  uint32_t other_kind = 0;
   uint32_t input_flip = 0;
   uint32_t other_flip = 0;
   uint32_t input_zero_points = 0;
@@ -86,11 +88,17 @@ std::vector<T> in_order(const Operands<T>& operands) {
   };
 }
 
+enum class Modules : uint8_t {
+  own,
+  any,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
   DType other_dtype;
   DType output_dtype;
+  Modules modules;
 };
 
 // What modules read of the problem, where they read it.
@@ -99,6 +107,8 @@ struct ProblemBuffer {
   uint32_t m;
   uint32_t n;
   uint32_t k;
+  uint32_t input_kind;
+  uint32_t other_kind;
   uint32_t input_flip;
   uint32_t other_flip;
   uint32_t input_zero_points;
@@ -133,87 +143,229 @@ static_assert(offsetof(ProblemBuffer, batches) == 0);
 static_assert(offsetof(ProblemBuffer, m) == 4);
 static_assert(offsetof(ProblemBuffer, n) == 8);
 static_assert(offsetof(ProblemBuffer, k) == 12);
-static_assert(offsetof(ProblemBuffer, input_flip) == 16);
-static_assert(offsetof(ProblemBuffer, other_flip) == 20);
-static_assert(offsetof(ProblemBuffer, input_zero_points) == 24);
-static_assert(offsetof(ProblemBuffer, other_zero_points) == 28);
-static_assert(offsetof(ProblemBuffer, output_zero_points) == 32);
-static_assert(offsetof(ProblemBuffer, quant_min) == 36);
-static_assert(offsetof(ProblemBuffer, quant_max) == 40);
-static_assert(offsetof(ProblemBuffer, input_m_block) == 44);
-static_assert(offsetof(ProblemBuffer, input_m_step) == 48);
-static_assert(offsetof(ProblemBuffer, input_k_block) == 52);
-static_assert(offsetof(ProblemBuffer, input_k_step) == 56);
-static_assert(offsetof(ProblemBuffer, other_k_block) == 60);
-static_assert(offsetof(ProblemBuffer, other_k_step) == 64);
-static_assert(offsetof(ProblemBuffer, other_n_block) == 68);
-static_assert(offsetof(ProblemBuffer, other_n_step) == 72);
-static_assert(offsetof(ProblemBuffer, output_m_block) == 76);
-static_assert(offsetof(ProblemBuffer, output_m_step) == 80);
-static_assert(offsetof(ProblemBuffer, output_n_block) == 84);
-static_assert(offsetof(ProblemBuffer, output_n_step) == 88);
-static_assert(offsetof(ProblemBuffer, batch_rank) == 92);
-static_assert(offsetof(ProblemBuffer, batch_sizes) == 96);
-static_assert(offsetof(ProblemBuffer, input_strides) == 120);
-static_assert(offsetof(ProblemBuffer, input_blocks) == 144);
-static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 168);
-static_assert(offsetof(ProblemBuffer, other_strides) == 192);
-static_assert(offsetof(ProblemBuffer, other_blocks) == 216);
-static_assert(offsetof(ProblemBuffer, other_parameter_strides) == 240);
-static_assert(offsetof(ProblemBuffer, output_blocks) == 264);
-static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 288);
-static_assert(sizeof(ProblemBuffer) == 312);
+static_assert(offsetof(ProblemBuffer, input_kind) == 16);
+static_assert(offsetof(ProblemBuffer, other_kind) == 20);
+static_assert(offsetof(ProblemBuffer, input_flip) == 24);
+static_assert(offsetof(ProblemBuffer, other_flip) == 28);
+static_assert(offsetof(ProblemBuffer, input_zero_points) == 32);
+static_assert(offsetof(ProblemBuffer, other_zero_points) == 36);
+static_assert(offsetof(ProblemBuffer, output_zero_points) == 40);
+static_assert(offsetof(ProblemBuffer, quant_min) == 44);
+static_assert(offsetof(ProblemBuffer, quant_max) == 48);
+static_assert(offsetof(ProblemBuffer, input_m_block) == 52);
+static_assert(offsetof(ProblemBuffer, input_m_step) == 56);
+static_assert(offsetof(ProblemBuffer, input_k_block) == 60);
+static_assert(offsetof(ProblemBuffer, input_k_step) == 64);
+static_assert(offsetof(ProblemBuffer, other_k_block) == 68);
+static_assert(offsetof(ProblemBuffer, other_k_step) == 72);
+static_assert(offsetof(ProblemBuffer, other_n_block) == 76);
+static_assert(offsetof(ProblemBuffer, other_n_step) == 80);
+static_assert(offsetof(ProblemBuffer, output_m_block) == 84);
+static_assert(offsetof(ProblemBuffer, output_m_step) == 88);
+static_assert(offsetof(ProblemBuffer, output_n_block) == 92);
+static_assert(offsetof(ProblemBuffer, output_n_step) == 96);
+static_assert(offsetof(ProblemBuffer, batch_rank) == 100);
+static_assert(offsetof(ProblemBuffer, batch_sizes) == 104);
+static_assert(offsetof(ProblemBuffer, input_strides) == 128);
+static_assert(offsetof(ProblemBuffer, input_blocks) == 152);
+static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 176);
+static_assert(offsetof(ProblemBuffer, other_strides) == 200);
+static_assert(offsetof(ProblemBuffer, other_blocks) == 224);
+static_assert(offsetof(ProblemBuffer, other_parameter_strides) == 248);
+static_assert(offsetof(ProblemBuffer, output_blocks) == 272);
+static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 296);
+static_assert(sizeof(ProblemBuffer) == 320);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_f16_f16,
-  f16_f16_i8,
-  f16_f16_u8,
-  f16_i8_f16,
-  f16_i8_i8,
-  f16_i8_u8,
-  f16_u8_f16,
-  f16_u8_i8,
-  f16_u8_u8,
-  f32_f32_f32,
-  f32_f32_i8,
-  f32_f32_u8,
-  f32_i8_f32,
-  f32_i8_i8,
-  f32_i8_u8,
-  f32_u8_f32,
-  f32_u8_i8,
-  f32_u8_u8,
-  i8_f16_f16,
-  i8_f16_i8,
-  i8_f16_u8,
-  i8_f32_f32,
-  i8_f32_i8,
-  i8_f32_u8,
-  i8_i8_f16,
-  i8_i8_f32,
-  i8_i8_i8,
-  i8_i8_u8,
-  i8_u8_f16,
-  i8_u8_f32,
-  i8_u8_i8,
-  i8_u8_u8,
-  u8_f16_f16,
-  u8_f16_i8,
-  u8_f16_u8,
-  u8_f32_f32,
-  u8_f32_i8,
-  u8_f32_u8,
-  u8_i8_f16,
-  u8_i8_f32,
-  u8_i8_i8,
-  u8_i8_u8,
-  u8_u8_f16,
-  u8_u8_f32,
-  u8_u8_i8,
-  u8_u8_u8,
+  f16_f16_f16_own,
+  f16_f16_i16_any,
+  f16_f16_i32_any,
+  f16_f16_i8_own,
+  f16_f16_u8_own,
+  f16_i16_f16_any,
+  f16_i16_i16_any,
+  f16_i16_i32_any,
+  f16_i16_i8_any,
+  f16_i16_u8_any,
+  f16_i32_f16_any,
+  f16_i32_i16_any,
+  f16_i32_i32_any,
+  f16_i32_i8_any,
+  f16_i32_u8_any,
+  f16_i8_f16_own,
+  f16_i8_i16_any,
+  f16_i8_i32_any,
+  f16_i8_i8_own,
+  f16_i8_u8_own,
+  f16_u8_f16_own,
+  f16_u8_i16_any,
+  f16_u8_i32_any,
+  f16_u8_i8_own,
+  f16_u8_u8_own,
+  f32_f32_f32_own,
+  f32_f32_i16_any,
+  f32_f32_i32_any,
+  f32_f32_i8_own,
+  f32_f32_u8_own,
+  f32_i16_f32_any,
+  f32_i16_i16_any,
+  f32_i16_i32_any,
+  f32_i16_i8_any,
+  f32_i16_u8_any,
+  f32_i32_f32_any,
+  f32_i32_i16_any,
+  f32_i32_i32_any,
+  f32_i32_i8_any,
+  f32_i32_u8_any,
+  f32_i8_f32_own,
+  f32_i8_i16_any,
+  f32_i8_i32_any,
+  f32_i8_i8_own,
+  f32_i8_u8_own,
+  f32_u8_f32_own,
+  f32_u8_i16_any,
+  f32_u8_i32_any,
+  f32_u8_i8_own,
+  f32_u8_u8_own,
+  i16_f16_f16_any,
+  i16_f16_i16_any,
+  i16_f16_i32_any,
+  i16_f16_i8_any,
+  i16_f16_u8_any,
+  i16_f32_f32_any,
+  i16_f32_i16_any,
+  i16_f32_i32_any,
+  i16_f32_i8_any,
+  i16_f32_u8_any,
+  i16_i16_f16_any,
+  i16_i16_f32_any,
+  i16_i16_i16_any,
+  i16_i16_i32_any,
+  i16_i16_i8_any,
+  i16_i16_u8_any,
+  i16_i32_f16_any,
+  i16_i32_f32_any,
+  i16_i32_i16_any,
+  i16_i32_i32_any,
+  i16_i32_i8_any,
+  i16_i32_u8_any,
+  i16_i8_f16_any,
+  i16_i8_f32_any,
+  i16_i8_i16_any,
+  i16_i8_i32_any,
+  i16_i8_i8_any,
+  i16_i8_u8_any,
+  i16_u8_f16_any,
+  i16_u8_f32_any,
+  i16_u8_i16_any,
+  i16_u8_i32_any,
+  i16_u8_i8_any,
+  i16_u8_u8_any,
+  i32_f16_f16_any,
+  i32_f16_i16_any,
+  i32_f16_i32_any,
+  i32_f16_i8_any,
+  i32_f16_u8_any,
+  i32_f32_f32_any,
+  i32_f32_i16_any,
+  i32_f32_i32_any,
+  i32_f32_i8_any,
+  i32_f32_u8_any,
+  i32_i16_f16_any,
+  i32_i16_f32_any,
+  i32_i16_i16_any,
+  i32_i16_i32_any,
+  i32_i16_i8_any,
+  i32_i16_u8_any,
+  i32_i32_f16_any,
+  i32_i32_f32_any,
+  i32_i32_i16_any,
+  i32_i32_i32_any,
+  i32_i32_i8_any,
+  i32_i32_u8_any,
+  i32_i8_f16_any,
+  i32_i8_f32_any,
+  i32_i8_i16_any,
+  i32_i8_i32_any,
+  i32_i8_i8_any,
+  i32_i8_u8_any,
+  i32_u8_f16_any,
+  i32_u8_f32_any,
+  i32_u8_i16_any,
+  i32_u8_i32_any,
+  i32_u8_i8_any,
+  i32_u8_u8_any,
+  i8_f16_f16_own,
+  i8_f16_i16_any,
+  i8_f16_i32_any,
+  i8_f16_i8_own,
+  i8_f16_u8_own,
+  i8_f32_f32_own,
+  i8_f32_i16_any,
+  i8_f32_i32_any,
+  i8_f32_i8_own,
+  i8_f32_u8_own,
+  i8_i16_f16_any,
+  i8_i16_f32_any,
+  i8_i16_i16_any,
+  i8_i16_i32_any,
+  i8_i16_i8_any,
+  i8_i16_u8_any,
+  i8_i32_f16_any,
+  i8_i32_f32_any,
+  i8_i32_i16_any,
+  i8_i32_i32_any,
+  i8_i32_i8_any,
+  i8_i32_u8_any,
+  i8_i8_f16_own,
+  i8_i8_f32_own,
+  i8_i8_i16_any,
+  i8_i8_i32_any,
+  i8_i8_i8_own,
+  i8_i8_u8_own,
+  i8_u8_f16_own,
+  i8_u8_f32_own,
+  i8_u8_i16_any,
+  i8_u8_i32_any,
+  i8_u8_i8_own,
+  i8_u8_u8_own,
+  u8_f16_f16_own,
+  u8_f16_i16_any,
+  u8_f16_i32_any,
+  u8_f16_i8_own,
+  u8_f16_u8_own,
+  u8_f32_f32_own,
+  u8_f32_i16_any,
+  u8_f32_i32_any,
+  u8_f32_i8_own,
+  u8_f32_u8_own,
+  u8_i16_f16_any,
+  u8_i16_f32_any,
+  u8_i16_i16_any,
+  u8_i16_i32_any,
+  u8_i16_i8_any,
+  u8_i16_u8_any,
+  u8_i32_f16_any,
+  u8_i32_f32_any,
+  u8_i32_i16_any,
+  u8_i32_i32_any,
+  u8_i32_i8_any,
+  u8_i32_u8_any,
+  u8_i8_f16_own,
+  u8_i8_f32_own,
+  u8_i8_i16_any,
+  u8_i8_i32_any,
+  u8_i8_i8_own,
+  u8_i8_u8_own,
+  u8_u8_f16_own,
+  u8_u8_f32_own,
+  u8_u8_i16_any,
+  u8_u8_i32_any,
+  u8_u8_i8_own,
+  u8_u8_u8_own,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::u8_u8_u8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::u8_u8_u8_own) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

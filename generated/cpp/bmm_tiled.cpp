@@ -229,16 +229,20 @@ constexpr InterfaceInfo binds_ea1e18ae = {
 };
 enum Interface : uint16_t {
   uses_2b4fcf70,
+  uses_2bcf379b,
   uses_427b7aef,
   uses_525b1c03,
+  uses_91cf8be9,
   uses_a37e7be1,
   uses_ac4b2676,
   uses_e17afdce,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2b4fcf70
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_2bcf379b
   {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_427b7aef
   {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_525b1c03
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_91cf8be9
   {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_a37e7be1
   {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_ac4b2676
   {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_e17afdce
@@ -252,6 +256,10 @@ constexpr auto kRows = [] {
     {"bmm_tiled.i8.i8.f16.scalar.side4", {i8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
     {"bmm_tiled.i8.i8.f32.packed.side4", {i8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
     {"bmm_tiled.i8.i8.f32.scalar.side4", {i8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.i8.i8.i16.packed.side4", {i8, i8, i16, Dot::packed, 4}, uses_91cf8be9},
+    {"bmm_tiled.i8.i8.i16.scalar.side4", {i8, i8, i16, Dot::scalar, 4}, uses_2bcf379b},
+    {"bmm_tiled.i8.i8.i32.packed.side4", {i8, i8, i32, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.i8.i32.scalar.side4", {i8, i8, i32, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.i8.i8.i8.packed.side4", {i8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
     {"bmm_tiled.i8.i8.i8.scalar.side4", {i8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.i8.i8.u8.packed.side4", {i8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
@@ -260,6 +268,10 @@ constexpr auto kRows = [] {
     {"bmm_tiled.i8.u8.f16.scalar.side4", {i8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
     {"bmm_tiled.i8.u8.f32.packed.side4", {i8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
     {"bmm_tiled.i8.u8.f32.scalar.side4", {i8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.i8.u8.i16.packed.side4", {i8, u8, i16, Dot::packed, 4}, uses_91cf8be9},
+    {"bmm_tiled.i8.u8.i16.scalar.side4", {i8, u8, i16, Dot::scalar, 4}, uses_2bcf379b},
+    {"bmm_tiled.i8.u8.i32.packed.side4", {i8, u8, i32, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.i8.u8.i32.scalar.side4", {i8, u8, i32, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.i8.u8.i8.packed.side4", {i8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
     {"bmm_tiled.i8.u8.i8.scalar.side4", {i8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.i8.u8.u8.packed.side4", {i8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},
@@ -268,6 +280,10 @@ constexpr auto kRows = [] {
     {"bmm_tiled.u8.i8.f16.scalar.side4", {u8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
     {"bmm_tiled.u8.i8.f32.packed.side4", {u8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
     {"bmm_tiled.u8.i8.f32.scalar.side4", {u8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.u8.i8.i16.packed.side4", {u8, i8, i16, Dot::packed, 4}, uses_91cf8be9},
+    {"bmm_tiled.u8.i8.i16.scalar.side4", {u8, i8, i16, Dot::scalar, 4}, uses_2bcf379b},
+    {"bmm_tiled.u8.i8.i32.packed.side4", {u8, i8, i32, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.i8.i32.scalar.side4", {u8, i8, i32, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.u8.i8.i8.packed.side4", {u8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
     {"bmm_tiled.u8.i8.i8.scalar.side4", {u8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.u8.i8.u8.packed.side4", {u8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
@@ -276,6 +292,10 @@ constexpr auto kRows = [] {
     {"bmm_tiled.u8.u8.f16.scalar.side4", {u8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
     {"bmm_tiled.u8.u8.f32.packed.side4", {u8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
     {"bmm_tiled.u8.u8.f32.scalar.side4", {u8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
+    {"bmm_tiled.u8.u8.i16.packed.side4", {u8, u8, i16, Dot::packed, 4}, uses_91cf8be9},
+    {"bmm_tiled.u8.u8.i16.scalar.side4", {u8, u8, i16, Dot::scalar, 4}, uses_2bcf379b},
+    {"bmm_tiled.u8.u8.i32.packed.side4", {u8, u8, i32, Dot::packed, 4}, uses_2b4fcf70},
+    {"bmm_tiled.u8.u8.i32.scalar.side4", {u8, u8, i32, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.u8.u8.i8.packed.side4", {u8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
     {"bmm_tiled.u8.u8.i8.scalar.side4", {u8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
     {"bmm_tiled.u8.u8.u8.packed.side4", {u8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},

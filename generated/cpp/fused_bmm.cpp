@@ -9,13 +9,13 @@ namespace qgen::generated::fused_bmm {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
-  {"input", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
+  {"input", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32)},
   {"input_scale", Access::read, true, bit(DType::f32)},
   {"input_zero_point", Access::read, true, bit(DType::i32)},
-  {"other", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
+  {"other", Access::read, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32)},
   {"other_scale", Access::read, true, bit(DType::f32)},
   {"other_zero_point", Access::read, true, bit(DType::i32)},
-  {"output", Access::write, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8)},
+  {"output", Access::write, false, bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32)},
   {"output_scale", Access::read, true, bit(DType::f32)},
   {"output_zero_point", Access::read, true, bit(DType::i32)},
 };
@@ -26,6 +26,8 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"is_exact", FieldInfo::Kind::u32, offsetof(Problem, is_exact), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
   {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
   {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
@@ -64,6 +66,8 @@ enum class Name : uint16_t {
   n,
   k,
   is_exact,
+  input_kind,
+  other_kind,
   input_flip,
   other_flip,
   input_zero_points,
@@ -93,6 +97,8 @@ constexpr auto kNames = table::names({
   {"n", {}},
   {"k", {}},
   {"is_exact", {}},
+  {"input_kind", {}},
+  {"other_kind", {}},
   {"input_flip", {}},
   {"other_flip", {}},
   {"input_zero_points", {}},
@@ -123,6 +129,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::n: return problem->n;
     case Name::k: return problem->k;
     case Name::is_exact: return problem->is_exact;
+    case Name::input_kind: return problem->input_kind;
+    case Name::other_kind: return problem->other_kind;
     case Name::input_flip: return problem->input_flip;
     case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;
@@ -213,13 +221,15 @@ int real_first_failing(const SelectionScope& scope) {
   });
 }
 
-void bmm_real_problem_1ff512f0(const SelectionScope& scope, void* step_problem) {
+void bmm_real_problem_11f616a1(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_real::Problem*>(step_problem);
   to.batches = problem.batches;
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
+  to.input_kind = problem.input_kind;
+  to.other_kind = problem.other_kind;
   to.input_flip = problem.input_flip;
   to.other_flip = problem.other_flip;
   to.input_zero_points = problem.input_zero_points;
@@ -252,7 +262,7 @@ void bmm_real_problem_1ff512f0(const SelectionScope& scope, void* step_problem) 
 }
 
 constexpr StepInfo real_steps[] = {
-  {&bmm_real::op, sources_e54451bc, bmm_real_problem_1ff512f0},
+  {&bmm_real::op, sources_e54451bc, bmm_real_problem_11f616a1},
 };
 
 constexpr ConditionInfo tiled_conditions[] = {

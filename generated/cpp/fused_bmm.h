@@ -20,6 +20,8 @@ struct Problem {
   uint32_t n = 0;
   uint32_t k = 0;
   uint32_t is_exact = 0;
+  uint32_t input_kind = 0;
+  uint32_t other_kind = 0;
   uint32_t input_flip = 0;
   uint32_t other_flip = 0;
   uint32_t input_zero_points = 0;

@@ -35,8 +35,7 @@ Done check_dtypes(const FusedOperandDesc& input, const FusedOperandDesc& other, 
   const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
   const std::string_view names[] = {"input", "other", "output"};
   for (size_t i = 0; i < kFusedOperands; ++i) {
-    if (Done known = check_dtype(names[i], dtypes[i], {DType::f32, DType::f16, DType::i8, DType::u8}); !known)
-      return known;
+    if (Done known = check_dtype(names[i], dtypes[i], kFusedDTypes); !known) return known;
   }
   return check_reals_agree({dtypes[0], dtypes[1], dtypes[2]});
 }
@@ -100,7 +99,7 @@ void fill_matrices(Fields& fields, const FusedShape& shape) {
   fields.output_n_step = u32(output_n.parameter_stride);
 }
 
-Fields fields_of(const CheckedOperands& given, bool are_integers) {
+Fields fields_of(const CheckedOperands& given, bool are_bytes) {
   const Shape& shape = given.output.blocks.shape;
   const FusedShape dimensions = fused_shape({given.input.blocks, given.other.blocks, given.output.blocks});
   Fields fields;
@@ -115,14 +114,17 @@ Fields fields_of(const CheckedOperands& given, bool are_integers) {
   fields.quant_max = static_cast<int32_t>(given.range.max);
   fill_matrices(fields, dimensions);
   fill_batch(fields, dimensions);
-  fields.is_exact = are_integers && fields.k > 0 && fields.input_k_step == 0 && fields.other_k_step == 0;
+  fields.is_exact = are_bytes && fields.k > 0 && fields.input_k_step == 0 && fields.other_k_step == 0;
   return fields;
 }
 
+bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 uint32_t flip_of(DType dtype) { return dtype == DType::u8 ? 0x80 : 0; }
 
 Call call_of(const CheckedOperands& given, Fields fields, const FusedOperandDesc& input, const FusedOperandDesc& other,
              const FusedOutputDesc& output) {
+  fields.input_kind = kind_of(input.tensor.dtype);
+  fields.other_kind = kind_of(other.tensor.dtype);
   fields.input_flip = flip_of(input.tensor.dtype);
   fields.other_flip = flip_of(other.tensor.dtype);
   return make_call(generated::fused_bmm::op, fields,
@@ -136,8 +138,8 @@ Expected<Call> fused_bmm_call(const FusedOperandDesc& input, const FusedOperandD
                               const FusedOutputDesc& output) {
   const auto given = checked(input, other, output);
   if (!given) return given.error();
-  const bool are_integers = !is_real(input.tensor.dtype) && !is_real(other.tensor.dtype);
-  return call_of(*given, fields_of(*given, are_integers), input, other, output);
+  const bool are_bytes = is_byte(input.tensor.dtype) && is_byte(other.tensor.dtype);
+  return call_of(*given, fields_of(*given, are_bytes), input, other, output);
 }
 
 Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {

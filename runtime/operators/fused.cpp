@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "runtime/operators/broadcast.h"
@@ -20,10 +18,6 @@ namespace {
 enum Operation : uint32_t { copy, relu, hardswish, add, multiply };
 
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
-
-// Every dtype that an operand may have; fused_binary.yaml numbers them in this order.
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
-uint32_t kind_of(DType dtype) { return u32(std::ranges::find(kDTypes, dtype) - std::begin(kDTypes)); }
 
 // What the problems of both specs have.
 template <typename Fields>
@@ -53,7 +47,7 @@ Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOper
 
 Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, const FusedOutputDesc& output) {
   for (const auto& [name, dtype] : {std::pair("input", input.tensor.dtype), std::pair("output", output.dtype)}) {
-    if (Done known = check_dtype(name, dtype, kDTypes); !known) return known.error();
+    if (Done known = check_dtype(name, dtype, kFusedDTypes); !known) return known.error();
   }
   if (Done agree = check_reals_agree({input.tensor.dtype, output.dtype}); !agree) return agree.error();
   const Shape& shape = input.tensor.shape;
@@ -76,7 +70,7 @@ Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, c
   const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
   const std::string_view names[] = {"input", "other", "output"};
   for (size_t i = 0; i < kFusedOperands; ++i) {
-    if (Done known = check_dtype(names[i], dtypes[i], kDTypes); !known) return known.error();
+    if (Done known = check_dtype(names[i], dtypes[i], kFusedDTypes); !known) return known.error();
   }
   if (Done agree = check_reals_agree({dtypes[0], dtypes[1], dtypes[2]}); !agree) return agree.error();
   const auto of_input = checked_operand("input", input);

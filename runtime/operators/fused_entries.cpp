@@ -29,7 +29,7 @@ constexpr TensorInfo kIntegerInputs[] = {kIntegers,
 constexpr TensorInfo kUnaryInputs[] = {kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint};
 constexpr TensorInfo kBinaryInputs[] = {kInput,      kInputScale,     kInputZeroPoint, kOther,
                                         kOtherScale, kOtherZeroPoint, kOutputScale,    kOutputZeroPoint};
-constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8 or u8 with a scale"},
+constexpr TensorInfo kMatrixInputs[] = {{"input", false, "[..., M, K]: f32 or f16, or i8, u8, i16 or i32 with a scale"},
                                         kInputScale,
                                         kInputZeroPoint,
                                         {"other", false, "[..., K, N]: as the input; batches of 1 are repeated"},

@@ -7,6 +7,9 @@
 //
 // 16 x 16 invocations own a tile of as many outputs, one each. 16 steps of k at a time, they stage both operands as
 // reals.
+//
+//   modules own    made for their dtypes
+//   modules any    the problem says the inputs' dtypes; for mixtures with integers of 16 or 32 bits, which are rare
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 ${extensions()}
@@ -21,7 +24,11 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
 $include "lib/affine.glsl"
-$include "lib/bmm_bytes.glsl"
+$if modules == own
+$include "lib/bmm_own.glsl"
+$else
+$include "lib/bmm_any.glsl"
+$end
 $include "lib/bmm_matrices.glsl"
 $include "lib/bmm_store.glsl"
 
@@ -30,32 +37,6 @@ const uint kStride = kTile + 1u;  // no two rows' elements of one column in one 
 
 shared float staged_input[kTile * kStride];  // [row][k]
 shared float staged_other[kTile * kStride];  // [k][column]
-
-float input_at(uint element, uint parameter) {
-$if input_dtype == f16
-  return f16_to_f32(uint(input_bits[element]));
-$elif input_dtype == f32
-  return flush_subnormal(uintBitsToFloat(input_bits[element]));
-$else
-  const int zero_point =
-      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
-  const int q = input_integer(element) + int(problem.input_flip);
-  return dequantize(q, flush_subnormal(input_scale_data[parameter]), zero_point);
-$end
-}
-
-float other_at(uint element, uint parameter) {
-$if other_dtype == f16
-  return f16_to_f32(uint(other_bits[element]));
-$elif other_dtype == f32
-  return flush_subnormal(uintBitsToFloat(other_bits[element]));
-$else
-  const int zero_point =
-      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
-  const int q = other_integer(element) + int(problem.other_flip);
-  return dequantize(q, flush_subnormal(other_scale_data[parameter]), zero_point);
-$end
-}
 
 float input_element(Matrices at, uint m, uint k) {
   if (m >= problem.m || k >= problem.k) return 0.0;

@@ -17,6 +17,12 @@ void store_output(uint element, float y, uint parameter) {
       problem.output_zero_points == 0u ? 0 : output_zero_point_data[min(parameter, problem.output_zero_points - 1u)];
   const float inverse_scale = quantizer(output_scale_data[parameter]);
   const int q = quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
+$if bytes(output_dtype) == 1
   output_bits[element] = uint8_t(uint(q));
+$elif bytes(output_dtype) == 2
+  output_bits[element] = uint16_t(uint(q));
+$else
+  output_bits[element] = uint(q);
+$end
 }
 $end

@@ -5,15 +5,9 @@
 // and lib/fused_result.glsl, at the price of a few branches that all invocations take alike. So one module does what
 // would be one for each mixture of dtypes.
 $include "lib/fused_source.glsl"
+$include "lib/fused_kinds.glsl"
 
-const uint kF32 = 0u;
-const uint kF16 = 1u;
-const uint kI8 = 2u;
-const uint kU8 = 3u;
-const uint kI16 = 4u;  // and past it i32
-
-bool is_real(uint kind) { return kind <= kF16; }
-uint words_of_quad(uint kind) { return kind == kI8 || kind == kU8 ? 1u : kind == kF16 || kind == kI16 ? 2u : 4u; }
+uint words_of_quad(uint kind) { return 4u / elements_of_word(kind); }
 
 vec4 reals_of(uvec4 words, uint kind, Source source) {
   if (is_real(kind)) return reals(kind == kF32 ? unpack_f32(words) : unpack_f16(words.xy), source);

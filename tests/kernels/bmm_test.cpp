@@ -68,7 +68,7 @@ TEST_F(BmmTest, EverySpecialization) {
 }
 
 TEST_F(BmmTest, EveryMixture) {
-  const DType kDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8};
+  const DType kDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
   for (const DType a : kDTypes) {
     for (const DType b : kDTypes) {
       for (const DType c : kDTypes) {
@@ -233,7 +233,10 @@ TEST_F(BmmTest, Refusals) {
   EXPECT_EQ(product(input, {{DType::i8, {3, 4, 5}}, scale, {}}, bytes),
             "shapes [2] and [3] do not go together: 2 meets 3\n  hint: sides are equal, or one of them is 1");
   EXPECT_EQ(fused(input, {x, {}, {}}, reals), "accepted");
-  EXPECT_EQ(fused({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "input is i16, and can be f32, f16, i8, u8");
+  EXPECT_EQ(product({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "input is i16, and can be i8, u8");
+  EXPECT_EQ(fused({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "accepted");
+  EXPECT_EQ(fused({{DType::u16, {2, 3, 4}}, scale, {}}, other, bytes),
+            "input is u16, and can be f32, f16, i8, u8, i16, i32");
   EXPECT_EQ(fused(input, {x, {}, {}}, {DType::f16, {}, {}, {}}),
             "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
   EXPECT_EQ(fused(input, {b, {}, {}}, reals), "other is i8, and has no scale\n  hint: give other_scale");

@@ -50,6 +50,10 @@ bool has_one_parameter_along(const FusedOperand& operand, size_t from_last) {
   return is_singleton || shape[shape.size() - 1 - from_last] == 1;
 }
 
+bool is_byte(const FusedOperand& operand) {
+  return operand.tensor->dtype == DType::i8 || operand.tensor->dtype == DType::u8;
+}
+
 int64_t integer(const HostTensor& tensor, int64_t index) { return static_cast<int64_t>(element(tensor, index)); }
 
 // Of integers modulo 2^64, which the sum is far from unless zero points are huge.
@@ -78,7 +82,8 @@ HostTensor fused_bmm(const FusedOperand& input, const FusedOperand& other, const
   }
   shape[shape.size() - 2] = m;
   shape.back() = n;
-  const bool is_exact = k > 0 && has_one_parameter_along(input, 0) && has_one_parameter_along(other, 1);
+  const bool is_exact = k > 0 && is_byte(input) && is_byte(other) && has_one_parameter_along(input, 0) &&
+                        has_one_parameter_along(other, 1);
 
   HostTensor result = zeros(DType::f32, shape);
   std::vector<int64_t> of_input(static_cast<size_t>(k)), of_other(static_cast<size_t>(k));
