@@ -75,12 +75,14 @@ Done time_way(benchmark::State& state, Context& context, const Row& row, const W
 
 using Seconds = std::chrono::duration<double>;
 
-void add(Context& context, Seconds pause, const Row& row, const char* name, const Way& way) {
-  const auto run = [&context, pause, row, way](benchmark::State& state) {
+void add(Context& context, Seconds pause, const Row& row, const char* name, const Way& way, bool& has_failed) {
+  const auto run = [&context, pause, row, way, &has_failed](benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
       std::this_thread::sleep_for(pause);
-      if (Done timed = time_way(state, context, row, way); !timed)
+      if (Done timed = time_way(state, context, row, way); !timed) {
+        has_failed = true;
         return state.SkipWithError(to_text(timed.error()).c_str());
+      }
     }
   };
   benchmark::RegisterBenchmark(fmt::format("{}/{}/{}", row.op, row.size, name).c_str(), run)
@@ -112,6 +114,7 @@ void print_help() {
   Arguments arguments;
   CLI::App app{"Times operators on the device, each as it is chosen and beside its plain rival."};
   add_options(app, arguments);
+  app.footer("Exit codes: 0 done, 1 a row could not be run, 2 the arguments are wrong, 3 the machine is.");
   fmt::print("{}\nOf Google Benchmark:\n", app.help());
   benchmark::PrintDefaultHelp();
 }
@@ -130,12 +133,14 @@ int time_rows(const Arguments& arguments) {
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
   benchmark::AddCustomContext("device", device->profile().name);
+  const Seconds pause(arguments.pause_s);
+  bool has_failed = false;
   for (const Row& row : arguments.is_short ? bench::short_rows() : bench::operator_rows()) {
-    add(context, Seconds(arguments.pause_s), row, "chosen", row.chosen);
-    if (row.plain) add(context, Seconds(arguments.pause_s), row, "plain", *row.plain);
+    add(context, pause, row, "chosen", row.chosen, has_failed);
+    if (row.plain) add(context, pause, row, "plain", *row.plain, has_failed);
   }
   benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  return has_failed ? 1 : 0;
 }
 
 }  // namespace
