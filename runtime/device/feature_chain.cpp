@@ -148,6 +148,13 @@ FeatureMask subgroup_features(const VkPhysicalDeviceVulkan11Properties& properti
   return mask;
 }
 
+// Kernels say how halves treat denormals and leave the other widths open, which needs widths that are independent.
+FeatureMask float_features(const VkPhysicalDeviceVulkan12Properties& properties) {
+  const bool keeps = properties.shaderDenormPreserveFloat16 &&
+                     properties.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+  return keeps ? bit(Feature::float16_denormals) : 0;
+}
+
 void enable_granted(FeatureChain& offered, FeatureChain& wanted) {
   const FeatureMask mask = granted(offered);
   for (const Grant& grant : kGrants) {

@@ -66,9 +66,10 @@ struct FeatureChain {
   VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR};
 };
 
-// The features that rest on feature bits. The subgroup operations rest on properties: subgroup_features().
+// The features that rest on feature bits. Others rest on properties.
 FeatureMask granted(FeatureChain& offered);
 FeatureMask subgroup_features(const VkPhysicalDeviceVulkan11Properties& properties);
+FeatureMask float_features(const VkPhysicalDeviceVulkan12Properties& properties);
 
 // Sets in `wanted` the bits of every granted feature, and of what the dispatcher itself uses.
 void enable_granted(FeatureChain& offered, FeatureChain& wanted);

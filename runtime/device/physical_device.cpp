@@ -181,7 +181,7 @@ void read_flexible_matrices(const Instance& instance, VkPhysicalDevice handle, D
 
 void read_features(const Instance& instance, VkPhysicalDevice handle, FeatureChain& features,
                    const PropertyChain& properties, DeviceProfile& to) {
-  to.features = granted(features) | subgroup_features(properties.vulkan11);
+  to.features = granted(features) | subgroup_features(properties.vulkan11) | float_features(properties.vulkan12);
   if (to.features & bit(Feature::cooperative_matrix)) read_cooperative_matrices(instance, handle, to);
   if (features.matrix2.cooperativeMatrixFlexibleDimensions) read_flexible_matrices(instance, handle, to);
 }

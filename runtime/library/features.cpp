@@ -81,7 +81,8 @@ constexpr FeatureRow kTable[] = {
     {Feature::bfloat16, "bfloat16", kCapabilities<5116>},                          // BFloat16TypeKHR
     {Feature::bfloat16_dot_product, "bfloat16_dot_product", kCapabilities<5117>},  // BFloat16DotProductKHR
     {Feature::bfloat16_cooperative_matrix, "bfloat16_cooperative_matrix",
-     kCapabilities<5118>},  // ...CooperativeMatrixKHR
+     kCapabilities<5118>},                                                   // ...CooperativeMatrixKHR
+    {Feature::float16_denormals, "float16_denormals", kCapabilities<4464>},  // DenormPreserve, of halves
 };
 
 constexpr bool is_in_order() {

@@ -62,6 +62,7 @@ enum class Feature : uint8_t {
   bfloat16,
   bfloat16_dot_product,
   bfloat16_cooperative_matrix,
+  float16_denormals,
   count_,
 };
 

@@ -70,5 +70,15 @@ TEST(FeatureChain, CountsSubgroupOperationsOfComputeOnly) {
   EXPECT_EQ(subgroup_features(properties), bit(Feature::subgroup_basic) | bit(Feature::subgroup_quad));
 }
 
+TEST(FeatureChain, KeepsDenormalsOfHalvesWhereWidthsAreIndependent) {
+  VkPhysicalDeviceVulkan12Properties properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  properties.denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+  EXPECT_EQ(float_features(properties), FeatureMask{0});
+  properties.shaderDenormPreserveFloat16 = VK_TRUE;
+  EXPECT_EQ(float_features(properties), bit(Feature::float16_denormals));
+  properties.denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
+  EXPECT_EQ(float_features(properties), FeatureMask{0});
+}
+
 }  // namespace
 }  // namespace qgen::vulkan

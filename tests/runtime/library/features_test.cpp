@@ -43,6 +43,7 @@ constexpr CapabilityCase kCapabilities[] = {
     {"DotProduct", 6019, "integer_dot_product"},
     {"CooperativeMatrixKHR", 6022, "cooperative_matrix"},
     {"BFloat16TypeKHR", 5116, "bfloat16"},
+    {"DenormPreserve", 4464, "float16_denormals"},
     {"Max", 0x7fffffff, "unknown"},
 };
 
