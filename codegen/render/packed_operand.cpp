@@ -130,7 +130,8 @@ class PackedPrinter {
               word, lane);
   }
 
-  // Of rows past the side the last one again: loads stay inside.
+  // Four rows at once where there are four and each is words of its own; else one by one, and of rows past the side
+  // the last one again: loads stay inside.
   void load_rows(Dim across) {
     const char a = component(across);
     if (has_blocks_across()) {
@@ -140,11 +141,16 @@ class PackedPrinter {
     out_.line("uint {0}_row(uvec4 at, uint i) {{ at.{1} += min(i, {2} - 1u - at.{1}); return {0}_load(at); }}",
               operand_.name, a, side(across));
     out_.line("uvec4 {}_rows(uvec4 at) {{", operand_.name);
-    if (is_transposed()) {
-      out_.line("  const uint word = {}_word(at);", operand_.name);
-      out_.line("  if (word % 4u == 0u) return {}_blocks[word / 4u];", operand_.name);
+    {
+      const auto indented = out_.indent();
+      four_rows(across);
+      if (is_transposed()) out_.line("if (word % 4u == 0u) return {}_blocks[word / 4u];", operand_.name);
+      out_.line("if ({}) {{", are_words(operand_.access));
+      out_.line("  return uvec4({0}_data[{1}], {0}_data[{2}], {0}_data[{3}], {0}_data[{4}]);", operand_.name,
+                kRowWords[0], kRowWords[1], kRowWords[2], kRowWords[3]);
+      out_.text("}");
+      out_.line("return uvec4({0}_row(at, 0u), {0}_row(at, 1u), {0}_row(at, 2u), {0}_row(at, 3u));", operand_.name);
     }
-    out_.line("  return uvec4({0}_row(at, 0u), {0}_row(at, 1u), {0}_row(at, 2u), {0}_row(at, 3u));", operand_.name);
     out_.text("}");
   }
 
@@ -190,20 +196,52 @@ class PackedPrinter {
     out_.line("void {}_store_rows(uvec4 at, uvec4 rows) {{", operand_.name);
     {
       const auto indented = out_.indent();
-      out_.line("const uint count = {} - at.{};", side(across), a);
+      four_rows(across);
       if (is_transposed()) {
-        out_.line("const uint word = {}_word(at);", operand_.name);
         out_.line("if (word % 4u == 0u && count >= 4u) {{");
         out_.line("  {}_blocks[word / 4u] = rows;", operand_.name);
         out_.line("  return;");
         out_.text("}");
       }
+      out_.line("if ({}) {{", are_words(Access::write));
+      for (int i = 0; i < 4; ++i) out_.line("  {}_data[{}] = rows.{};", operand_.name, kRowWords[i], kComponents[i]);
+      out_.line("  return;");
+      out_.text("}");
       out_.line("{}_store(at, rows.x);", operand_.name);
       for (int i = 1; i < 4; ++i) {
         out_.line("++at.{}; if (count > {}u) {}_store(at, rows.{});", a, i, operand_.name, kComponents[i]);
       }
     }
     out_.text("}");
+  }
+
+  // ---- four rows along `across` from `at` on
+
+  static constexpr std::string_view kRowWords[] = {"word", "word + next", "word + 2u * next", "word + 3u * next"};
+
+  // How many there are, the word of the first, and how many words on the next is.
+  void four_rows(Dim across) {
+    out_.line("const uint count = {} - at.{};", side(across), component(across));
+    const std::string stride =
+        across == dims_.fastest() ? "1u" : fmt::format("problem.{}_strides[{}]", operand_.name, index(across));
+    if (is_strided()) {
+      out_.line("const uint byte = {}_byte(at);", operand_.name);
+      out_.line("const uint word = byte / 4u, next = {} / 4u;", stride);
+      out_.line("const bool are_words = (byte | {}) % 4u == 0u;", stride);
+    } else {
+      const std::string words = is_blocked() ? fmt::format("{}u * ", dims_.outer_block) : "";
+      out_.line("const uint word = {}_word(at), next = {}{};", operand_.name, words, stride);
+    }
+  }
+
+  // Whether there are four and each is a word of memory, of a plain buffer to be written a whole one.
+  std::string are_words(Access access) const {
+    std::string condition = "count >= 4u";
+    if (is_strided()) condition += " && are_words";
+    if (is_strided() && access == Access::write) {
+      condition += fmt::format(" && {} - at.{} >= 4u", side(dims_.packed), component(dims_.packed));
+    }
+    return condition;
   }
 
   const PackedOperand& operand_;

@@ -71,6 +71,16 @@ void x_store(uvec4 at, uint word) {
 }
 void x_store_rows(uvec4 at, uvec4 rows) {
   const uint count = problem.x_sides[2] - at.z;
+  const uint byte = x_byte(at);
+  const uint word = byte / 4u, next = problem.x_strides[2] / 4u;
+  const bool are_words = (byte | problem.x_strides[2]) % 4u == 0u;
+  if (count >= 4u && are_words && problem.x_sides[0] - at.x >= 4u) {
+    x_data[word] = rows.x;
+    x_data[word + next] = rows.y;
+    x_data[word + 2u * next] = rows.z;
+    x_data[word + 3u * next] = rows.w;
+    return;
+  }
   x_store(at, rows.x);
   ++at.z; if (count > 1u) x_store(at, rows.y);
   ++at.z; if (count > 2u) x_store(at, rows.z);
@@ -85,8 +95,12 @@ uint x_load(uvec4 at) { return x_data[x_word(at)]; }
 uint x_element(uvec4 at) { return x_data[x_word(at)] >> (8u * (at.z % 4u)) & 0xffu; }
 uint x_row(uvec4 at, uint i) { at.x += min(i, problem.sides[0] - 1u - at.x); return x_load(at); }
 uvec4 x_rows(uvec4 at) {
-  const uint word = x_word(at);
+  const uint count = problem.sides[0] - at.x;
+  const uint word = x_word(at), next = 1u;
   if (word % 4u == 0u) return x_blocks[word / 4u];
+  if (count >= 4u) {
+    return uvec4(x_data[word], x_data[word + next], x_data[word + 2u * next], x_data[word + 3u * next]);
+  }
   return uvec4(x_row(at, 0u), x_row(at, 1u), x_row(at, 2u), x_row(at, 3u));
 })"},
 };
