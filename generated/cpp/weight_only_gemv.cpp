@@ -34,6 +34,7 @@ enum class Name : uint16_t {
   form,
   rows,
   reduce,
+  halves,
   group_workgroup,
   group_team,
   columns,
@@ -53,12 +54,18 @@ constexpr std::string_view kReduceWords[] = {
   "shared",
 };
 
+constexpr std::string_view kHalvesWords[] = {
+  "native",
+  "bits",
+};
+
 constexpr auto kNames = table::names({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
   {"rows", {}},
   {"reduce", kReduceWords},
+  {"halves", kHalvesWords},
   {"group.workgroup", {}},
   {"group.team", {}},
   {"columns", {}},
@@ -81,6 +88,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::form: return table::word(parameters->form);
     case Name::rows: return parameters->rows;
     case Name::reduce: return table::word(parameters->reduce);
+    case Name::halves: return table::word(parameters->halves);
     case Name::group_workgroup: return scope.specialization[0];
     case Name::group_team: return scope.specialization[1];
     case Name::columns: return scope.specialization[2];
@@ -170,7 +178,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (6 + Integer(parameters.rows) * (10 + choose(parameters.input_dtype == DType::f16, Real(28.0), Real(18.0)) / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (3 + Integer(parameters.rows) * (Real(7.5) + choose(parameters.halves == Halves::native, Real(20.0), choose(parameters.input_dtype == DType::f16, Real(40.0), Real(28.0))) / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -190,24 +198,28 @@ constexpr InterfaceInfo binds_ccd9e4ae = {
     .specialization = slots_ec888001,
 };
 constexpr uint32_t workgroup_793c9f38[][3] = {{128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}};
-constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
 constexpr uint32_t shared_bytes_fb5d7565[] = {1024, 512, 512, 256, 512, 256};
+constexpr uint32_t shared_bytes_33e25232[] = {4096, 2048, 2048, 1024, 2048, 1024};
 constexpr uint32_t shared_bytes_ab96c740[] = {16384, 8192, 8192, 4096, 8192, 4096};
 enum Interface : uint16_t {
+  uses_014fb1c6,
   uses_6632015a,
   uses_6910a869,
   uses_798f83f2,
   uses_7f3ac7b4,
+  uses_97f33329,
   uses_bdae4cd6,
   uses_c2716bb5,
   uses_d2e22355,
   uses_f503c983,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_014fb1c6
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_6632015a
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::storage_buffer_16bit)},  // uses_6910a869
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_798f83f2
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_ab96c740, bit(Feature::storage_buffer_16bit)},  // uses_7f3ac7b4
+  {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_97f33329
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bdae4cd6
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_33e25232},  // uses_c2716bb5
   {&binds_ccd9e4ae, workgroup_793c9f38, shared_bytes_fb5d7565, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d2e22355
@@ -219,22 +231,26 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared", {f16, f16, weight_q4_rows, 1, Reduce::shared}, uses_6910a869},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup", {f16, f16, weight_q4_rows, 1, Reduce::subgroup}, uses_798f83f2},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared", {f16, f16, weight_q4_rows, 4, Reduce::shared}, uses_7f3ac7b4},
-    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup", {f16, f16, weight_q4_rows, 4, Reduce::subgroup}, uses_6632015a},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared", {f16, f16, weight_q8_rows, 1, Reduce::shared}, uses_6910a869},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup", {f16, f16, weight_q8_rows, 1, Reduce::subgroup}, uses_798f83f2},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.shared", {f16, f16, weight_q8_rows, 4, Reduce::shared}, uses_7f3ac7b4},
-    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup", {f16, f16, weight_q8_rows, 4, Reduce::subgroup}, uses_6632015a},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.shared", {f32, f32, weight_q4_rows, 1, Reduce::shared}, uses_c2716bb5},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.subgroup", {f32, f32, weight_q4_rows, 1, Reduce::subgroup}, uses_d2e22355},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.shared", {f32, f32, weight_q4_rows, 4, Reduce::shared}, uses_f503c983},
-    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.subgroup", {f32, f32, weight_q4_rows, 4, Reduce::subgroup}, uses_bdae4cd6},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.shared", {f32, f32, weight_q8_rows, 1, Reduce::shared}, uses_c2716bb5},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.subgroup", {f32, f32, weight_q8_rows, 1, Reduce::subgroup}, uses_d2e22355},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.shared", {f32, f32, weight_q8_rows, 4, Reduce::shared}, uses_f503c983},
-    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.subgroup", {f32, f32, weight_q8_rows, 4, Reduce::subgroup}, uses_bdae4cd6},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.shared.bits", {f16, f16, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.bits", {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows1.subgroup.native", {f16, f16, weight_q4_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.shared.bits", {f16, f16, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.bits", {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
+    {"weight_only_gemv.f16.f16.weight_q4_rows.rows4.subgroup.native", {f16, f16, weight_q4_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.shared.bits", {f16, f16, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_6910a869},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.bits", {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_798f83f2},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows1.subgroup.native", {f16, f16, weight_q8_rows, 1, Reduce::subgroup, Halves::native}, uses_014fb1c6},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.shared.bits", {f16, f16, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_7f3ac7b4},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.bits", {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_6632015a},
+    {"weight_only_gemv.f16.f16.weight_q8_rows.rows4.subgroup.native", {f16, f16, weight_q8_rows, 4, Reduce::subgroup, Halves::native}, uses_97f33329},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.shared.bits", {f32, f32, weight_q4_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows1.subgroup.bits", {f32, f32, weight_q4_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.shared.bits", {f32, f32, weight_q4_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q4_rows.rows4.subgroup.bits", {f32, f32, weight_q4_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.shared.bits", {f32, f32, weight_q8_rows, 1, Reduce::shared, Halves::bits}, uses_c2716bb5},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows1.subgroup.bits", {f32, f32, weight_q8_rows, 1, Reduce::subgroup, Halves::bits}, uses_d2e22355},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.shared.bits", {f32, f32, weight_q8_rows, 4, Reduce::shared, Halves::bits}, uses_f503c983},
+    {"weight_only_gemv.f32.f32.weight_q8_rows.rows4.subgroup.bits", {f32, f32, weight_q8_rows, 4, Reduce::subgroup, Halves::bits}, uses_bdae4cd6},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

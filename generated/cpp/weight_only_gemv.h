@@ -55,6 +55,11 @@ enum class Reduce : uint8_t {
   shared,
 };
 
+enum class Halves : uint8_t {
+  native,
+  bits,
+};
+
 // What tells one module from another.
 struct Parameters {
   DType input_dtype;
@@ -62,6 +67,7 @@ struct Parameters {
   Layout form;
   uint32_t rows;
   Reduce reduce;
+  Halves halves;
 };
 
 // Chosen when a pipeline is made.
@@ -94,24 +100,28 @@ static_assert(sizeof(PushConstants) == 32);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  f16_f16_weight_q4_rows_rows1_shared,
-  f16_f16_weight_q4_rows_rows1_subgroup,
-  f16_f16_weight_q4_rows_rows4_shared,
-  f16_f16_weight_q4_rows_rows4_subgroup,
-  f16_f16_weight_q8_rows_rows1_shared,
-  f16_f16_weight_q8_rows_rows1_subgroup,
-  f16_f16_weight_q8_rows_rows4_shared,
-  f16_f16_weight_q8_rows_rows4_subgroup,
-  f32_f32_weight_q4_rows_rows1_shared,
-  f32_f32_weight_q4_rows_rows1_subgroup,
-  f32_f32_weight_q4_rows_rows4_shared,
-  f32_f32_weight_q4_rows_rows4_subgroup,
-  f32_f32_weight_q8_rows_rows1_shared,
-  f32_f32_weight_q8_rows_rows1_subgroup,
-  f32_f32_weight_q8_rows_rows4_shared,
-  f32_f32_weight_q8_rows_rows4_subgroup,
+  f16_f16_weight_q4_rows_rows1_shared_bits,
+  f16_f16_weight_q4_rows_rows1_subgroup_bits,
+  f16_f16_weight_q4_rows_rows1_subgroup_native,
+  f16_f16_weight_q4_rows_rows4_shared_bits,
+  f16_f16_weight_q4_rows_rows4_subgroup_bits,
+  f16_f16_weight_q4_rows_rows4_subgroup_native,
+  f16_f16_weight_q8_rows_rows1_shared_bits,
+  f16_f16_weight_q8_rows_rows1_subgroup_bits,
+  f16_f16_weight_q8_rows_rows1_subgroup_native,
+  f16_f16_weight_q8_rows_rows4_shared_bits,
+  f16_f16_weight_q8_rows_rows4_subgroup_bits,
+  f16_f16_weight_q8_rows_rows4_subgroup_native,
+  f32_f32_weight_q4_rows_rows1_shared_bits,
+  f32_f32_weight_q4_rows_rows1_subgroup_bits,
+  f32_f32_weight_q4_rows_rows4_shared_bits,
+  f32_f32_weight_q4_rows_rows4_subgroup_bits,
+  f32_f32_weight_q8_rows_rows1_shared_bits,
+  f32_f32_weight_q8_rows_rows1_subgroup_bits,
+  f32_f32_weight_q8_rows_rows4_shared_bits,
+  f32_f32_weight_q8_rows_rows4_subgroup_bits,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_weight_q8_rows_rows4_subgroup) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::f32_f32_weight_q8_rows_rows4_subgroup_bits) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

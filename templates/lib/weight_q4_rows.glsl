@@ -4,6 +4,8 @@
 // A weight in the form weight_q4_rows: rows of 16-byte loads, eight integers plus 8 in a word. Byte j of a word holds
 // weight j in its low nibble and weight j + 4 in its high one, so that either half of all nibbles is a packed vector of
 // four neighbours. The names are those of lib/weight_q8_rows.glsl, which says how fields become floats.
+$include "lib/field_of_float.glsl"
+
 const uint kPerWord = 8u;
 const uint kPerLoad = 32u;
 const uint kQuads = 2u;
@@ -22,7 +24,7 @@ int weight_at(uint n, uint k) {
 // Quad 0 is the low half of the word: weights 0, 4, 1, 5; quad 1 the high half: 2, 6, 3, 7.
 vec4 weight_quad(uint word, uint quad) {
   const uvec4 fields = uvec4(quad == 0u ? word : word >> 16) & uvec4(0xfu, 0xf0u, 0xf00u, 0xf000u);
-  return uintBitsToFloat(fields | 0x4b000000u) - vec4(8388616.0, 8388736.0, 8390656.0, 8421376.0);
+  return uintBitsToFloat(fields | float_bits(0x4b000000u)) - vec4(8388616.0, 8388736.0, 8390656.0, 8421376.0);
 }
 
 uint quad_element(uint quad, uint lane) { return 2u * quad + lane / 2u + lane % 2u * 4u; }

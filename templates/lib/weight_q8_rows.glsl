@@ -14,6 +14,8 @@
 // Bytes become f32 without a conversion, which GPUs do at a quarter of their rate or less: an integer u below 2^23 in
 // the mantissa of 2^23 is the float 2^23 + u. A field of bits is left where it is, which multiplies it by a power of
 // two; the activation is multiplied by kQuadScale instead, once for all the weights that it meets.
+$include "lib/field_of_float.glsl"
+
 const uint kPerWord = 4u;
 const uint kPerLoad = 16u;
 const uint kQuads = 1u;
@@ -32,7 +34,7 @@ int weight_at(uint n, uint k) {
 vec4 weight_quad(uint word, uint quad) {
   const uint offset = word ^ 0x80808080u;  // plus 128
   const uvec4 fields = uvec4(offset, offset, offset >> 16, offset >> 16) & uvec4(0xffu, 0xff00u, 0xffu, 0xff00u);
-  return uintBitsToFloat(fields | 0x4b000000u) - vec4(8388736.0, 8421376.0, 8388736.0, 8421376.0);
+  return uintBitsToFloat(fields | float_bits(0x4b000000u)) - vec4(8388736.0, 8421376.0, 8388736.0, 8421376.0);
 }
 
 uint quad_element(uint quad, uint lane) { return lane; }

@@ -5,6 +5,7 @@
 // fast. The activations that a load meets are read beside it; all teams find them in a cache.
 //
 //   reduce  subgroup: sums are joined by subgroups first; shared: through shared memory alone
+//   halves  native: the device converts activations of f16, and keeps what is subnormal; bits: lib/float16.glsl does
 #version 450
 ${extensions()}
 #extension GL_EXT_control_flow_attributes : require
@@ -19,6 +20,9 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/words.glsl"
+$if halves == native
+$include "lib/native_halves.glsl"
+$end
 $include "lib/store_real.glsl"
 $include "lib/linear_finish.glsl"
 $if form == weight_q4_rows
@@ -32,7 +36,11 @@ $include "lib/weight_gemv.glsl"
 // Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
 vec4 activations(uint row, uint quad) {
   if (quad >= problem.k / 4u) return vec4(0.0);
+$if halves == native
+  return unpack_native_f16(input_words[min(row, problem.m - 1u) * (problem.k / 4u) + quad]);
+$else
   return unpack_${input_dtype}(input_words[min(row, problem.m - 1u) * (problem.k / 4u) + quad]);
+$end
 }
 
 // One load of each of the team's columns, against the activations that it meets.
@@ -64,7 +72,10 @@ void accumulate(uint first_m, uint column, uint load) {
           met[lane] = x[element / 4u][element % 4u];
         }
         met *= kQuadScale;
-        [[unroll]] for (uint c = 0u; c < ${columns}; ++c) parts[m][c] += dot(met, w[c][quad]);
+        [[unroll]] for (uint c = 0u; c < ${columns}; ++c) {
+          const vec4 weight = w[c][quad];
+          [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) parts[m][c] = fma(met[lane], weight[lane], parts[m][c]);
+        }
       }
     }
   }

@@ -63,16 +63,18 @@ struct HalfCase {
 };
 
 constexpr HalfCase kHalves[] = {
-    {4, 1, 4096, 4096, "gemv", "rows1.subgroup/workgroup128team128.columns8"},
-    {4, 4, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
+    {4, 1, 4096, 4096, "gemv", "rows1.subgroup.native/workgroup128team128.columns8"},
+    {4, 4, 4096, 4096, "gemv", "rows4.subgroup.native/workgroup128team128.columns8"},
+    {4, 8, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {4, 16, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {4, 128, 4096, 4096, "matrices_split_4", "/m2n4workgroup256.m4n2.step64"},
     {4, 256, 4096, 4096, "matrices", "/m2n2workgroup128.m4n2.step64"},
     {4, 512, 4096, 4096, "matrices", "/m2n4workgroup256.m4n2.step64"},
     {4, 4096, 4096, 4096, "matrices", "/m2n4workgroup256.m4n2.step64"},
     {4, 512, 14336, 4096, "matrices", "/m2n4workgroup256.m4n2.step64"},
-    {8, 1, 4096, 4096, "gemv", "rows1.subgroup/workgroup128team128.columns8"},
-    {8, 4, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
+    {8, 1, 4096, 4096, "gemv", "rows1.subgroup.native/workgroup128team128.columns8"},
+    {8, 4, 4096, 4096, "gemv", "rows4.subgroup.native/workgroup128team128.columns8"},
+    {8, 8, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {8, 16, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m1n2.step64"},
     {8, 64, 4096, 4096, "matrices_split_4", "/m1n4workgroup128.m4n2.step64"},
     {8, 128, 4096, 4096, "matrices_split_4", "/m2n4workgroup256.m4n2.step64"},

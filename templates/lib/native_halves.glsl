@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// f16 to f32 by the device's own conversion, exactly: the kernel asks for subnormal halves to be kept, DenormPreserve.
+#extension GL_EXT_spirv_intrinsics : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+spirv_execution_mode(capabilities = [4464], 4459, 16);
+
+vec4 unpack_native_f16(uvec2 words) { return vec4(unpackFloat2x16(words.x), unpackFloat2x16(words.y)); }
