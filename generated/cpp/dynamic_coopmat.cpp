@@ -156,14 +156,14 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 32, 2, 2, 128, 32,
   2, 2, 32, 2, 2, 128, 64,
   2, 2, 32, 2, 2, 128, 128,
-  2, 2, 32, 2, 4, 64, 64,
-  2, 2, 32, 2, 4, 128, 32,
-  2, 2, 32, 2, 4, 128, 64,
-  2, 2, 32, 2, 4, 128, 128,
   2, 2, 32, 4, 2, 64, 64,
   2, 2, 32, 4, 2, 128, 32,
   2, 2, 32, 4, 2, 128, 64,
   2, 2, 32, 4, 2, 128, 128,
+  2, 2, 32, 2, 4, 64, 64,
+  2, 2, 32, 2, 4, 128, 32,
+  2, 2, 32, 2, 4, 128, 64,
+  2, 2, 32, 2, 4, 128, 128,
   1, 4, 128, 1, 2, 64, 64,
   1, 4, 128, 1, 2, 128, 32,
   1, 4, 128, 1, 2, 128, 64,
@@ -172,14 +172,14 @@ constexpr uint32_t kSpecializations[] = {
   1, 4, 128, 2, 2, 128, 32,
   1, 4, 128, 2, 2, 128, 64,
   1, 4, 128, 2, 2, 128, 128,
-  1, 4, 128, 2, 4, 64, 64,
-  1, 4, 128, 2, 4, 128, 32,
-  1, 4, 128, 2, 4, 128, 64,
-  1, 4, 128, 2, 4, 128, 128,
   1, 4, 128, 4, 2, 64, 64,
   1, 4, 128, 4, 2, 128, 32,
   1, 4, 128, 4, 2, 128, 64,
   1, 4, 128, 4, 2, 128, 128,
+  1, 4, 128, 2, 4, 64, 64,
+  1, 4, 128, 2, 4, 128, 32,
+  1, 4, 128, 2, 4, 128, 64,
+  1, 4, 128, 2, 4, 128, 128,
   2, 2, 128, 1, 2, 64, 64,
   2, 2, 128, 1, 2, 128, 32,
   2, 2, 128, 1, 2, 128, 64,
@@ -188,14 +188,14 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 128, 2, 2, 128, 32,
   2, 2, 128, 2, 2, 128, 64,
   2, 2, 128, 2, 2, 128, 128,
-  2, 2, 128, 2, 4, 64, 64,
-  2, 2, 128, 2, 4, 128, 32,
-  2, 2, 128, 2, 4, 128, 64,
-  2, 2, 128, 2, 4, 128, 128,
   2, 2, 128, 4, 2, 64, 64,
   2, 2, 128, 4, 2, 128, 32,
   2, 2, 128, 4, 2, 128, 64,
   2, 2, 128, 4, 2, 128, 128,
+  2, 2, 128, 2, 4, 64, 64,
+  2, 2, 128, 2, 4, 128, 32,
+  2, 2, 128, 2, 4, 128, 64,
+  2, 2, 128, 2, 4, 128, 128,
   2, 4, 256, 1, 2, 64, 64,
   2, 4, 256, 1, 2, 128, 32,
   2, 4, 256, 1, 2, 128, 64,
@@ -204,14 +204,14 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 2, 2, 128, 32,
   2, 4, 256, 2, 2, 128, 64,
   2, 4, 256, 2, 2, 128, 128,
-  2, 4, 256, 2, 4, 64, 64,
-  2, 4, 256, 2, 4, 128, 32,
-  2, 4, 256, 2, 4, 128, 64,
-  2, 4, 256, 2, 4, 128, 128,
   2, 4, 256, 4, 2, 64, 64,
   2, 4, 256, 4, 2, 128, 32,
   2, 4, 256, 4, 2, 128, 64,
   2, 4, 256, 4, 2, 128, 128,
+  2, 4, 256, 2, 4, 64, 64,
+  2, 4, 256, 2, 4, 128, 32,
+  2, 4, 256, 2, 4, 128, 64,
+  2, 4, 256, 2, 4, 128, 128,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -243,7 +243,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us)) + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)), Integer(device.compute_units)) * Integer(device.compute_units) * (Integer(problem.k) * (Integer(specialization.step_k) + 48) / Integer(specialization.step_k) * (1 + Real(2.0) / Integer(specialization.step_span)) * (3 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (7 * Real(device.int8_ops_per_us)) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (6 * Real(device.bytes_per_us))) + Integer(problem.runs) * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * 16 / Real(device.f32_ops_per_us)) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1)) * choose(device.is_cpu, Integer(32), Integer(1));
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us)) + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units)) * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(0.65) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)), Integer(device.compute_units)) * Integer(device.compute_units) * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(1.15) / Real(device.int8_ops_per_us) + Integer(problem.runs) * 9 / Real(device.f32_ops_per_us)) + Integer(problem.k) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (6 * Real(device.bytes_per_us))) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1))) * choose(device.is_cpu, Integer(32), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -292,57 +292,11 @@ constexpr uint32_t workgroup_8d1b0a1c[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_0b58ae08[] = {
-  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 11936,
-  23712, 21664, 20640, 12608, 24896, 22848, 21824, 23872, 47424, 43328, 41280, 13952, 27264, 25216, 24192, 6976, 13632,
-  12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 12608, 24896, 22848,
-  21824, 13952, 27264, 25216, 24192, 25216, 49792, 45696, 43648, 16640, 32000, 29952, 28928,
-};
-constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
-  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_712e511e[] = {
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
-};
-constexpr uint32_t shared_bytes_f55cc7df[] = {
-  10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672, 12608,
-  24896, 22848, 21824, 13952, 27264, 25216, 24192, 25216, 49792, 45696, 43648, 16640, 32000, 29952, 28928, 10880, 16000,
-  14976, 14464, 11008, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672, 21632, 27264, 25216,
-  24192, 21760, 32000, 29952, 28928, 27904, 54528, 50432, 48384, 22016, 41472, 39424, 38400,
-};
-constexpr CooperativeMatrixShape matrices_31213621[] = {
-  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a2af951b[] = {
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
-};
-constexpr uint32_t shared_bytes_a4c856f3[] = {
-  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 11008, 20736, 19712, 19200, 13568, 24576, 24064, 23808, 6976,
-  13632, 12608, 12096, 8320, 16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200, 6528, 10368,
-  9856, 9600, 8192, 15104, 14592, 14336, 11008, 20736, 19712, 19200, 13568, 24576, 24064, 23808, 12928, 16000, 14976,
-  14464, 13056, 20736, 19712, 19200, 16640, 32000, 29952, 28928, 16384, 30208, 29184, 28672,
+constexpr uint32_t shared_bytes_577ebae6[] = {
+  6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 11936,
+  23712, 21664, 20640, 12608, 24896, 22848, 21824, 13952, 27264, 25216, 24192, 23872, 47424, 43328, 41280, 6976, 13632,
+  12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 12608, 24896, 22848,
+  21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648,
 };
 constexpr CooperativeMatrixShape matrices_b413c3ea[] = {
   {8, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
@@ -361,11 +315,34 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_42123f34[] = 
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
   matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea, matrices_b413c3ea,
 };
-constexpr uint32_t shared_bytes_b45889c9[] = {
-  4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8320, 16000, 14976, 14464, 8192, 15104, 14592, 14336, 6304, 12448,
-  11424, 10912, 6976, 13632, 12608, 12096, 12608, 24896, 22848, 21824, 8320, 16000, 14976, 14464, 4160, 8000, 7488,
-  7232, 5504, 10368, 9856, 9600, 8320, 16000, 14976, 14464, 8192, 15104, 14592, 14336, 6976, 13632, 12608, 12096, 8320,
-  16000, 14976, 14464, 13952, 27264, 25216, 24192, 11008, 20736, 19712, 19200,
+constexpr uint32_t shared_bytes_4b745e94[] = {
+  4160, 8000, 7488, 7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6304, 12448,
+  11424, 10912, 6976, 13632, 12608, 12096, 8320, 16000, 14976, 14464, 12608, 24896, 22848, 21824, 4160, 8000, 7488,
+  7232, 5504, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 8320, 16000, 14976, 14464, 6976, 13632, 12608, 12096, 8320,
+  16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192,
+};
+constexpr CooperativeMatrixShape matrices_31213621[] = {
+  {16, 8, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a2af951b[] = {
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+  matrices_31213621, matrices_31213621, matrices_31213621, matrices_31213621,
+};
+constexpr uint32_t shared_bytes_95962952[] = {
+  6528, 10368, 9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 6976,
+  13632, 12608, 12096, 8320, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 13952, 27264, 25216, 24192, 6528, 10368,
+  9856, 9600, 8192, 15104, 14592, 14336, 13568, 24576, 24064, 23808, 11008, 20736, 19712, 19200, 12928, 16000, 14976,
+  14464, 13056, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928,
 };
 constexpr CooperativeMatrixShape matrices_d9e8a5e1[] = {
   {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
@@ -384,45 +361,68 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_6a9973b5[] = 
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
   matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1, matrices_d9e8a5e1,
 };
+constexpr uint32_t shared_bytes_c9eb7676[] = {
+  10880, 16000, 14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 12608,
+  24896, 22848, 21824, 13952, 27264, 25216, 24192, 16640, 32000, 29952, 28928, 25216, 49792, 45696, 43648, 10880, 16000,
+  14976, 14464, 11008, 20736, 19712, 19200, 16384, 30208, 29184, 28672, 16640, 32000, 29952, 28928, 21632, 27264, 25216,
+  24192, 21760, 32000, 29952, 28928, 22016, 41472, 39424, 38400, 27904, 54528, 50432, 48384,
+};
+constexpr CooperativeMatrixShape matrices_f7fbf73b[] = {
+  {16, 16, 0, DType::f32, DType::f32, DType::f32, DType::f32, false},
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_712e511e[] = {
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+  matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b, matrices_f7fbf73b,
+};
 enum Interface : uint16_t {
-  uses_0a6c32b5,
-  uses_12a640e9,
-  uses_13cf3213,
-  uses_208a80db,
-  uses_3dc4ef70,
-  uses_7d8cdc13,
-  uses_7e188825,
-  uses_7feba0ad,
-  uses_92be3667,
-  uses_e4a143b3,
+  uses_008c5d24,
+  uses_102f9081,
+  uses_2810c75c,
+  uses_47fa44d8,
+  uses_4ef3ce82,
+  uses_5f7a2e58,
+  uses_8467826c,
+  uses_9686ec60,
+  uses_db977900,
+  uses_eee6eca3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_0b58ae08, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_0a6c32b5
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_12a640e9
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_a4c856f3, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_13cf3213
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_b45889c9, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_208a80db
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_3dc4ef70
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_0b58ae08, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_7d8cdc13
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_7e188825
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_f55cc7df, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_7feba0ad
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_a4c856f3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_92be3667
-  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_b45889c9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_e4a143b3
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_577ebae6, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_008c5d24
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_4b745e94, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_102f9081
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_577ebae6, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_29889e03},  // uses_2810c75c
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_95962952, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_47fa44d8
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_4ef3ce82
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_5f7a2e58
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_6a9973b5},  // uses_8467826c
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_95962952, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a2af951b},  // uses_9686ec60
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_4b745e94, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_42123f34},  // uses_db977900
+  {&binds_4e4c6a72, workgroup_8d1b0a1c, shared_bytes_c9eb7676, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_712e511e},  // uses_eee6eca3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_3dc4ef70},
-    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_7feba0ad},
-    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_7e188825},
-    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_12a640e9},
-    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_13cf3213},
-    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_92be3667},
-    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_7d8cdc13},
-    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_0a6c32b5},
-    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_208a80db},
-    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_e4a143b3},
+    {"dynamic_coopmat.m16n16k16.f16", {16, 16, 16, f16}, uses_8467826c},
+    {"dynamic_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_4ef3ce82},
+    {"dynamic_coopmat.m16n16k32.f16", {16, 16, 32, f16}, uses_eee6eca3},
+    {"dynamic_coopmat.m16n16k32.f32", {16, 16, 32, f32}, uses_5f7a2e58},
+    {"dynamic_coopmat.m16n8k32.f16", {16, 8, 32, f16}, uses_9686ec60},
+    {"dynamic_coopmat.m16n8k32.f32", {16, 8, 32, f32}, uses_47fa44d8},
+    {"dynamic_coopmat.m8n16k32.f16", {8, 16, 32, f16}, uses_008c5d24},
+    {"dynamic_coopmat.m8n16k32.f32", {8, 16, 32, f32}, uses_2810c75c},
+    {"dynamic_coopmat.m8n8k8.f16", {8, 8, 8, f16}, uses_102f9081},
+    {"dynamic_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_db977900},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -126,6 +126,8 @@ TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
   EXPECT_EQ(recipe_for(8, 16), "matrices");
   EXPECT_EQ(recipe_for(8, 4096), "matrices");
   EXPECT_EQ(recipe_for(4, 1), "gemv");
+  EXPECT_EQ(recipe_for(4, 16), "gemv");
+  EXPECT_EQ(recipe_for(4, 64), "matrices");
   EXPECT_EQ(recipe_for(4, 512), "matrices");
   EXPECT_EQ(recipe_for(4, 4096), "matrices");
 }
