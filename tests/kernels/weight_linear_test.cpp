@@ -184,6 +184,20 @@ TEST_F(WeightLinearTest, ExtremeActivations) {
   }
 }
 
+// Halves below 2^-14, which conversions and matrices of halves may not take for zeros.
+TEST_F(WeightLinearTest, SubnormalHalves) {
+  for (const int64_t rows : {1, 33}) {
+    HostTensor input = Random(12).integers(DType::f16, {rows, 64}, -1023, 1023);
+    for (int64_t i = 0; i < element_count(input.shape); ++i) set_element(input, i, element(input, i) * 0x1p-24);
+    for (const std::string_view op : kOperators) {
+      SCOPED_TRACE(fmt::format("{} of {} rows", op, rows));
+      Request request = request_of(op, {{rows}, 24, 64, 32, false}, 11);
+      request.inputs["input"] = input;
+      expect_reference(op, request, kOfFloats);
+    }
+  }
+}
+
 // ---- defects, by their numbers in the register of the system that qgen replaces ------------------------------------
 
 // Sums of activations over a group were added twice where a worker went round its loop: groups past 128, or from 64 to
