@@ -169,6 +169,34 @@ Node copy_at(const Node& node, const SourceLocation& where) {
   return copy;
 }
 
+namespace {
+
+void add_rounding_divisions(const Node& node, std::vector<RoundingDivision>& found) {
+  if (node.is_definition) return;
+  if (node.op == Op::divide && node.type == Type::integer) found.push_back({node.where, to_text(node)});
+  switch (node.op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::negate:
+    case Op::min:
+    case Op::max:
+    case Op::choose:  // whose condition holds no number
+      for (const auto& operand : node.operands) add_rounding_divisions(*operand, found);
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+std::vector<RoundingDivision> rounding_divisions(const Expression& expression) {
+  std::vector<RoundingDivision> found;
+  add_rounding_divisions(expression.root(), found);
+  return found;
+}
+
 Type Expression::type() const { return root_->type; }
 const SourceLocation& Expression::where() const { return root_->where; }
 

@@ -121,6 +121,14 @@ struct SymbolUse {
 };
 std::vector<SymbolUse> uses_of(const Expression& expression);
 
+// The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
+// takes, nor what definitions stand for.
+struct RoundingDivision {
+  SourceLocation where;
+  std::string text;
+};
+std::vector<RoundingDivision> rounding_divisions(const Expression& expression);
+
 // With the fewest parentheses that keep its meaning.
 std::string to_text(const Expression& expression);
 

@@ -74,7 +74,11 @@ struct Node {
   size_t symbol = 0;                            // of a symbol: its index in the scope
   Value value;                                  // of a literal or a word
   std::shared_ptr<const Function> function;     // of a call
+  bool is_definition = false;                   // stands where a definition was mentioned
 };
+
+// With the fewest parentheses that keep its meaning.
+std::string to_text(const Node& node);
 
 // A copy that stands wholly at `where`: what a definition means, where it is mentioned.
 Node copy_at(const Node& node, const SourceLocation& where);

@@ -233,7 +233,8 @@ class CppWriter {
 
 }  // namespace
 
-std::string to_text(const Expression& expression) { return print(expression.root()); }
+std::string to_text(const Node& node) { return print(node); }
+std::string to_text(const Expression& expression) { return to_text(expression.root()); }
 
 std::string to_cpp(const Expression& expression, const Scope& scope, const CppPrinter& printer) {
   return CppWriter(scope, printer).print(expression.root());

@@ -85,6 +85,7 @@ class Resolver {
   MaybeType symbol(Node& node) {
     if (const Expression* meaning = scope_.find_definition(node.name)) {
       node = copy_at(meaning->root(), node.where);
+      node.is_definition = true;
       return node.type;
     }
     const Symbol* found = scope_.find(node.name);

@@ -279,6 +279,16 @@ Diagnostics check_conditions(const Spec& spec) {
   return errors;
 }
 
+Diagnostics check_cost(const Spec& spec) {
+  Diagnostics errors;
+  if (!spec.cost) return errors;
+  for (const auto& [where, text] : expression::rounding_divisions(*spec.cost)) {
+    errors.push_back(make_error(where, fmt::format("'{}' divides integers, which rounds toward zero", text), "",
+                                "a cost is real: write 100.0 for 100"));
+  }
+  return errors;
+}
+
 // Without kernels of its own, what else would a parameter be for?
 Diagnostics check_parameters_of_operands(const Spec& spec) {
   Diagnostics errors;
@@ -345,6 +355,7 @@ Diagnostics check_recipe_expression(const expression::Expression& expression, co
 
 Diagnostics check_uses(const Spec& spec) {
   Diagnostics errors = check_conditions(spec);
+  append(errors, check_cost(spec));
   if (!spec.template_path) append(errors, check_parameters_of_operands(spec));
   for (const Recipe& recipe : spec.recipes) append(errors, check_recipe(spec, recipe));
   return errors;

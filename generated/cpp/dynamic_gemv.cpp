@@ -177,7 +177,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / 8 / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows)) * choose(parameters.dot == Dot::packed, Integer(5), Integer(20)) / Real(device.int8_ops_per_us));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0) / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows)) * choose(parameters.dot == Dot::packed, Integer(5), Integer(20)) / Real(device.int8_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -200,7 +200,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) * max(1, 32768 * Integer(device.compute_units) / (max(1, ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team) * min(Integer(specialization.unroll), max(1, Integer(problem.k) / (16 * Integer(specialization.group_team))))) * 64)) + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k) * choose(parameters.dot == Dot::packed, Integer(6), Integer(24)) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) * max(1, Real(32768.0) * Integer(device.compute_units) / (max(1, ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team) * min(Integer(specialization.unroll), max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64)) + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k) * choose(parameters.dot == Dot::packed, Integer(6), Integer(24)) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

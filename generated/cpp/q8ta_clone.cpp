@@ -103,7 +103,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 2048 * 5 / 4 + Integer(parameters.flat) * Integer(problem.flat_blocks) * 32) / Real(device.bytes_per_us) + ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64 + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup)) * 2 / (100 * Integer(device.compute_units)) + Integer(specialization.workgroup) / 10000;
+  return Real(device.launch_us) + ((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 2048 * Real(1.25) + Integer(parameters.flat) * Integer(problem.flat_blocks) * 32) / Real(device.bytes_per_us) + ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64 + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

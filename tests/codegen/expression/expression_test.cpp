@@ -4,6 +4,7 @@
 // Rows: what is written, its canonical text, its value.
 #include "codegen/expression/expression.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/codegen/expression/scope_for_tests.h"
@@ -118,6 +119,22 @@ TEST(Expression, KnowsItsTypeItsPlaceAndItsSymbols) {
   EXPECT_EQ(parsed->type(), Type::boolean);
   EXPECT_EQ(parsed->where(), (SourceLocation{"op.yaml", 3, 11, 40}));
   EXPECT_EQ(symbols_of(*parsed), (std::vector<size_t>{2, 3, 7}));
+}
+
+TEST(Expression, NamesTheDivisionsThatRoundAndGoOnAsNumbers) {
+  Scope scope = scope_for_tests();
+  scope.define("half_width", *parse("width / 2", {}, scope));
+  const auto rounded = [&](std::string_view text) {
+    std::vector<std::string> texts;
+    for (const RoundingDivision& division : rounding_divisions(*parse(text, {}, scope))) texts.push_back(division.text);
+    return fmt::format("{}", fmt::join(texts, "; "));
+  };
+  EXPECT_EQ(rounded("1.0 + numel / 10"), "numel / 10");
+  EXPECT_EQ(rounded("numel / vec / 2 * eps"), "numel / vec / 2; numel / vec");
+  EXPECT_EQ(rounded("choose(numel / 2 > 3, -(vec / 2), min(1, width / 4))"), "vec / 2; width / 4");
+  EXPECT_EQ(rounded("numel / 10.0 + eps / 2"), "");
+  EXPECT_EQ(rounded("ceil_div(numel / 2, vec) + numel / 2 % 3"), "");
+  EXPECT_EQ(rounded("half_width * eps"), "");
 }
 
 TEST(Expression, OfAWantedTypeTakesAnIntegerForARealAndABareNameForAWord) {
