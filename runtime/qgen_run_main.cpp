@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <new>
 
 #include "registry.h"
 #include "runtime/runner/command.h"
@@ -274,5 +275,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : qgen::runner::kWrongInput;
   }
-  return qgen::runner::run_program(arguments);
+  try {
+    return qgen::runner::run_program(arguments);
+  } catch (const std::bad_alloc&) {  // what the operands come to on the way: packed forms, references
+    return qgen::runner::fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
+  }
 }

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "runtime/operators/attributes.h"
@@ -113,6 +114,15 @@ Done fill_as(HostTensor& tensor, std::string_view text) {
   return std::monostate{};
 }
 
+Expected<HostTensor> allocated(DType dtype, const Shape& shape) {
+  try {
+    return zeros(dtype, shape);
+  } catch (const std::bad_alloc&) {
+    return Error{Error::Kind::system,
+                 fmt::format("{} {} takes more memory than the host has to give", name(dtype), to_text(shape)), ""};
+  }
+}
+
 }  // namespace
 
 Expected<HostTensor> made_up_input(std::string_view text) {
@@ -125,12 +135,13 @@ Expected<HostTensor> made_up_input(std::string_view text) {
   const std::string_view word = text.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
   const auto dtype = dtype_named(word);
   if (!dtype) return refused(word, "is no dtype");
-  HostTensor tensor = zeros(*dtype, *shape);
+  auto tensor = allocated(*dtype, *shape);
+  if (!tensor) return tensor;
   if (equals == std::string_view::npos) {
-    fill_with_noise(tensor);
+    fill_with_noise(*tensor);
     return tensor;
   }
-  if (Done filled = fill_as(tensor, text.substr(equals + 1)); !filled) return filled.error();
+  if (Done filled = fill_as(*tensor, text.substr(equals + 1)); !filled) return filled.error();
   return tensor;
 }
 

@@ -102,6 +102,14 @@ TEST(MadeUpInput, FromText) {
   }
 }
 
+#ifndef __SANITIZE_ADDRESS__  // its operator new ends the program
+TEST(MadeUpInput, OfMoreThanMemoryHolds) {
+  const auto tensor = made_up_input("1073741824x1073741824:i8");
+  ASSERT_FALSE(tensor);
+  EXPECT_EQ(to_text(tensor.error()), "i8 [1073741824, 1073741824] takes more memory than the host has to give");
+}
+#endif
+
 TEST(MadeUpInput, IsNoiseOrOneValue) {
   const HostTensor noise = *made_up_input("1000:f32");
   double sum = 0;
