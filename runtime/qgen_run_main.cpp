@@ -46,10 +46,13 @@ struct Arguments {
   bool is_help = false;
 };
 
-int fail(const Error& error) {
+int fail(const Error& error, int exit_code) {
   fmt::print(stderr, "qgen-run: {}\n", to_text(error));
+  return exit_code;
+}
+int fail(const Error& error) {
   const bool is_machine = error.kind == Error::Kind::device || error.kind == Error::Kind::system;
-  return is_machine ? kWrongMachine : kWrongInput;
+  return fail(error, is_machine ? kWrongMachine : kWrongInput);
 }
 
 Done write_json(const Arguments& arguments, const std::string& text) {
@@ -191,7 +194,7 @@ Done check_options(const Arguments& arguments) {
 int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
   const char* validation = std::getenv("QGEN_VALIDATION");
   const auto device = Device::open(arguments.device, {.validation = validation && *validation});
-  if (!device) return fail(device.error());
+  if (!device) return fail(device.error(), kWrongMachine);
   constexpr uint32_t kGuardBytes = 256;
   auto executor = Executor::create(*device, library, {.guard_bytes = arguments.cases.empty() ? 0 : kGuardBytes});
   if (!executor) return fail(executor.error());
