@@ -15,12 +15,14 @@ vec4 reals(vec4 x, Source source) {
   return flush_subnormal(x);
 }
 
+vec4 reals_the_short_way(ivec4 q, Source source) {
+  precise const vec4 difference = intBitsToFloat(q + (kRoundingShiftBits - source.zero_point)) - kRoundingShift;
+  precise const vec4 x = difference * source.scale;
+  return x;
+}
+
 vec4 reals(ivec4 q, Source source) {
-  if (is_in_short_reach(source.zero_point) && is_in_short_reach(q)) {
-    precise const vec4 difference = intBitsToFloat(q + (kRoundingShiftBits - source.zero_point)) - kRoundingShift;
-    precise const vec4 x = difference * source.scale;
-    return x;
-  }
+  if (is_in_short_reach(source.zero_point) && is_in_short_reach(q)) return reals_the_short_way(q, source);
   vec4 x;
   for (uint lane = 0u; lane < 4u; ++lane) x[lane] = dequantize(q[lane], source.scale, source.zero_point);
   return x;

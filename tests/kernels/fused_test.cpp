@@ -203,6 +203,40 @@ TEST_F(FusedTest, ExtremeNumbers) {
   expect_reference("fused_mul", integers, kEveryVariant);
 }
 
+// On either side of what lib/fused_bytes.glsl calls tame: 2^-40 and 2^40, numbers that are none, zero points out of
+// reach. 37 elements end within a quad.
+TEST_F(FusedTest, BytesOfExtremeScales) {
+  const double tame[] = {0x1p-40, 0x1p40, -0.04, 1.0};
+  const double wild[] = {0x1.fffffep-41, 0x1.000002p40, 1e-38, 1e-45, 0.0, kInf, kNan, 3e38};
+  std::vector<double> scales(std::begin(tame), std::end(tame));
+  scales.insert(scales.end(), std::begin(wild), std::end(wild));
+  Random random(33);
+  Request request;
+  for (const std::string name : {"input", "other"}) {
+    request.inputs[name] = random.integers(DType::i8, {37}, -128, 127);
+    request.inputs[name + "_scale"] = tensor_of(DType::f32, {}, {0.04});
+    request.inputs[name + "_zero_point"] = tensor_of(DType::i32, {}, {3.0});
+  }
+  for (const double output : {0.05, 1e-30}) {
+    request.inputs["output_scale"] = tensor_of(DType::f32, {}, {output});
+    for (const double scale : scales) {
+      SCOPED_TRACE(fmt::format("scale {} to {}", scale, output));
+      request.inputs["input_scale"] = tensor_of(DType::f32, {}, {scale});
+      Request unary = request;
+      for (const std::string name : {"other", "other_scale", "other_zero_point"}) unary.inputs.erase(name);
+      for (const char* op : {"requantize", "fused_relu", "fused_hardswish"}) expect_reference(op, unary, {});
+      for (const double alpha : {1.0, 1e-30}) {
+        request.attributes["alpha"] = alpha;
+        expect_reference("fused_add", request, {});
+      }
+      request.attributes.erase("alpha");
+      expect_reference("fused_mul", request, {});
+    }
+  }
+  request.inputs["other_zero_point"] = tensor_of(DType::i32, {}, {2147483647.0});
+  expect_reference("fused_add", request, {});
+}
+
 // Ties go to the even integer, as in every rounding.
 TEST_F(FusedTest, TiesGoToEven) {
   Request request;
