@@ -134,7 +134,7 @@ int first_failing(const SelectionScope& scope) {
 constexpr ConditionInfo kDeviceConditions[] = {
   {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size % (matrix.n / 2) == 0", table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * matrix.m * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
   {"not device.is_cpu or blocks.m == 1 and step == 32", table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
@@ -145,7 +145,7 @@ int first_failing_device(const SelectionScope& scope) {
   return table::first_false({
       Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (2 * Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * Integer(parameters.matrix_m) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
+      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (2 * Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
   });
 }
@@ -206,7 +206,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)), (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) + max(Real(1.0), ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0) * (Integer(problem.slice_k) + 64) * (Real(0.1) / Integer(specialization.step) + choose(parameters.form == Layout::weight_q4_rows, Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n) / Real(50000.0), Real(0.0)) + Integer(device.compute_units) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us)))));
+  return Real(device.launch_us) + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)), (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) + max(Real(1.0), ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0) * (Integer(problem.slice_k) + 64) * (Real(0.1) / Integer(specialization.step) + choose(parameters.form == Layout::weight_q4_rows, Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n) / Real(80000.0), Real(0.0)) + Integer(device.compute_units) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -225,6 +225,24 @@ constexpr InterfaceInfo binds_31ea82b2 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
+constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
+  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_54da8071[] = {
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+};
+constexpr uint32_t workgroup_5ca40bd7[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
+constexpr uint32_t shared_bytes_1ac4b201[] = {
+  10496, 14080, 10496, 18688, 15616, 27904, 12032, 21248, 13312, 23552, 15872, 28160, 10496, 14080, 10496, 18688, 15616,
+  27904, 20992, 23552, 20992, 28160, 20992, 37376,
+};
 constexpr CooperativeMatrixShape matrices_cb8e7906[] = {
   {8, 8, 8, DType::f16, DType::f16, DType::f32, DType::f32, false},
 };
@@ -233,11 +251,6 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8b4f2780[] = 
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
   matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906, matrices_cb8e7906,
-};
-constexpr uint32_t workgroup_5ca40bd7[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
 constexpr uint32_t shared_bytes_ea197f48[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 5760, 10368, 6400, 11520, 7680, 13824, 3840, 6912, 5120, 9216, 7680, 13824, 6400,
@@ -264,62 +277,49 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_9dad54a0[] = 
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
   matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7, matrices_28fd0bc7,
 };
-constexpr uint32_t shared_bytes_3d54fccf[] = {
-  8192, 11264, 9728, 15872, 14848, 25088, 10496, 15616, 11776, 17920, 14336, 22528, 8192, 11264, 9728, 15872, 14848,
-  25088, 16384, 17920, 16384, 22528, 19456, 31744,
-};
-constexpr CooperativeMatrixShape matrices_5cebd4f0[] = {
-  {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_54da8071[] = {
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
-  matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0, matrices_5cebd4f0,
+constexpr uint32_t shared_bytes_191ecbb0[] = {
+  6272, 9344, 7808, 13952, 12928, 23168, 6656, 11776, 7936, 14080, 10496, 18688, 6272, 9344, 7808, 13952, 12928, 23168,
+  12544, 14080, 12544, 18688, 15616, 27904,
 };
 constexpr uint32_t shared_bytes_23133247[] = {
   10240, 13824, 10240, 18432, 15360, 27648, 11520, 20736, 12800, 23040, 15360, 27648, 10240, 13824, 10240, 18432, 15360,
   27648, 20480, 23040, 20480, 27648, 20480, 36864,
 };
-constexpr uint32_t shared_bytes_d21012c2[] = {
-  4864, 7936, 6144, 10240, 8704, 14848, 7808, 12416, 8448, 13568, 9728, 15872, 4864, 7936, 6144, 10240, 8704, 14848,
-  8448, 13568, 9728, 15872, 12288, 20480,
-};
 constexpr uint32_t shared_bytes_d40581a6[] = {
   6144, 9216, 7680, 13824, 12800, 23040, 6400, 11520, 7680, 13824, 10240, 18432, 6144, 9216, 7680, 13824, 12800, 23040,
   12288, 13824, 12288, 18432, 15360, 27648,
 };
-constexpr uint32_t shared_bytes_015eea29[] = {
-  14336, 17920, 14336, 22528, 19456, 31744, 19712, 28928, 20992, 31232, 23552, 35840, 14336, 17920, 14336, 22528, 19456,
-  31744, 28672, 31232, 28672, 35840, 28672, 45056,
+constexpr uint32_t shared_bytes_cff38732[] = {
+  3968, 7040, 5248, 9344, 7808, 13952, 6016, 10624, 6656, 11776, 7936, 14080, 3968, 7040, 5248, 9344, 7808, 13952, 6656,
+  11776, 7936, 14080, 10496, 18688,
 };
 enum Interface : uint16_t {
+  uses_03a49497,
   uses_05370854,
-  uses_096ec4cc,
   uses_213b984c,
+  uses_2b1b6ae7,
   uses_3348f25c,
-  uses_38f9290f,
   uses_4a7aa6aa,
+  uses_72df5a9e,
   uses_81f54c20,
-  uses_83f109fb,
+  uses_853f17d5,
+  uses_8ef64b61,
   uses_a68fee67,
-  uses_a6c98dbc,
-  uses_a79b8baf,
-  uses_d137dd6c,
+  uses_b2857cb6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_1ac4b201, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_03a49497
   {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_05370854
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_3d54fccf, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_096ec4cc
   {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_ea197f48, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_213b984c
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_191ecbb0, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_2b1b6ae7
   {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_3348f25c
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_d21012c2, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_38f9290f
   {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_4a7aa6aa
+  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_cff38732, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_72df5a9e
   {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_d40581a6, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_81f54c20
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_015eea29, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_83f109fb
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_cff38732, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_853f17d5
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_191ecbb0, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_8ef64b61
   {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_23133247, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_a68fee67
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_015eea29, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_a6c98dbc
-  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_d21012c2, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8b4f2780},  // uses_a79b8baf
-  {&binds_31ea82b2, workgroup_5ca40bd7, shared_bytes_3d54fccf, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_9dad54a0},  // uses_d137dd6c
+  {&binds_cb926857, workgroup_5ca40bd7, shared_bytes_1ac4b201, bit(Feature::shader_float16) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_54da8071},  // uses_b2857cb6
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -327,17 +327,17 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_a6c98dbc},
+    {"weight_only_coopmat.m16n16k16.f16.weight_q4_rows.whole", {16, 16, 16, f16, weight_q4_rows, Stage::whole}, uses_03a49497},
     {"weight_only_coopmat.m16n16k16.f16.weight_q8_rows.whole", {16, 16, 16, f16, weight_q8_rows, Stage::whole}, uses_a68fee67},
-    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_83f109fb},
+    {"weight_only_coopmat.m16n16k16.f32.weight_q4_rows.slice", {16, 16, 16, f32, weight_q4_rows, Stage::slice}, uses_b2857cb6},
     {"weight_only_coopmat.m16n16k16.f32.weight_q8_rows.slice", {16, 16, 16, f32, weight_q8_rows, Stage::slice}, uses_3348f25c},
-    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_d137dd6c},
+    {"weight_only_coopmat.m16n8k16.f16.weight_q4_rows.whole", {16, 8, 16, f16, weight_q4_rows, Stage::whole}, uses_2b1b6ae7},
     {"weight_only_coopmat.m16n8k16.f16.weight_q8_rows.whole", {16, 8, 16, f16, weight_q8_rows, Stage::whole}, uses_4a7aa6aa},
-    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_096ec4cc},
+    {"weight_only_coopmat.m16n8k16.f32.weight_q4_rows.slice", {16, 8, 16, f32, weight_q4_rows, Stage::slice}, uses_8ef64b61},
     {"weight_only_coopmat.m16n8k16.f32.weight_q8_rows.slice", {16, 8, 16, f32, weight_q8_rows, Stage::slice}, uses_81f54c20},
-    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_38f9290f},
+    {"weight_only_coopmat.m8n8k8.f16.weight_q4_rows.whole", {8, 8, 8, f16, weight_q4_rows, Stage::whole}, uses_72df5a9e},
     {"weight_only_coopmat.m8n8k8.f16.weight_q8_rows.whole", {8, 8, 8, f16, weight_q8_rows, Stage::whole}, uses_05370854},
-    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_a79b8baf},
+    {"weight_only_coopmat.m8n8k8.f32.weight_q4_rows.slice", {8, 8, 8, f32, weight_q4_rows, Stage::slice}, uses_853f17d5},
     {"weight_only_coopmat.m8n8k8.f32.weight_q8_rows.slice", {8, 8, 8, f32, weight_q8_rows, Stage::slice}, uses_213b984c},
   });
 }();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operands of eight bits with one parameter each, where nothing special can come up: no NaN, no subnormal, nothing that
-// lib/rounding_shift.glsl cannot reach. What decides is the same for all invocations and asked once, so that the rest
-// has no branches.
+// Operands of eight bits with one parameter each, where nothing special can come up: no NaN, no subnormal, nothing out
+// of reach of lib/rounding_shift.glsl. What decides is the same for all invocations and asked once, so that the rest has
+// no branches.
 //
 // Where reals are multiplied by numbers of magnitude 2^-40 to 2^40 alone, one is 0 or of 2^-40 to 2^62. A product of two
 // is then 0 or of 2^-80 to 2^124, and a sum of two, one of which was multiplied again, 0 or of 2^-103 to 2^103: the

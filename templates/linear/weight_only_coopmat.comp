@@ -10,7 +10,7 @@
 //
 //   form    weight_q8_rows: a column's scale is applied to its sum
 //           weight_q4_rows: sums of a group are scaled before they are added up. Which invocation holds which element
-//                           is the device's secret, so the scales come as a matrix too, with equal rows
+//                           is the device's secret, so the scales come as a matrix too, of one row again and again
 //   stage   whole: the tile's sum is finished and stored
 //           slice: a workgroup stores the sum over one slice of k as output[slice, m, n]: sum_slices.comp finishes it
 #version 450
@@ -112,13 +112,12 @@ coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulat
 
 $if form == weight_q4_rows
 coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> of_group[${blocks.m}][${blocks.n}];
-shared float scale_rows[${matrix.m}u * kColumns];
+shared vec4 column_scales[kColumns / 4u];
 
 void put_down_scales() {
   [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
     const uint column = gl_LocalInvocationIndex + i * kInvocations;
-    if (column >= kColumns) continue;
-    [[unroll]] for (uint row = 0u; row < ${matrix.m}u; ++row) scale_rows[row * kColumns + column] = next_scale[i];
+    if (column < kColumns) column_scales[column / 4u][column % 4u] = next_scale[i];
   }
 }
 
@@ -133,7 +132,7 @@ void begin_group() {
 void end_group(uint corner_n) {
   [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
     coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> scales;
-    coopMatLoad(scales, scale_rows, corner_n + j * ${matrix.n}u, kColumns, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(scales, column_scales, (corner_n + j * ${matrix.n}u) / 4u, 0u, gl_CooperativeMatrixLayoutRowMajor);
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] += of_group[i][j] * scales;
   }
 }
