@@ -132,28 +132,27 @@ void add_packed(std::vector<Row>& rows) {
 
 // ---- operands that are real or quantized ----------------------------------------------------------------------------
 
+// Beside it the same kernel on four elements an invocation.
+Row fused(const std::string& op, const std::string& dtypes, const runner::RequestText& request) {
+  return {op, "8192x8192." + dtypes, {request}, Way{request, ".items1"}};
+}
+
 void add_fused(std::vector<Row>& rows) {
-  const std::string scales = "input_scale=1x1:f32=0.04";
+  const std::string reals = "input=8192x8192:f32", bytes = "input=8192x8192:i8", words = "input=8192x8192:i16";
+  const std::string scale = "input_scale=1x1:f32=0.04", output_scale = "output_scale=1x1:f32=0.05";
+  const std::string other = "other=8192x8192:f32";
   for (const std::string op : {"fused_relu", "fused_hardswish"}) {
-    rows.push_back({op, "8192x8192.f32.i8", {{.shapes = {"input=8192x8192:f32", "output_scale=1x1:f32=0.05"}}}, {}});
-    rows.push_back({op, "8192x8192.i8.f32", {{.shapes = {"input=8192x8192:i8", scales}}}, {}});
+    rows.push_back(fused(op, "f32.i8", {.shapes = {reals, output_scale}}));
+    rows.push_back(fused(op, "i8.f32", {.shapes = {bytes, scale}}));
   }
   for (const std::string op : {"fused_add", "fused_mul"}) {
-    rows.push_back(
-        {op, "8192x8192.i8.f32.f32", {{.shapes = {"input=8192x8192:i8", scales, "other=8192x8192:f32"}}}, {}});
-    rows.push_back({op,
-                    "8192x8192.i8.i8.i8",
-                    {{.shapes = {"input=8192x8192:i8", scales, "other=8192x8192:i8", "other_scale=1x1:f32=0.02",
-                                 "output_scale=1x1:f32=0.05"}}},
-                    {}});
-    rows.push_back({op,
-                    "8192x8192.i16.f32.i16",
-                    {{.shapes = {"input=8192x8192:i16", scales, "other=8192x8192:f32", "output_scale=1x1:f32=0.05"},
-                      .attributes = {"output_dtype=int16"}}},
-                    {}});
+    const Texts all_bytes = {bytes, scale, "other=8192x8192:i8", "other_scale=1x1:f32=0.02", output_scale};
+    rows.push_back(fused(op, "i8.f32.f32", {.shapes = {bytes, scale, other}}));
+    rows.push_back(fused(op, "i8.i8.i8", {.shapes = all_bytes}));
+    rows.push_back(fused(op, "i16.f32.i16",
+                         {.shapes = {words, scale, other, output_scale}, .attributes = {"output_dtype=int16"}}));
   }
-  rows.push_back(
-      {"requantize", "8192x8192.i8.i8", {{.shapes = {"input=8192x8192:i8", scales, "output_scale=1x1:f32=0.05"}}}, {}});
+  rows.push_back(fused("requantize", "i8.i8", {.shapes = {bytes, scale, output_scale}}));
 }
 
 // Attention of 32 heads: scores, what they weigh, and both for one token.

@@ -43,8 +43,8 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
 // The best of those that the way asks for.
 Expected<Choice> choose(const Context& context, const PreparedCall& prepared, const Way& way) {
   const bool any = way.kernel.empty();
-  const Selection selection =
-      select(prepared.call.problem, context.profile, context.library, {.all_step_kernels = !any, .best_only = any});
+  const Selection selection = select(prepared.call.problem, context.profile, context.library,
+                                     {.all_specializations = !any, .all_step_kernels = !any, .best_only = any});
   const auto found = std::ranges::find_if(
       selection.ranked, [&](const Choice& choice) { return choice.id.find(way.kernel) != std::string::npos; });
   if (found != selection.ranked.end()) return *found;
