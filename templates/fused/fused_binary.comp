@@ -103,7 +103,6 @@ void make_quad(uint quad) {
   store_quad(quad, made, parameters);
 }
 
-$if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
 $include "lib/fused_bytes.glsl"
 
 // operate(), where no result is subnormal.
@@ -113,21 +112,29 @@ vec4 operate_tame(vec4 x, vec4 y) {
   return problem.operation == kAdd ? sum : product;
 }
 
-void make_tame_quads(uint first, uint end, Source source, Source other, Block block) {
-  uint inputs[${items}], others[${items}];
-  [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-    const uint quad = min(first + i * ${workgroup}, end - 1u);
-    inputs[i] = input_words[quad];
-    others[i] = other_words[quad];
+// Of operands with one parameter each. Those of bytes are all loaded first, some twice where `end` comes early.
+void make_simple_quads(uint first, uint end, Source source, Source other, Block block) {
+$if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
+  if (is_tame(source) && is_tame(other) && is_tame(problem.alpha) && block.is_short) {
+    uint inputs[${items}], others[${items}];
+    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+      const uint quad = min(first + i * ${workgroup}, end - 1u);
+      inputs[i] = input_words[quad];
+      others[i] = other_words[quad];
+    }
+    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+      const uint quad = first + i * ${workgroup};
+      const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);
+      const vec4 y = reals_the_short_way(unpack_${other_dtype}(others[i]), other);
+      if (quad < end) output_words[quad] = pack_${output_dtype}(rounded(scaled(operate_tame(x, y), block), block));
+    }
+    return;
   }
-  [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-    const uint quad = first + i * ${workgroup};
-    const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);
-    const vec4 y = reals_the_short_way(unpack_${other_dtype}(others[i]), other);
-    if (quad < end) store_tame(quad, operate_tame(x, y), block);
+$end
+  for (uint quad = first; quad < end; quad += ${workgroup}) {
+    store_quad(quad, operate(input_quad(quad, source), other_quad(quad, other)), block);
   }
 }
-$end
 
 void main() {
   const uint quads = problem.numel / 4u + uint(problem.numel % 4u != 0u);
@@ -138,16 +145,5 @@ void main() {
     for (uint quad = first; quad < end; quad += ${workgroup}) make_quad(quad);
     return;
   }
-  const Source source = input_source(0u);
-  const Source other = other_source(0u);
-  const Block block = output_block(0u);
-$if modules == own and bytes(input_dtype) == 1 and bytes(other_dtype) == 1 and bytes(output_dtype) == 1
-  if (is_tame(source) && is_tame(other) && is_tame(problem.alpha) && block.is_short) {
-    make_tame_quads(first, end, source, other, block);
-    return;
-  }
-$end
-  for (uint quad = first; quad < end; quad += ${workgroup}) {
-    store_quad(quad, operate(input_quad(quad, source), other_quad(quad, other)), block);
-  }
+  make_simple_quads(first, end, input_source(0u), other_source(0u), output_block(0u));
 }

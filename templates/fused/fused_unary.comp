@@ -65,19 +65,26 @@ void make_quad(uint quad) {
   store_quad(quad, made, parameters);
 }
 
-$if bytes(input_dtype) == 1 and bytes(output_dtype) == 1
 $include "lib/fused_bytes.glsl"
 
-void make_tame_quads(uint first, uint end, Source source, Block block) {
-  uint inputs[${items}];
-  [[unroll]] for (uint i = 0u; i < ${items}; ++i) inputs[i] = input_words[min(first + i * ${workgroup}, end - 1u)];
-  [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
-    const uint quad = first + i * ${workgroup};
-    const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);
-    if (quad < end) store_tame(quad, operate(x), block);
+// Of operands with one parameter each. Inputs of bytes are all loaded first, some twice where `end` comes early.
+void make_simple_quads(uint first, uint end, Source source, Block block) {
+$if bytes(input_dtype) == 1 and bytes(output_dtype) == 1
+  if (is_tame(source) && block.is_short) {
+    uint inputs[${items}];
+    [[unroll]] for (uint i = 0u; i < ${items}; ++i) inputs[i] = input_words[min(first + i * ${workgroup}, end - 1u)];
+    [[unroll]] for (uint i = 0u; i < ${items}; ++i) {
+      const uint quad = first + i * ${workgroup};
+      const vec4 x = reals_the_short_way(unpack_${input_dtype}(inputs[i]), source);
+      if (quad < end) output_words[quad] = pack_${output_dtype}(rounded(scaled(operate(x), block), block));
+    }
+    return;
+  }
+$end
+  for (uint quad = first; quad < end; quad += ${workgroup}) {
+    store_quad(quad, operate(reals(unpack_${input_dtype}(input_words[quad]), source)), block);
   }
 }
-$end
 
 void main() {
   const uint quads = problem.numel / 4u + uint(problem.numel % 4u != 0u);
@@ -88,15 +95,5 @@ void main() {
     for (uint quad = first; quad < end; quad += ${workgroup}) make_quad(quad);
     return;
   }
-  const Source source = input_source(0u);
-  const Block block = output_block(0u);
-$if bytes(input_dtype) == 1 and bytes(output_dtype) == 1
-  if (is_tame(source) && block.is_short) {
-    make_tame_quads(first, end, source, block);
-    return;
-  }
-$end
-  for (uint quad = first; quad < end; quad += ${workgroup}) {
-    store_quad(quad, operate(reals(unpack_${input_dtype}(input_words[quad]), source)), block);
-  }
+  make_simple_quads(first, end, input_source(0u), output_block(0u));
 }

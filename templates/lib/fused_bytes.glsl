@@ -2,12 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Operands of eight bits with one parameter each, where nothing special can come up: no NaN, no subnormal, nothing out
-// of reach of lib/rounding_shift.glsl. What decides is the same for all invocations and asked once, so that the rest has
-// no branches.
+// of reach of lib/rounding_shift.glsl. What decides is the same for all invocations and asked once, so that the rest
+// has no branches.
 //
-// Where reals are multiplied by numbers of magnitude 2^-40 to 2^40 alone, one is 0 or of 2^-40 to 2^62. A product of two
-// is then 0 or of 2^-80 to 2^124, and a sum of two, one of which was multiplied again, 0 or of 2^-103 to 2^103: the
-// place of the lowest bit of 2^-80.
+// Where all scales, and what a real is multiplied by, are of magnitude 2^-40 to 2^40, a real is 0 or of 2^-40 to 2^62:
+// a difference of integers, up to 2^22, times its scale. A product of two is then 0 or of 2^-80 to 2^124, and a sum of
+// two, one of which was multiplied again, 0 or of 2^-103 to 2^103: the place of the lowest bit of 2^-80.
 bool is_tame(float factor) {
   const uint kLeast = 0x2b800000u;  // 2^-40
   const uint kMost = 0x53800000u;   // 2^40
@@ -15,8 +15,3 @@ bool is_tame(float factor) {
 }
 
 bool is_tame(Source source) { return is_tame(source.scale) && is_in_short_reach(source.zero_point); }
-
-// Of a tame real and a block that is short.
-void store_tame(uint quad, vec4 y, Block block) {
-  output_words[quad] = pack_${output_dtype}(rounded(scaled(y, block), block));
-}
