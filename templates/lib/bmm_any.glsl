@@ -17,7 +17,7 @@ int integer_of(uint word, uint element, uint kind) {
 $for operand in (input, other)
 float ${operand}_at(uint element, uint parameter) {
   const uint kind = problem.${operand}_kind;
-  const uint word = ${operand}_words[element / elements_of_word(kind)];
+  const uint word = ${operand}_words[element * bytes_of(kind) / 4u];
   if (kind == kF32) return flush_subnormal(uintBitsToFloat(word));
   if (kind == kF16) return f16_to_f32(bitfieldExtract(word, 16 * int(element % 2u), 16));
   const uint zero_points = problem.${operand}_zero_points;

@@ -7,7 +7,7 @@
 $include "lib/fused_source.glsl"
 $include "lib/fused_kinds.glsl"
 
-uint words_of_quad(uint kind) { return 4u / elements_of_word(kind); }
+uint words_of_quad(uint kind) { return bytes_of(kind); }  // four elements, and four bytes a word
 
 vec4 reals_of(uvec4 words, uint kind, Source source) {
   if (is_real(kind)) return reals(kind == kF32 ? unpack_f32(words) : unpack_f16(words.xy), source);

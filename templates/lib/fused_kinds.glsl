@@ -9,4 +9,4 @@ const uint kU8 = 3u;
 const uint kI16 = 4u;  // and past it i32
 
 bool is_real(uint kind) { return kind <= kF16; }
-uint elements_of_word(uint kind) { return kind == kI8 || kind == kU8 ? 4u : kind == kF16 || kind == kI16 ? 2u : 1u; }
+uint bytes_of(uint kind) { return kind == kI8 || kind == kU8 ? 1u : kind == kF16 || kind == kI16 ? 2u : 4u; }
