@@ -64,8 +64,8 @@ void fill(HostTensor& tensor, double value) {
 // The weights of a language model have too many elements to make each of a double.
 void fill_bytes_between(HostTensor& tensor, double low, double high) {
   Noise noise;
-  const auto first = static_cast<int64_t>(std::ceil(std::max(low, -128.0)));
-  const auto last = static_cast<int64_t>(std::floor(std::min(high, 127.0)));
+  const auto byte = [](double value) { return static_cast<int64_t>(std::fmin(std::fmax(value, -128.0), 127.0)); };
+  const int64_t first = byte(std::ceil(low)), last = byte(std::floor(high));
   const auto count = static_cast<uint64_t>(std::max<int64_t>(1, last - first + 1));
   for (int8_t& value : tensor.as<int8_t>())
     value = static_cast<int8_t>(first + static_cast<int64_t>(noise.next() * count >> 32));

@@ -128,6 +128,11 @@ TEST(MadeUpInput, LiesBetween) {
   EXPECT_EQ(counts.size(), 4u);
   for (const auto& [value, count] : counts) EXPECT_NEAR(count, 250, 60) << value;
   EXPECT_TRUE(counts.contains(-2) && counts.contains(1));
+  // Of bytes, what a byte can be: the integers between, or the one that is nearest.
+  const HostTensor between = *made_up_input("1000:i8=0.5..2.5");
+  for (int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(element(between, i) == 1 || element(between, i) == 2);
+  EXPECT_EQ(element(*made_up_input("1:i8=200..300"), 0), 127);
+  EXPECT_EQ(element(*made_up_input("1:i8=-inf..-1e30"), 0), -128);
   const HostTensor reals = *made_up_input("1000:f32=2..3");
   for (int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(element(reals, i) >= 2 && element(reals, i) <= 3);
 }
