@@ -145,7 +145,7 @@ class PackedPrinter {
       const auto indented = out_.indent();
       four_rows(across);
       if (is_transposed()) out_.line("if (word % 4u == 0u) return {}_blocks[word / 4u];", operand_.name);
-      out_.line("if ({}) {{", are_words(operand_.access));
+      out_.line("if ({}) {{", are_words(Access::read));
       out_.line("  return uvec4({0}_data[{1}], {0}_data[{2}], {0}_data[{3}], {0}_data[{4}]);", operand_.name,
                 kRowWords[0], kRowWords[1], kRowWords[2], kRowWords[3]);
       out_.text("}");

@@ -17,7 +17,7 @@ namespace qgen {
 inline bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
 // Every dtype that an operand may have; fused_binary.yaml and fused_bmm.yaml number them in this order.
-constexpr DType kFusedDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
+inline constexpr DType kFusedDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
 inline uint32_t kind_of(DType dtype) {
   return static_cast<uint32_t>(std::ranges::find(kFusedDTypes, dtype) - std::begin(kFusedDTypes));
 }
