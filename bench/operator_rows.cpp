@@ -82,7 +82,7 @@ void add_clone(std::vector<Row>& rows, std::string_view image, std::string_view 
                             {fmt::format("input={}", from), fmt::format("output={}", to)}));
 }
 
-// Between reals in a buffer or in a texture and each layout.
+// From reals in a buffer or in a texture to each layout, and back; from each to plain bytes.
 void add_moves(std::vector<Row>& rows, std::string_view image) {
   const Texts reals = {fmt::format("input={}:f32", image)}, bytes = {fmt::format("input={}:i8", image)};
   for (const std::string_view layout : kPackedLayouts) {
@@ -181,7 +181,8 @@ void add_products(std::vector<Row>& rows) {
 
 // ---- linear layers --------------------------------------------------------------------------------------------------
 
-// m, k, n of language models, for one token and for many. Weights of four bits have a scale for each 128 along k.
+// m, k, n of language models, for one token and for many, and two that end within tiles. Weights of four bits have a
+// scale for each 128 along k.
 constexpr Size kSizes[] = {{1, 512, 512},       {1, 1024, 1024},    {1, 1024, 2048},    {1, 1024, 3072},
                            {1, 3072, 1024},     {1, 2048, 512},     {31, 128, 12},      {33, 128, 20},
                            {1, 2048, 2048},     {1, 2048, 8192},    {1, 8192, 2048},    {1, 512, 9059},

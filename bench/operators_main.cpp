@@ -9,8 +9,8 @@
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/plain ...   q8ta_binary.strided.strided.strided.flat1/...
 //
 // Times are medians by the device's clock (runtime/runner/measure.h), and stand under Time; low and high are tenths, in
-// microseconds. of_copy: what share of a plain copy's bytes a second it moves, the copy being of as many bytes, and timed
-// right after it. The operators' inputs are made when their turn comes, so a filter keeps a run short.
+// microseconds. of_copy: what share of a plain copy's bytes a second it moves, the copy being of as many bytes, and
+// timed right after it. The operators' inputs are made when their turn comes, so a filter keeps a run short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or number
-// of rows that has a kernel of its own once. tests/bench holds the list to the registry and to operator_rows().
+// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or
+// number of rows that has a kernel of its own once. tests/bench holds the list to the registry and to operator_rows().
 #include <algorithm>
 #include <set>
 

@@ -7,8 +7,8 @@
 //
 //   auto y = bmm(context, {&a, &a_scale, &a_zero_point}, {&b, &b_scale}, {.dtype = DType::i8, .scale = &y_scale});
 //
-// bmm() takes i8 and u8 with one parameter along K, and sums integers; fused_bmm() takes what fused_add() does, and sums
-// reals where it must.
+// bmm() takes i8 and u8 with one parameter along K, and sums integers; fused_bmm() takes what fused_add() does, and
+// sums reals where it must.
 #pragma once
 
 #include "runtime/operators/fused.h"

@@ -78,9 +78,9 @@ float divide(float numerator, float denominator) {
   return uintBitsToFloat(sign | ((uint(exponent) << 23) + (kept - 0x00800000u) + (rounds_up ? 1u : 0u)));
 }
 
-// divide(x, 6.0), in a quarter of the steps: a third of the significand, doubled once or twice so that 24 bits are left.
-// There are no ties: the remainder by 3 is 0, 1 or 2, and adding one before dividing rounds to the nearest. The product
-// with 2^33 / 3, rounded up, divides integers below 2^31 by 3.
+// divide(x, 6.0), in a quarter of the steps: a third of the significand, doubled once or twice so that 24 bits are
+// left. There are no ties: the remainder by 3 is 0, 1 or 2, and adding one before dividing rounds to the nearest. The
+// product with 2^33 / 3, rounded up, divides integers below 2^31 by 3.
 float divide_by_six(float x) {
   const uint magnitude = floatBitsToUint(x) & kMagnitude;
   const uint fraction = (magnitude & 0x007fffffu) | 0x00800000u;

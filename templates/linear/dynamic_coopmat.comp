@@ -8,11 +8,11 @@
 // times as large, on their way into shared memory. Codes past the end of k are zero; rows past the last repeat it, and
 // what they give is not stored.
 //
-// Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups. It
-// is whole spans of `step.span`, some of which may lie in one step. A run begins at what the zero points take from it,
-// -z * sum w, so that its end is the one rounding of (sum a * w - z * sum w) to a float, which is scaled and added to
-// the total. Which invocation holds which element of a matrix is the device's secret, so what a row or a column has in
-// common comes as a matrix too: one whose columns or rows are equal, since they are loaded 0 apart.
+// Sums are int32 along a run, as in linear/dynamic_tiled.comp: a group, or 65,536 neighbours of a row without groups.
+// It is whole spans of `step.span`, some of which may lie in one step. A run begins at what the zero points take from
+// it, -z * sum w, so that its end is the one rounding of (sum a * w - z * sum w) to a float, which is scaled and added
+// to the total. Which invocation holds which element of a matrix is the device's secret, so what a row or a column has
+// in common comes as a matrix too: one whose columns or rows are equal, since they are loaded 0 apart.
 #version 450
 ${extensions()}
 #extension GL_KHR_cooperative_matrix : require

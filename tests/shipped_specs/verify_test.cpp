@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What the shipped specs say under `verify` is how their kernels are judged: by a reference that there is, to the bit or
-// within a bound. Without this nobody would hold the one to the other.
+// What the shipped specs say under `verify` is how their kernels are judged: by a reference that there is, to the bit
+// or within a bound. Without this nobody would hold the one to the other.
 #include <gmock/gmock.h>
 
 #include <filesystem>
