@@ -4,6 +4,7 @@
 // requantize, fused_relu, fused_hardswish, fused_add and fused_mul on every kernel, to the bit.
 #include "runtime/operators/fused.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tests/kernels/kernel_test.h"
@@ -201,6 +202,20 @@ TEST_F(FusedTest, ExtremeNumbers) {
   integers.inputs["other"] = tensor_of(DType::f32, {4}, {0.0, -0.0, 1.0, 3e38});
   expect_reference("fused_add", integers, kEveryVariant);
   expect_reference("fused_mul", integers, kEveryVariant);
+}
+
+// Significands of every exponent: the division by six is made of sums and products.
+TEST_F(FusedTest, HardswishOfEveryExponent) {
+  std::vector<double> reals;
+  for (int exponent = -126; exponent < 128; ++exponent) {
+    for (const double significand : {1.0, 1.2499998807907104, 1.5, 1.5000001192092896, 1.9999998807907104}) {
+      reals.push_back(std::ldexp(significand, exponent));
+      reals.push_back(-std::ldexp(significand, exponent));
+    }
+  }
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {static_cast<int64_t>(reals.size())}, reals);
+  expect_reference("fused_hardswish", request, kEveryVariant);
 }
 
 // On either side of what lib/fused_bytes.glsl calls tame: 2^-40 and 2^40, numbers that are none, zero points out of
