@@ -130,8 +130,8 @@ class PackedPrinter {
               word, lane);
   }
 
-  // Four rows at once where there are four and each is words of its own; else one by one, and of rows past the side
-  // the last one again: loads stay inside.
+  // Four words at once where they are 16 bytes, whatever those past the side hold, or where there are four rows, each
+  // of whole words. Else one by one, and of rows past the side the last one again: loads stay inside.
   void load_rows(Dim across) {
     const char a = component(across);
     if (has_blocks_across()) {

@@ -36,10 +36,11 @@ $include "lib/weight_gemv.glsl"
 // Four neighbouring activations of a row. Past k they are 0, and meet the weight's padding.
 vec4 activations(uint row, uint quad) {
   if (quad >= problem.k / 4u) return vec4(0.0);
+  const uint place = min(row, problem.m - 1u) * (problem.k / 4u) + quad;
 $if halves == native
-  return unpack_native_f16(input_words[min(row, problem.m - 1u) * (problem.k / 4u) + quad]);
+  return unpack_native_f16(input_words[place]);
 $else
-  return unpack_${input_dtype}(input_words[min(row, problem.m - 1u) * (problem.k / 4u) + quad]);
+  return unpack_${input_dtype}(input_words[place]);
 $end
 }
 
