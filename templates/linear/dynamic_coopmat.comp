@@ -36,15 +36,22 @@ $include "lib/store_real.glsl"
 $include "lib/weight_q4_rows.glsl"
 $include "lib/linear_finish.glsl"
 
-// A vector is sixteen bytes of a row. A load of the weight becomes two.
+// A vector is sixteen bytes of a row. A load of the weight becomes several.
 const uint kVectors = ${step.k} / 16u;
 $include "lib/matrix_tile.glsl"
 const uint kSpan = ${step.span};
 $include "lib/int8_matrices.glsl"
 
 const uint kRowLoads = ${step.k} / kPerLoad;
-const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
-uvec4 next_weight[kWeightFetches];
+const uint kLoadVectors = kPerLoad / 16u;
+
+uvec4 load_vector(uvec4 load, uint i) {
+  const uvec2 words = uvec2(load[2u * i], load[2u * i + 1u]);
+  return uvec4(weight_bytes(words.x, 0u), weight_bytes(words.x, 1u), weight_bytes(words.y, 0u),
+               weight_bytes(words.y, 1u));
+}
+
+$include "lib/matrix_weight.glsl"
 
 // What the columns have of the run of each span.
 const uint kSpans = ${step.k} / kSpan;
@@ -66,33 +73,13 @@ void fetch(uvec2 tile, uint k) {
     const uint vector = k / 16u + place % kVectors;
     next_input[i] = vector < vectors ? codes_words[row * vectors + vector] : uvec4(0u);
   }
-  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    const uint row = min(tile.y + place / kRowLoads, problem.n - 1u);
-    const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
-    next_weight[i] = weight_loads[row * loads_per_row() + load];
-  }
+  fetch_weight(tile.y, k);
   [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     const uint column = min(tile.y + place / kSpans % kColumns, problem.n - 1u);
     const uint run = min((k + place % kSpans * kSpan) / problem.run_k, problem.runs - 1u);
     next_scale[i] = weight_scales_data[column * problem.groups + min(run, problem.groups - 1u)];
     next_weight_sum[i] = weight_sums_data[column * problem.runs + run];
-  }
-}
-
-uvec4 weight_vector(uvec2 words) {
-  return uvec4(weight_bytes(words.x, 0u), weight_bytes(words.x, 1u), weight_bytes(words.y, 0u),
-               weight_bytes(words.y, 1u));
-}
-
-void put_down_weight() {
-  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place >= kColumns * kRowLoads) continue;
-    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * 2u * kWords;
-    put_vector(word, weight_vector(next_weight[i].xy));
-    put_vector(word + kWords, weight_vector(next_weight[i].zw));
   }
 }
 

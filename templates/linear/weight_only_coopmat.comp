@@ -45,10 +45,33 @@ $end
 const uint kVectors = ${step} / 8u;
 $include "lib/matrix_tile.glsl"
 
-const uint kLoadVectors = kPerLoad / 8u;
 const uint kRowLoads = ${step} / kPerLoad;
-const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
-uvec4 next_weight[kWeightFetches];
+const uint kLoadVectors = kPerLoad / 8u;
+
+// An integer u below 1024 in the mantissa of 1024 is the half 1024 + u. Two of `even` and two of `odd`, in turns.
+uvec2 as_halves(uint even, uint odd, float16_t offset) {
+  const f16vec2 a = unpackFloat2x16(even | float_bits(0x64006400u)) - offset;
+  const f16vec2 b = unpackFloat2x16(odd | float_bits(0x64006400u)) - offset;
+  return uvec2(packFloat2x16(f16vec2(a.x, b.x)), packFloat2x16(f16vec2(a.y, b.y)));
+}
+
+// The eight weights of vector `i` of a load.
+uvec4 load_vector(uvec4 load, uint i) {
+$if form == weight_q4_rows
+  const uint word = load[i];  // lib/weight_q4_rows.glsl: plus 8
+  const uint kLow = 0x000f000fu;
+  return uvec4(as_halves(word & kLow, word >> 8 & kLow, float16_t(1032.0)),
+               as_halves(word >> 4 & kLow, word >> 12 & kLow, float16_t(1032.0)));
+$else
+  const uvec2 words = uvec2(load[2u * i], load[2u * i + 1u]) ^ 0x80808080u;  // plus 128
+  const uint kLow = 0x00ff00ffu;
+  return uvec4(as_halves(words.x & kLow, words.x >> 8 & kLow, float16_t(1152.0)),
+               as_halves(words.y & kLow, words.y >> 8 & kLow, float16_t(1152.0)));
+$end
+}
+
+$include "lib/matrix_weight.glsl"
+
 $if form == weight_q4_rows
 const uint kScaleFetches = (kColumns + kInvocations - 1u) / kInvocations;
 float next_scale[kScaleFetches];
@@ -63,49 +86,13 @@ void fetch(uvec2 tile, uint k, uint end) {
     const uint at = k / 8u + place % kVectors;
     next_input[i] = at < end / 8u ? input_words[row * (problem.k / 8u) + at] : uvec4(0u);
   }
-  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    const uint row = min(tile.y + place / kRowLoads, problem.n - 1u);
-    const uint at = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
-    next_weight[i] = weight_loads[row * loads_per_row() + at];
-  }
+  fetch_weight(tile.y, k);
 $if form == weight_q4_rows
   [[unroll]] for (uint i = 0u; i < kScaleFetches; ++i) {
     const uint column = min(tile.y + (gl_LocalInvocationIndex + i * kInvocations) % kColumns, problem.n - 1u);
     next_scale[i] = weight_scales_data[column * problem.groups + group_of(k)];
   }
 $end
-}
-
-// An integer u below 1024 in the mantissa of 1024 is the half 1024 + u. Two of `even` and two of `odd`, in turns.
-uvec2 as_halves(uint even, uint odd, float16_t offset) {
-  const f16vec2 a = unpackFloat2x16(even | float_bits(0x64006400u)) - offset;
-  const f16vec2 b = unpackFloat2x16(odd | float_bits(0x64006400u)) - offset;
-  return uvec2(packFloat2x16(f16vec2(a.x, b.x)), packFloat2x16(f16vec2(a.y, b.y)));
-}
-
-// The eight weights of vector `i` of a load.
-uvec4 weight_halves(uvec4 load, uint i) {
-$if form == weight_q4_rows
-  const uint word = load[i];  // lib/weight_q4_rows.glsl: plus 8
-  const uint kLow = 0x000f000fu;
-  return uvec4(as_halves(word & kLow, word >> 8 & kLow, float16_t(1032.0)),
-               as_halves(word >> 4 & kLow, word >> 12 & kLow, float16_t(1032.0)));
-$else
-  const uvec2 words = uvec2(load[2u * i], load[2u * i + 1u]) ^ 0x80808080u;  // plus 128
-  const uint kLow = 0x00ff00ffu;
-  return uvec4(as_halves(words.x & kLow, words.x >> 8 & kLow, float16_t(1152.0)),
-               as_halves(words.y & kLow, words.y >> 8 & kLow, float16_t(1152.0)));
-$end
-}
-
-void put_down_weight() {
-  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
-    const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place >= kColumns * kRowLoads) continue;
-    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
-    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, weight_halves(next_weight[i], j));
-  }
 }
 
 coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The way of a weight in rows of loads (lib/weight_q8_rows.glsl, lib/weight_q4_rows.glsl) into the tile of
+// lib/matrix_tile.glsl, beside the rows of x. The includer says
+//
+//   kRowLoads              of the weight, in a row of a step
+//   kLoadVectors           that a load becomes
+//   load_vector(load, i)   the i-th of them
+const uint kWeightFetches = (kColumns * kRowLoads + kInvocations - 1u) / kInvocations;
+uvec4 next_weight[kWeightFetches];
+
+// Rows past the last repeat it, and so do loads past the end.
+void fetch_weight(uint first_n, uint k) {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    const uint row = min(first_n + place / kRowLoads, problem.n - 1u);
+    const uint load = min(k / kPerLoad + place % kRowLoads, loads_per_row() - 1u);
+    next_weight[i] = weight_loads[row * loads_per_row() + load];
+  }
+}
+
+void put_down_weight() {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (place >= kColumns * kRowLoads) continue;
+    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
+    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, load_vector(next_weight[i], j));
+  }
+}
