@@ -95,13 +95,28 @@ class FusedTest : public testing::KernelTest {
   }
 };
 
+// Quads for more than two rounds of the largest workgroup: an invocation has several, and others end before theirs.
 TEST_F(FusedTest, EverySpecialization) {
-  const Shape shape{3, 4, 5}, one{};
-  expect_unary({DType::i8, shape, one}, {DType::u8, shape, one}, kEverything);
+  const Shape shape{3, 4, 5}, long_shape{4 * (2 * 256 + 77) + 3}, one{};
+  expect_unary({DType::i8, long_shape, one}, {DType::u8, long_shape, one}, kEverything);
   expect_unary({DType::f32, shape, one}, {DType::f32, shape, one}, kOnHalvesToo);
-  expect_binary({DType::i8, shape, one}, {DType::i8, shape, one}, {DType::i8, shape, one}, kEverything);
+  expect_binary({DType::i8, long_shape, one}, {DType::i8, long_shape, one}, {DType::i8, long_shape, one}, kEverything);
   expect_binary({DType::i8, shape, {3, 1, 1}}, {DType::f32, {5}, one}, {DType::f32, shape, one}, kEverything);
-  expect_binary({DType::i16, shape, one}, {DType::i32, shape, one}, {DType::i16, shape, one}, kEverything);
+  expect_binary({DType::i16, long_shape, one}, {DType::i32, long_shape, one}, {DType::i16, long_shape, one},
+                kEverything);
+}
+
+// Signed and not, each mixture with the functions of lib/fused_bytes.glsl.
+TEST_F(FusedTest, BytesOfOneParameterEach) {
+  const Shape shape{37}, one{};
+  for (const DType a : {DType::i8, DType::u8}) {
+    for (const DType b : {DType::i8, DType::u8}) {
+      expect_unary({a, shape, one}, {b, shape, one}, {});
+      for (const DType c : {DType::i8, DType::u8}) {
+        expect_binary({a, shape, one}, {b, shape, one}, {c, shape, one}, {});
+      }
+    }
+  }
 }
 
 // Every pair of dtypes, and every triple.
