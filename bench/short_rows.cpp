@@ -4,7 +4,6 @@
 // The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or
 // number of rows that has a kernel of its own once. tests/bench holds the list to the registry and to operator_rows().
 #include <algorithm>
-#include <set>
 
 #include "bench/operator_rows.h"
 

@@ -182,7 +182,7 @@ void add_rounding_divisions(const Node& node, std::vector<RoundingDivision>& fou
     case Op::negate:
     case Op::min:
     case Op::max:
-    case Op::choose:  // whose condition holds no number
+    case Op::choose:  // its condition is a boolean, where the search ends
       for (const auto& operand : node.operands) add_rounding_divisions(*operand, found);
       break;
     default: break;
