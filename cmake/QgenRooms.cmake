@@ -38,9 +38,7 @@ endif()
 
 if(QGEN_FUZZ)
   # The rooms carry the fuzzer's counters; only the fuzz programs link its main().
-  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer
-    -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=address,undefined)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # ccache, where it is, unless the user chose a launcher.
