@@ -135,6 +135,12 @@ int round_to_int(float x) {
   return int(roundEven(x));
 }
 
+// The same as an unsigned integer, of a real that is not negative.
+uint round_to_uint(float x) {
+  if (is_nan(x)) return 0u;
+  return x >= 4294967296.0 ? 0xffffffffu : uint(roundEven(x));
+}
+
 int saturating_add(int a, int b) {
   return b > 0 ? min(a, kLargestInt - b) + b : max(a, kSmallestInt - b) + b;
 }

@@ -400,6 +400,57 @@ TEST_F(AffineTest, ChoosesFromSpecialValues) {
   }
 }
 
+// Neither the rounded quotient nor the difference saturates: only the clamp to the bounds does.
+TEST_F(AffineTest, ZeroPointsAcrossTheWholeOfInt32) {
+  const std::vector<double> rows = {-4,    -3,  -2, -1, -4,   4,  0, 0, -4,   1,   2, 0, -1,    3,    0, 0,
+                                    -1,    1e9, 0,  0,  -1e9, 1,  0, 0, -0.7, 0.3, 0, 0, -1,    0,    0, 1e-9,
+                                    -kInf, 1,   2,  3,  kInf, -1, 0, 0, 1,    2,   3, 4, -3e38, 3e38, 0, 0};
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {12, 4}, rows);
+  request.attributes["block_size"] = Shape{1, 4};
+  request.attributes["target_dtype"] = std::string("int32");
+  const int64_t least = -2147483648LL, most = 2147483647;
+  for (const auto& [low, high] : {std::pair{least, most}, {least, int64_t{100}}, {int64_t{-5}, most}, {least, least}}) {
+    request.attributes["quant_min"] = low;
+    request.attributes["quant_max"] = high;
+    for (const double eps : {0.0, 1e-9, 0x1p-40}) {
+      request.attributes["eps"] = eps;
+      expect_reference("choose_qparams_affine", request, kEveryVariant);
+    }
+  }
+  Request golden;
+  golden.inputs["input"] = tensor_of(DType::f32, {4}, {-4, -3, -2, -1});
+  golden.attributes["target_dtype"] = std::string("int32");
+  expect_reference("choose_qparams_affine", golden, kEveryVariant);
+  const Tensors made =
+      reference::find("choose_qparams_affine")(*complete(*find_operator("choose_qparams_affine"), golden));
+  EXPECT_EQ(element(made.at("zero_point"), 0), 2147483647);
+}
+
+// A block of no elements has the parameters of zeros; a side without elements has no blocks of other sizes.
+TEST_F(AffineTest, ParametersOfNoElements) {
+  struct Row {
+    std::optional<Shape> block;
+    Shape parameters;
+  };
+  const Row kRows[] = {{std::nullopt, {1, 1}},
+                       {Shape{4, 0}, {1, 1}},
+                       {Shape{1, 0}, {4, 1}},
+                       {Shape{4, 1}, {1, 0}},
+                       {Shape{2, 7}, {2, 0}}};
+  for (const Row& row : kRows) {
+    Request request;
+    request.inputs["input"] = zeros(DType::f32, {4, 0});
+    if (row.block) request.attributes["block_size"] = *row.block;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+    const auto completed = complete(*find_operator("choose_qparams_affine"), request);
+    const Tensors made = reference::find("choose_qparams_affine")(*completed);
+    EXPECT_EQ(made.at("scale").data, tensor_of(DType::f32, row.parameters, {kSmallestNormal}).data);
+    EXPECT_EQ(made.at("zero_point").data, tensor_of(DType::i32, row.parameters, {-128}).data);
+    EXPECT_EQ(made.at("scale").shape, row.parameters);
+  }
+}
+
 TEST_F(AffineTest, DropsSpannedDimensions) {
   for (const Blocks& blocks : kGranularities) {
     Request request = choose_request(blocks, "asymmetric", 13);

@@ -47,6 +47,14 @@ int32_t zero_point_element(const HostTensor* zero_point, int64_t parameter) {
   return zero_point->as<int32_t>()[element_count(zero_point->shape) == 1 ? 0 : parameter];
 }
 
+// clamp(quant_min - round_half_even(quotient), quant_min, quant_max); NaN is 0. A double holds the difference exactly
+// wherever the clamp does not decide.
+int32_t asymmetric_zero_point(float quotient, IntegerBounds bounds) {
+  if (std::isnan(quotient)) return bounds.min;
+  const double low = bounds.min, high = bounds.max;
+  return static_cast<int32_t>(std::clamp(low - std::nearbyint(double{quotient}), low, high));
+}
+
 // The block that holds the element at row-major `index`, counted in row-major order of blocks.
 int64_t block_index(const Shape& shape, const Shape& block, int64_t index) {
   int64_t result = 0, block_stride = 1;
@@ -99,7 +107,7 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
   if (mapping != Mapping::asymmetric) {
     return {scale, static_cast<int32_t>((int64_t{bounds.max} + bounds.min + 1) / 2)};
   }
-  return {scale, clamped(int64_t{bounds.min} - round_to_int(quotient(mn, scale)), bounds)};
+  return {scale, asymmetric_zero_point(quotient(mn, scale), bounds)};
 }
 
 HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,
