@@ -17,6 +17,7 @@
 #include "runtime/operators/affine_shape.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/divider.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/mapping.h"
 
 namespace qgen {
@@ -214,13 +215,12 @@ Done dequantize_affine_to(Context& context, const DeviceTensor& input, const Dev
 
 namespace {
 
-// A subnormal eps counts as zero, like every subnormal f32.
 Expected<float> checked_eps(std::optional<float> given, DType dtype) {
   if (!given) return least_scale(dtype);
   if (!(*given >= 0) || std::isinf(*given)) {
     return refused(fmt::format("eps is {}, and must be a finite number that is not below 0", *given));
   }
-  return *given < std::numeric_limits<float>::min() ? 0.0f : *given;
+  return std::abs(flush_subnormal(*given));  // -0 is 0
 }
 
 Shape without_spanned(const Shape& counts, const Shape& data) {

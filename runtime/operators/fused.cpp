@@ -9,6 +9,7 @@
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "runtime/operators/broadcast.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/fused_checks.h"
 
 namespace qgen {
@@ -85,7 +86,7 @@ Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, c
   if (!range) return range.error();
   const FusedShape dimensions = merged(fused_shape({of_input->blocks, of_other->blocks, of_output->blocks}));
   auto fields = fields_of<generated::fused_binary::Problem>(operation, dimensions, *of_input, *of_output, *range);
-  fields.alpha = alpha;
+  fields.alpha = flush_subnormal(alpha);
   fields.input_kind = kind_of(input.tensor.dtype);
   fields.other_kind = kind_of(other.tensor.dtype);
   fields.output_kind = kind_of(output.dtype);

@@ -9,6 +9,7 @@
 #include "linear_q8ta_q8csw.h"
 #include "q8ta_linear.h"
 #include "runtime/operators/checks.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
@@ -68,11 +69,7 @@ uint32_t rows_of(const Shape& input) {
   return static_cast<uint32_t>(element_count(Shape(input.begin(), input.end() - 1)));
 }
 
-// As everywhere a subnormal counts as zero: of scales above 2^126.
-float inverse(float scale) {
-  const float inverse_scale = 1.0f / scale;
-  return std::isnormal(inverse_scale) ? inverse_scale : 0.0f;
-}
+float inverse(float scale) { return flush_subnormal(1.0f / scale); }
 
 Expected<DeviceTensor> run_in_int8(Context& context, const Expected<Call>& call, const DeviceTensor& input,
                                    Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {

@@ -41,9 +41,8 @@ struct Qparams {
 };
 
 Qparams qparams_of(ivec2 extremes) {
-  const int smallest_normal = 0x00800000;
-  if (extremes.x < smallest_normal) extremes.x = 0;
-  if (extremes.y < smallest_normal) extremes.y = 0;
+  if (extremes.x < int(kSmallestNormal)) extremes.x = 0;
+  if (extremes.y < int(kSmallestNormal)) extremes.y = 0;
   const bool is_asymmetric = problem.mapping == kAsymmetric;
   if (max(extremes.x, extremes.y) > int(kInfinity)) {
     return Qparams(uintBitsToFloat(kNan), is_asymmetric ? problem.quant_min : problem.symmetric_zero_point);

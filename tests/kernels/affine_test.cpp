@@ -13,11 +13,13 @@
 
 #include "tests/kernels/kernel_test.h"
 #include "tests/reference/affine.h"
+#include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using testing::kSmallestNormal;
 using testing::Random;
 using testing::tensor_of;
 
@@ -234,7 +236,7 @@ TEST_F(AffineTest, Ties) {
   }
 }
 
-constexpr double kSmallestNormal = 0x1p-126, kLargest = 0x1.fffffep127, kLargestHalf = 65504;
+constexpr double kLargest = 0x1.fffffep127, kLargestHalf = 65504;
 // clang-format off
 const double kSpecials[] = {0,        -0.0,        kInf,    -kInf,       kNan,           kSmallestNormal,
                             -kSmallestNormal,
@@ -425,6 +427,27 @@ TEST_F(AffineTest, ZeroPointsAcrossTheWholeOfInt32) {
   const Tensors made =
       reference::find("choose_qparams_affine")(*complete(*find_operator("choose_qparams_affine"), golden));
   EXPECT_EQ(element(made.at("zero_point"), 0), 2147483647);
+}
+
+// (2 - 2^-23) * 2^-127 has 24 significant bits and would be a tie among subnormal floats: it is below 2^-126, and zero.
+TEST_F(AffineTest, QuotientsNextToTheSmallestNormal) {
+  const double below = 2 - 0x1p-23;
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {4, 1}, {-below * 0x1p-120, -0x1p-119, -below * 0x1p-119, -1e-40});
+  request.attributes["block_size"] = Shape{1, 1};
+  request.attributes["eps"] = 0.0;
+  for (const char* mapping : kMappings) {
+    request.attributes["mapping_type"] = mapping;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+  }
+  // By 2^31, half of the range of int32.
+  request.inputs["input"] =
+      tensor_of(DType::f32, {4, 1}, {below * 0x1p-96, 0x1p-95, -below * 0x1p-96, below * 0x1p-95});
+  request.attributes["target_dtype"] = std::string("int32");
+  for (const char* mapping : kMappings) {
+    request.attributes["mapping_type"] = mapping;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+  }
 }
 
 // A block of no elements has the parameters of zeros; a side without elements has no blocks of other sizes.
