@@ -14,8 +14,8 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml common
-                        library tensor device selector dispatch operators kernels runtime planner)
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann common
+                        library json tensor device selector dispatch operators kernels runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()
