@@ -19,13 +19,6 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
   return otherwise;
 }
 
-// The explanation ends with the hint.
-Error no_kernel(const Selection& selection) {
-  std::string text = explain(selection);
-  if (text.ends_with('\n')) text.pop_back();
-  return {Error::Kind::unsupported, std::move(text), ""};
-}
-
 }  // namespace
 
 TensorDesc desc_of(const Weight& weight) {

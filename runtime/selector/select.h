@@ -4,7 +4,7 @@
 // Which kernel runs a problem on a device, and why not the others. Pure: no Vulkan, no clock, no environment.
 //
 //   const auto selection = select(problem, profile, library);
-//   if (selection.ranked.empty()) return Error{..., explain(selection)};
+//   if (selection.ranked.empty()) return no_kernel(selection);
 //   dispatch(selection.ranked.front());
 //
 // The explanation names a reason for every kernel:
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "runtime/device/device_profile.h"
+#include "runtime/library/error.h"
 #include "runtime/library/kernel_library.h"
 
 namespace qgen {
@@ -114,5 +115,9 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
 // The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered, what
 // came furthest first. No list of the two is longer than max_lines.
 std::string explain(const Selection& selection, size_t max_lines = 20);
+
+// Of a selection without a choice, why there is none. The cause comes first: where one kernel was asked for, or the
+// request itself is at fault, it is all that is said, and where every kernel refused, the explanation is.
+Error no_kernel(const Selection& selection);
 
 }  // namespace qgen

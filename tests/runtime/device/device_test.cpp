@@ -110,8 +110,10 @@ TEST(OpeningADevice, SaysThatThereIsNoDriver) {
   const auto device = Device::open();
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().kind, Error::Kind::not_found);
-  EXPECT_EQ(device.error().message, "no Vulkan driver: the loader found none that works");
-  EXPECT_THAT(device.error().hint, HasSubstr("VK_ICD_FILENAMES"));
+  EXPECT_EQ(device.error().message,
+            "no Vulkan driver can be used, of those that VK_DRIVER_FILES names\n"
+            "  /nonexistent.json: there is no such file");
+  EXPECT_THAT(device.error().hint, HasSubstr("VK_DRIVER_FILES"));
 }
 
 TEST(OpeningADevice, SaysThatThereIsNoValidationLayer) {
