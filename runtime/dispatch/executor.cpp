@@ -36,15 +36,6 @@ uint64_t stored_bytes_of(DType dtype, const Shape& shape, const LayoutInfo& layo
   return static_cast<uint64_t>(packed_layout(shape, layout.dims).elements());
 }
 
-Done check_host_tensor(const HostTensor& tensor) {
-  const uint64_t wanted = dense_bytes_of(tensor.dtype, tensor.shape);
-  if (tensor.data.size() == wanted) return std::monostate{};
-  return Error{Error::Kind::invalid_argument,
-               fmt::format("a host tensor of {} {} holds {} bytes, and its shape wants {}", name(tensor.dtype),
-                           to_text(tensor.shape), tensor.data.size(), wanted),
-               ""};
-}
-
 }  // namespace
 
 // ---- tensors and recordings -----------------------------------------------------------------------------------------
@@ -192,6 +183,7 @@ Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Stora
 }
 
 Expected<DeviceTensor> Executor::upload(const HostTensor& tensor, Storage storage, Layout layout) {
+  if (const Done whole = check_host_tensor(tensor); !whole) return whole.error();
   auto result = allocate(tensor.dtype, tensor.shape, storage, layout);
   if (!result) return result.error();
   if (const Done written = write(*result, tensor); !written) return written.error();

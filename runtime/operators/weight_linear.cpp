@@ -119,7 +119,7 @@ Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, cons
   fields.runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run);
   fill_mapping(fields, options.mapping_type, options.range);
   fields.eps = least_scale(input.dtype);
-  const TensorDesc sums{DType::i32, {weight.shape[0], fields.runs}};
+  const TensorDesc sums{DType::i32, run_sums_shape(weight.shape, run)};
   return make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
 }
 
