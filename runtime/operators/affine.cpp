@@ -51,7 +51,7 @@ Done check_real(std::string_view operand, const ViewedDesc& viewed) {
 // One number a block, in a buffer.
 Done check_parameters(std::string_view operand, const TensorDesc& given, DType dtype) {
   if (Done known = check_dtype(operand, given.dtype, {&dtype, 1}); !known) return known;
-  if (given.storage == Storage::buffer) return std::monostate{};
+  if (given.storage == Storage::buffer) return check_shape(given.shape);
   return refused(fmt::format("{} lies in a {}, and is read from a buffer", operand, name(given.storage)));
 }
 
@@ -271,6 +271,7 @@ Expected<Call> choose_qparams_affine_call(const ViewedDesc& input, const ChooseQ
   const auto counts = params_shape(input.view.shape, block);
   if (!counts) return counts.error();
   const Shape shape = options.keepdim ? *counts : without_spanned(*counts, input.view.shape);
+  if (Done size = check_size("scale", {DType::f32, shape}); !size) return size.error();
 
   generated::choose_qparams_affine::Problem fields;
   fill_blocks(fields, input, block, element_count(*counts));

@@ -14,6 +14,7 @@
 #include "q8ta_binary.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_unary.h"
+#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/packed_checks.h"
@@ -208,9 +209,8 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
   }
   Shape output = input;
   output[rank - 3] /= r * r;
-  output[rank - 2] *= r;
-  output[rank - 1] *= r;
-  return output;
+  for (const size_t d : {rank - 2, rank - 1}) output[d] = (Integer(output[d]) * r).value;
+  return output;  // check_operand() refuses what saturated
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ Fields sides_of(const Checked& checked) {
   fields.k = u32(checked.weight.shape[1]);
   fields.m = u32(element_count(Shape(checked.output.shape.begin(), checked.output.shape.end() - 1)));
   fields.groups = u32(checked.groups);
-  fields.group_size = fields.k / fields.groups;
+  fields.group_size = u32(checked.weight.shape[1] / checked.groups);
   return fields;
 }
 
