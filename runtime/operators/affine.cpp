@@ -159,6 +159,7 @@ Expected<Call> quantize_affine_call(const ViewedDesc& input, const TensorDesc& s
 
 Expected<DeviceTensor> quantize_affine(Context& context, const ViewedTensor& input, const DeviceTensor& scale,
                                        const DeviceTensor* zero_point, const QuantizeAffineOptions& options) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   return run_for_one(context, quantize_affine_call(desc_of(input), desc_of(scale), desc_of(zero_point), options),
                      {input.tensor, &scale, argument_of(zero_point), {}});
 }
@@ -202,6 +203,7 @@ Expected<DeviceTensor> dequantize_affine(Context& context, const DeviceTensor& i
 Done dequantize_affine_to(Context& context, const DeviceTensor& input, const DeviceTensor& scale,
                           const DeviceTensor* zero_point, const std::optional<Shape>& block_size,
                           const ViewedTensor& output) {
+  if (Done given = check_given("output", output.tensor); !given) return given.error();
   const auto call =
       dequantize_affine_call(desc_of(input), desc_of(scale), desc_of(zero_point), block_size, desc_of(output));
   if (!call) return call.error();
@@ -283,6 +285,7 @@ Expected<Call> choose_qparams_affine_call(const ViewedDesc& input, const ChooseQ
 
 Expected<AffineParams> choose_qparams_affine(Context& context, const ViewedTensor& input,
                                              const ChooseQparamsAffineOptions& options) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   const auto call = choose_qparams_affine_call(desc_of(input), options);
   if (!call) return call.error();
   auto made = run(context, *call, {input.tensor, {}, {}});

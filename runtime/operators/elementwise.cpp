@@ -66,6 +66,7 @@ double hardswish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 Expected<Call> q8ta_unary_call(const TensorDesc& input, UnaryFunction function, const Q8taUnaryOptions& options) {
+  if (!function) return refused("the function of q8ta_unary is null");
   const TensorDesc output = packed_desc(input.shape, options.layout);
   if (Done fits = check_operand("input", input, options.input); !fits) return fits.error();
   if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();

@@ -146,6 +146,7 @@ Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& para
 
 Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params,
                                      Layout output) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   return run_for_one(context, q8ta_quantize_call(desc_of(input), params, output), {input.tensor, {}});
 }
 
