@@ -103,16 +103,6 @@ Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, c
                     TensorDesc{output.dtype, *shape}, output.scale, output.zero_point});
 }
 
-Expected<DeviceTensor> run_unary(Context& context, const Expected<Call>& call, const FusedOperand& input,
-                                 const FusedOutput& output) {
-  return run_for_one(context, call, arguments_of(input, output));
-}
-
-Expected<DeviceTensor> run_binary(Context& context, const Expected<Call>& call, const FusedOperand& input,
-                                  const FusedOperand& other, const FusedOutput& output) {
-  return run_for_one(context, call, arguments_of(input, other, output));
-}
-
 }  // namespace
 
 FusedOperandDesc desc_of(const FusedOperand& operand) {
@@ -157,22 +147,22 @@ Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandD
 }
 
 Expected<DeviceTensor> requantize(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, requantize_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, requantize_call, input, output);
 }
 Expected<DeviceTensor> fused_relu(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, fused_relu_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, fused_relu_call, input, output);
 }
 Expected<DeviceTensor> fused_hardswish(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, fused_hardswish_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, fused_hardswish_call, input, output);
 }
 Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output, float alpha) {
-  return run_binary(context, fused_add_call(desc_of(input), desc_of(other), desc_of(output), alpha), input, other,
-                    output);
+  const auto add = [&](const auto&... operands) { return fused_add_call(operands..., alpha); };
+  return run_fused(context, add, input, other, output);
 }
 Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {
-  return run_binary(context, fused_mul_call(desc_of(input), desc_of(other), desc_of(output)), input, other, output);
+  return run_fused(context, fused_mul_call, input, other, output);
 }
 
 }  // namespace qgen

@@ -58,6 +58,7 @@ Done check_params(std::string_view scale_name, float scale, std::string_view zer
 Done check_operands(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                     const std::optional<TensorDesc>& bias) {
   if (Done product = check_product(input.shape, weight.shape); !product) return product;
+  if (Done sane = check_shape(weight.shape); !sane) return sane;
   if (Done count = check_count("input", input.shape); !count) return count;
   const int64_t n = weight.shape[0];
   if (Done count = check_count("output", output_shape(input.shape, n)); !count) return count;

@@ -42,6 +42,9 @@ struct OperandDesc {
   Layout layout = Layout::strided;
   bool is_present = true;      // false: an optional operand that is left out
   uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
+  // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
+  // nullopt: the caller answers for it.
+  std::optional<std::vector<int64_t>> shape = std::nullopt;
 };
 
 // The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
@@ -73,6 +76,7 @@ struct Choice {
   std::vector<Launch> launches;
   std::vector<uint64_t> scratch_elements;  // one a row of recipe->scratch
   double cost_us = 0;
+  std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
 };
 
 // How far a refused kernel came: the checks in their order.

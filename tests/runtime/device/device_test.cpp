@@ -98,6 +98,14 @@ TEST_F(OpenedDevice, OpensFromManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(OpeningADevice, EnablesRobustBuffersWhenAsked) {
+  for (const bool is_wanted : {false, true}) {
+    const auto device = Device::open({}, {.robust_buffer_access = is_wanted});
+    ASSERT_TRUE(device) << to_text(device.error());
+    EXPECT_EQ(device->has_robust_buffer_access(), is_wanted);
+  }
+}
+
 TEST(OpeningADevice, RefusesUnknownNames) {
   const auto device = Device::open("no such device");
   ASSERT_FALSE(device);

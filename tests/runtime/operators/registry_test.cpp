@@ -41,6 +41,14 @@ TEST(Registry, FillsInDefaults) {
   EXPECT_EQ(find_attribute<Shape>(*request, "sides"), std::nullopt);  // the operator sees to it
 }
 
+TEST(Registry, I8_RefusesTornInputs) {
+  Request request = request_with({{"axis", int64_t{2}}});
+  request.inputs.at("input").data.resize(3);
+  const auto completed = complete(kReduce, request);
+  ASSERT_FALSE(completed);
+  EXPECT_EQ(completed.error().message, "input 'input' holds 3 bytes, and its shape [1] takes 4");
+}
+
 // Each leads to an operator that there is, by no operator's own name, and stands in order.
 TEST(Registry, FindsOperatorsByOtherNames) {
   EXPECT_TRUE(std::ranges::is_sorted(operator_aliases(), {}, &OperatorAlias::name));
