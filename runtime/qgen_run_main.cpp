@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <new>
 
+#include "common/files.h"
+#include "common/program.h"
 #include "registry.h"
 #include "runtime/runner/command.h"
 #include "runtime/runner/report.h"
@@ -57,11 +57,9 @@ int fail(const Error& error) {
 
 Done write_json(const Arguments& arguments, const std::string& text) {
   if (arguments.json.empty()) return std::monostate{};
-  std::ofstream file(arguments.json, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return std::monostate{};
-  return Error{Error::Kind::system, fmt::format("cannot write '{}'", arguments.json), ""};
+  Outputs outputs;
+  if (Done added = outputs.add(arguments.json, text); !added) return added;
+  return outputs.commit();
 }
 
 // ---- one operator ---------------------------------------------------------------------------------------------------
@@ -87,15 +85,16 @@ std::map<std::string, const DeviceTensor*, std::less<>> outputs_of(const Prepare
   return outputs;
 }
 
-Done save_output(Context& context, const std::map<std::string, const DeviceTensor*, std::less<>>& outputs,
-                 const Arguments& arguments, const std::string& output) {
+Done add_output(Outputs& files, Context& context,
+                const std::map<std::string, const DeviceTensor*, std::less<>>& outputs, const Arguments& arguments,
+                const std::string& output) {
   const auto named = split_named("--output", output);
   if (!named) return named.error();
   const auto tensor = outputs.find(named->name);
   if (tensor == outputs.end()) return no_output(*find_operator(arguments.op), named->name);
   const auto host = context.executor.download(*tensor->second);
   if (!host) return host.error();
-  return save_npy(named->value, *host);
+  return add_npy(files, named->value, *host);
 }
 
 int run_operator(Context& context, const Arguments& arguments) {
@@ -108,10 +107,12 @@ int run_operator(Context& context, const Arguments& arguments) {
   const auto made = run(context, prepared->call, prepared->arguments);
   if (!made) return fail(made.error());
   const auto outputs = outputs_of(*prepared, *made);
+  Outputs files;
   for (const std::string& output : arguments.outputs) {
-    if (Done saved = save_output(context, outputs, arguments, output); !saved) return fail(saved.error());
+    if (Done added = add_output(files, context, outputs, arguments, output); !added) return fail(added.error());
   }
-  return kDone;
+  const Done written = files.commit();
+  return written ? kDone : fail(written.error());
 }
 
 // ---- timing ---------------------------------------------------------------------------------------------------------
@@ -278,9 +279,6 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : qgen::runner::kWrongInput;
   }
-  try {
-    return qgen::runner::run_program(arguments);
-  } catch (const std::bad_alloc&) {  // what the operands come to on the way: packed forms, references
-    return qgen::runner::fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
-  }
+  // Memory may run out: operands have packed forms and references.
+  return qgen::run_program("qgen-run", [&] { return qgen::runner::run_program(arguments); });
 }

@@ -9,8 +9,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "common/files.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/tensor/npy.h"
 
@@ -64,7 +64,9 @@ Tolerance tolerance_of(const YAML::Node& tolerance, std::string_view output) {
 }
 
 Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
-  const YAML::Node root = YAML::LoadFile(file.string());
+  const auto text = read_file(file.string());
+  if (!text) return text.error();
+  const YAML::Node root = YAML::Load(*text);
   if (!root.IsMap() || !root["op"] || !root["op"].IsScalar()) return refused(file, root, "there is no 'op'");
   ConformanceCase result{.name = case_name(file), .op = root["op"].as<std::string>()};
   for (const auto& pair : root["attributes"]) {
@@ -132,18 +134,15 @@ Expected<ConformanceCase> load_case(const std::filesystem::path& file) {
 }
 
 Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  std::ofstream file(folder / "case.json", std::ios::binary);
-  file << json_of(saved);
-  file.close();
-  if (!file) return Error{Error::Kind::system, fmt::format("cannot write {}", (folder / "case.json").string()), ""};
+  Outputs outputs;
+  const Done added_case = outputs.add((folder / "case.json").string(), json_of(saved), Outputs::Folder::is_made);
+  if (!added_case) return added_case;
   for (const Tensors* tensors : {&saved.request.inputs, &saved.expected}) {
     for (const auto& [name, tensor] : *tensors) {
-      if (Done written = save_npy(folder / (name + ".npy"), tensor); !written) return written;
+      if (Done added = add_npy(outputs, folder / (name + ".npy"), tensor); !added) return added;
     }
   }
-  return std::monostate{};
+  return outputs.commit();
 }
 
 }  // namespace qgen::runner

@@ -57,7 +57,7 @@ const RequestCase kRequests[] = {
     {"layout_of_another_storage",
      {.storages = {"input=buffer"}, .layouts = {"input=height_packed"}},
      "input is placed in a buffer, and height_packed is a layout of a texture3d"},
-    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
+    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "cannot read /nowhere/x.npy: No such file or directory"},
 };
 
 class CommandTest : public ::testing::TestWithParam<RequestCase> {};

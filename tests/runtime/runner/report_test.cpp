@@ -137,7 +137,7 @@ const BadCase kBadCases[] = {
     {"{\"op\": [1,\n", "DIR/case.json:2: end of sequence flow not found"},
     {R"({"op": "scale"})", "DIR/case.json:1: there is no list of 'inputs'"},
     {R"({"op": "scale", "inputs": [[]]})", "DIR/case.json:1: 'inputs' holds something that is no name"},
-    {R"({"op": "scale", "inputs": ["x"]})", "DIR/x.npy: cannot be read: No such file or directory"},
+    {R"({"op": "scale", "inputs": ["x"]})", "cannot read DIR/x.npy: No such file or directory"},
     {R"({"op": "scale", "inputs": []})", "DIR/case.json:1: there is no list of 'expect'"},
     {R"({"op": "scale", "inputs": [], "expect": []})", "DIR/case.json:1: there is no 'tolerance'"},
     {"{\"op\": \"scale\",\n \"attributes\": {\"a\": {\"b\": 1}}}", "DIR/case.json:2: 'a' is no attribute's value"},
