@@ -58,9 +58,9 @@ TEST(Programs, ReadWhatTheShellHandsThem) {
   const std::string graph = tests::source_folder() + "/tests/runtime/planner/graphs/diamond.yaml";
   const Answer whole = shell(program("qgen-plan") + " " + graph);
   ASSERT_EQ(whole.code, 0) << whole.text;
-  for (const std::string from : {"cat " + graph + " | " + program("qgen-plan") + " -",
-                                 "cat " + graph + " | " + program("qgen-plan") + " /dev/stdin",
-                                 program("qgen-plan") + " - <" + graph}) {
+  for (const std::string& from :
+       {"cat " + graph + " | " + program("qgen-plan") + " -",
+        "cat " + graph + " | " + program("qgen-plan") + " /dev/stdin", program("qgen-plan") + " - <" + graph}) {
     EXPECT_EQ(shell(from).text, whole.text) << from;
   }
 }
