@@ -181,7 +181,7 @@ Diagnostics Run::render() {
   std::set<std::string> files_read;
   for (SpecJob& job : product_.jobs) {
     if (!job.spec.template_path) continue;
-    auto parsed = render::parse_template(job.spec, inputs_.templates);
+    auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots);
     if (!parsed) {
       append(errors, parsed.error());
       continue;

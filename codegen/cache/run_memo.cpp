@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "codegen/cache/byte_stream.h"
-#include "codegen/support/files.h"
+#include "common/files.h"
 
 namespace qgen {
 template <typename Stream>

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "codegen/cache/byte_stream.h"
-#include "codegen/support/files.h"
+#include "common/files.h"
 
 // What the fields of each type are, for both directions; found by the types' namespaces.
 namespace qgen {

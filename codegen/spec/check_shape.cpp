@@ -121,7 +121,10 @@ class ShapeChecker {
   void check_scalar(const YamlNode& node, const std::string& what, const Key& key) {
     switch (key.leaf) {
       case Leaf::name:
+        if (const auto fault = fault_of_operator_name(node.text)) report(node.where, *fault, "", "take another name");
+        return;
       case Leaf::reference: return check_name(node);
+      case Leaf::text: return check_line(node, what);
       case Leaf::boolean:
         if (node.text != "true" && node.text != "false")
           report(node.where, fmt::format("{} is '{}'", what, node.text), "true or false");
@@ -137,12 +140,20 @@ class ShapeChecker {
                  "u32, i32 or f32, or an array of up to 256 of them: u32[8]");
         }
         return;
-      case Leaf::text:
       case Leaf::value:
       case Leaf::expression:
       case Leaf::axis:
       case Leaf::object: return;
     }
+  }
+
+  // Texts are printed into comments. YAML's block texts end with a line end, which is none of theirs.
+  void check_line(const YamlNode& node, const std::string& what) {
+    const std::string_view line = without_line_end(node.text);
+    if (line.find('\n') != line.npos) report(node.where, fmt::format("{} is of several lines", what), "one line");
+    if (line.ends_with('\\'))
+      report(node.where, fmt::format("{} ends with a backslash", what), "",
+             "in C++, a backslash at the end of a comment draws the next line into it");
   }
 
   void check_number(const YamlNode& node, const std::string& what) {

@@ -20,6 +20,8 @@ using expression::Type;
 using expression::Value;
 
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
+constexpr size_t kMostOfAKind = 255;               // tables count operands in a byte, and keep one value for "none"
+constexpr uint64_t kMostProblemBytes = 0xfffc;     // and give places in the problem two bytes
 constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
@@ -60,6 +62,29 @@ class DeclarationChecker {
       report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
     }
     if (spec_.operands.empty()) report(spec_.name.where, "the spec has no operands", "at least one");
+    check_count("operands", spec_.operands, [](const Operand& operand) { return operand.name.where; });
+    check_count("parameters", spec_.parameters, [](const Axis& axis) { return axis.name.where; });
+    check_count("specialization constants", spec_.specialization, [](const Axis& axis) { return axis.name.where; });
+    check_problem_size();
+  }
+
+  // Where the first stands that is one too many.
+  template <typename Item, typename Where>
+  void check_count(std::string_view what, const std::vector<Item>& items, const Where& where) {
+    if (items.size() <= kMostOfAKind) return;
+    report(where(items[kMostOfAKind]), fmt::format("the spec has {} {}", items.size(), what),
+           fmt::format("at most {}", kMostOfAKind));
+  }
+
+  void check_problem_size() {
+    uint64_t bytes = 0;
+    for (const ProblemField& field : spec_.problem) {
+      bytes += uint64_t{4} * field.count;
+      if (bytes <= kMostProblemBytes) continue;
+      report(field.name.where, fmt::format("the problem has more than {} bytes from here on", kMostProblemBytes),
+             "fields of four bytes, or arrays of them");
+      return;
+    }
   }
 
   void check_names() {

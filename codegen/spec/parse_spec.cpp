@@ -105,7 +105,7 @@ class SpecParser {
     const YamlNode* name = as_operator ? as_operator : as_kernel;
     if (name) spec_.name = located(*name);
     spec_.is_internal = as_kernel != nullptr;
-    if (const YamlNode* summary = value(root_, "summary")) spec_.summary = summary->text;
+    if (const YamlNode* summary = value(root_, "summary")) spec_.summary = without_line_end(summary->text);
     if (const YamlNode* path = value(root_, "template")) spec_.template_path = located(*path);
     read_template_rules();
     if (const YamlEntry* verify = root_.find("verify")) spec_.verify = read_verify(verify->value);

@@ -11,6 +11,7 @@
 
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/parse_spec.h"
+#include "codegen/spec/words.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::spec {
@@ -263,9 +264,9 @@ constexpr Snippet kRefused[] = {
      "'null' has a meaning of its own in qgen"},
     {"a: \"\\q\"\n", "unknown escape character: q"},
     {"a: *b\n", "op.yaml:1:4: error:"},
-    {"a: \xc0\xaf\n", "op.yaml:1:4: error: the byte \\xc0 is not UTF-8"},
-    {"a: \xed\xa0\x80\n", "op.yaml:1:4: error: the byte \\xed is not UTF-8"},
-    {"a: \xf4\x90\x80\x80\n", "op.yaml:1:4: error: the byte \\xf4 is not UTF-8"},
+    {"a: \xc0\xaf\n", "op.yaml:1:4: error: the file holds the byte \\xc0, which is not UTF-8"},
+    {"a: \xed\xa0\x80\n", "op.yaml:1:4: error: the file holds the byte \\xed, which is not UTF-8"},
+    {"a: \xf4\x90\x80\x80\n", "op.yaml:1:4: error: the file holds the byte \\xf4, which is not UTF-8"},
     {"%YAML 3.0\n---\na: b\n", "YAML major version too large"},
 };
 
@@ -277,6 +278,29 @@ TEST(Spec, RefusesWhatIsNoSpec) {
   EXPECT_THAT(errors_of("a: " + std::string(1 << 20, 'b')), testing::HasSubstr("the file has 1048579 bytes"));
   EXPECT_THAT(errors_of(std::string(100'000, '[')), testing::HasSubstr("nested deeper than 32"));
   EXPECT_THAT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"), testing::HasSubstr("unknown key 'a'"));
+}
+
+// The names that a compiler showed to be no names for what is printed of an operator.
+TEST(Spec, RefusesOperatorsThatCannotBeNamespacesAndHeaders) {
+  const auto told = [](const std::string& name) {
+    const auto parsed = parse_spec("operator: " + name + "\n", name + ".yaml");
+    return parsed ? "" : to_text(parsed.error(), {});
+  };
+  EXPECT_THAT(told("registry"), testing::HasSubstr("registry.yaml:1:11: error: 'registry.h' is a header that qgen"));
+  EXPECT_THAT(told("errno"), testing::HasSubstr("errno.yaml:1:11: error: the header of 'errno' would be errno.h"));
+  for (const char* name : {"library", "std", "table", "min", "size_t", "qgen"}) {
+    EXPECT_THAT(told(name),
+                testing::HasSubstr("' has a meaning of its own in generated code\n  hint: take another name"))
+        << name;
+  }
+  EXPECT_THAT(told("Problem"), testing::HasSubstr("'Problem' begins with a capital"));
+}
+
+TEST(Words, NamespacesAreOfNames) {
+  for (const char* good : {"mine", "qgen::generated", "a::b::c"}) EXPECT_EQ(fault_of_namespace(good), std::nullopt);
+  for (const char* bad : {"", "a b;c", "a::", "::a", "a:b", "std", "std::mine", "a::linux", "a::class", "1a", "EOF"}) {
+    EXPECT_NE(fault_of_namespace(bad), std::nullopt) << bad;
+  }
 }
 
 TEST(Specs, BearDifferentNames) {
