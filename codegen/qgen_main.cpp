@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
@@ -38,6 +43,8 @@ const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::La
                                                              {"hlsl", reflect::Language::hlsl}};
 
 constexpr int kMostThreads = 1024;
+constexpr int kMostCompileSeconds = 3600;
+constexpr int kLeastCompileMemory = 64, kMostCompileMemory = 1 << 20;  // MiB
 
 // The flags, as far as they are not RunOptions themselves.
 struct Flags {
@@ -76,6 +83,14 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->type_name("GLOB");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
       ->type_name("N");
+  app.add_option("--compile-seconds", flags.run.limits.cpu_seconds,
+                 fmt::format("CPU time that one variant may take (default {})", workers::Limits().cpu_seconds))
+      ->check(CLI::Range(1, kMostCompileSeconds))
+      ->option_text("N");
+  app.add_option("--compile-memory", flags.run.limits.memory_mib,
+                 fmt::format("MiB that compiling one variant may take (default {})", workers::Limits().memory_mib))
+      ->check(CLI::Range(kLeastCompileMemory, kMostCompileMemory))
+      ->option_text("N");
   app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
       ->type_name("NAME");
   app.add_option("--cache", flags.cache, "where modules are remembered (default ~/.cache/qgen)")->type_name("DIR");
@@ -152,10 +167,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
 
 int code(ExitCode exit_code) { return static_cast<int>(exit_code); }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file past its limit is an error like a full disk
+int run_program(int argc, char** argv) {
   CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.", "qgen");
   Flags flags;
   declare(app, flags);
@@ -176,4 +188,30 @@ int main(int argc, char** argv) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code(result.code);
   std::fprintf(stderr, "qgen: error: cannot write to standard output: %s\n", std::strerror(errno));
   return code(ExitCode::bad_machine);
+}
+
+int fail(const char* what, const char* hint) {
+  std::fprintf(stderr, "qgen: error: %s\n  hint: %s\n", what, hint);
+  return code(ExitCode::bad_machine);
+}
+
+constexpr const char* kOutOfMemory = "the machine has no memory left for this run";
+constexpr const char* kNeedLess = "a smaller -j needs less, and so do fewer specs at once";
+
+}  // namespace
+
+// qgen throws nothing on purpose: what arrives here, from any thread, is the machine's.
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file past its limit is an error like a full disk
+  try {
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail(kOutOfMemory, kNeedLess);
+  } catch (const std::length_error&) {
+    return fail(kOutOfMemory, kNeedLess);
+  } catch (const std::system_error& error) {
+    return fail(error.what(), "the machine's limits are reached: look at ulimit -a");
+  } catch (const std::exception& exception) {
+    return fail(exception.what(), "this is a fault of qgen: please report it");
+  }
 }
