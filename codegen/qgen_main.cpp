@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -40,6 +42,8 @@ const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::La
                                                              {"hlsl", reflect::Language::hlsl}};
 
 constexpr int kMostThreads = 1024;
+constexpr int kMostCompileSeconds = 3600;
+constexpr int kLeastCompileMemory = 64, kMostCompileMemory = 1 << 20;  // MiB
 
 // The flags, as far as they are not RunOptions themselves.
 struct Flags {
@@ -78,6 +82,14 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->type_name("GLOB");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->option_text("N");
+  app.add_option("--compile-seconds", flags.run.limits.cpu_seconds,
+                 fmt::format("CPU time that one variant may take (default {})", workers::Limits().cpu_seconds))
+      ->check(CLI::Range(1, kMostCompileSeconds))
+      ->option_text("N");
+  app.add_option("--compile-memory", flags.run.limits.memory_mib,
+                 fmt::format("MiB that compiling one variant may take (default {})", workers::Limits().memory_mib))
+      ->check(CLI::Range(kLeastCompileMemory, kMostCompileMemory))
       ->option_text("N");
   app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
       ->type_name("NAME");

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "codegen/cache/run_memo.h"
 #include "codegen/listing.h"
@@ -81,6 +83,8 @@ class Session {
   const Clock::time_point start_ = Clock::now();
   Progress progress_;
   ThreadPool threads_;
+  std::unique_ptr<workers::ProcessPool> pool_;
+  workers::ModuleTools tools_;
   Inputs inputs_;
   std::string warnings_;
 };
@@ -106,7 +110,11 @@ RunResult Session::run() {
 Result<Product> Session::generate(Room last_room) {
   Settings settings = options_.settings;
   settings.last_room = last_room;
-  Machine machine{threads_, build_id(), {}, {}};
+  // A worker more than there are cores would only take memory.
+  pool_ = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
+                             options_.limits);
+  tools_ = workers::in_workers(*pool_);
+  Machine machine{threads_, tools_, build_id(), {}, {}};
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
   }
@@ -347,7 +355,7 @@ RunResult Session::answer() {
 RunResult Session::translate() {
   const auto product = generate(room_needed(options_));
   if (!product) return failed(product.error(), texts_of(inputs_));
-  const Translated translated = translate_all(*product, options_.language);
+  const Translated translated = translate_all(*product, options_.language, tools_);
   Outputs outputs;
   if (const auto added = add_files(outputs, translated.files); !added) return failed(added.error());
   if (const auto done = outputs.commit(); !done) return failed(done.error());

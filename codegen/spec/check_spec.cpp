@@ -22,6 +22,7 @@ using expression::Value;
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
 constexpr size_t kMostOfAKind = 255;               // tables count operands in a byte, and keep one value for "none"
 constexpr uint64_t kMostProblemBytes = 0xfffc;     // and give places in the problem two bytes
+constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
 constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
@@ -42,6 +43,7 @@ class DeclarationChecker {
     check_names();
     check_axes(spec_.parameters, false);
     check_axes(spec_.specialization, true);
+    check_specializations();
     for (const Operand& operand : spec_.operands) check_operand(operand);
     return std::move(errors_);
   }
@@ -142,6 +144,20 @@ class DeclarationChecker {
       for (const auto& value : axis.values) check_value(axis, value, is_specialization);
     }
     for (const AxisGroup& group : groups_of(axes)) check_is_given_once(group);
+  }
+
+  void check_specializations() {
+    size_t count = 1;
+    for (const AxisGroup& group : groups_of(spec_.specialization)) {
+      // Past the limit the exact count says nothing more, and may not fit its type.
+      if (count <= kMostSpecializations) count *= group.size();
+    }
+    if (count <= kMostSpecializations) return;
+    report(spec_.specialization.front().name.where,
+           fmt::format("the values of 'specialization' make {} combinations or more", count),
+           fmt::format("at most {}", kMostSpecializations),
+           "each is a kernel to choose from: keep the values worth choosing, or write those that belong together as "
+           "records");
   }
 
   void check_is_given_once(const AxisGroup& group) {
