@@ -100,8 +100,15 @@ struct Recipe {
   std::vector<Step> steps;
 };
 
+// A fragment, named where the spec uses it.
+struct Use {
+  std::string file;  // the fragment's
+  Located<std::string> fragment;
+};
+
 struct Spec {
   std::string file;
+  std::vector<Use> uses;
   Located<std::string> name;  // equals the file's stem
   bool is_internal = false;   // `kernel: name` rather than `operator: name`
   std::string summary;
