@@ -85,8 +85,9 @@ class Resolver {
 
   MaybeType symbol(Node& node) {
     if (const Expression* meaning = scope_.find_definition(node.name)) {
+      const std::string node_name = node.name;
       node = copy_at(meaning->root(), node.where);
-      node.is_definition = true;
+      node.definition = node_name;
       return node.type;
     }
     const Symbol* found = scope_.find(node.name);

@@ -334,9 +334,9 @@ class SpecParser {
     return step;
   }
 
-  std::pair<Located<std::string>, std::string> passed(const YamlEntry& entry, const Expression& parsed) {
+  std::pair<Located<std::string>, Passed> passed(const YamlEntry& entry, const Expression& parsed) {
     append(errors_, check_recipe_expression(parsed, spec_.scope));
-    return {located(entry.key), expression::to_text(parsed)};
+    return {located(entry.key), Passed{expression::to_text(parsed), parsed}};
   }
 
   const YamlNode& root_;
