@@ -16,7 +16,7 @@
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
 # default a folder named <target> in the current binary folder.
 #
-# The outputs are known when CMake runs: one pair of files a spec, named after it. A new spec file makes CMake run
+# The outputs are known when CMake runs: a pair of files for each spec, named after it. A new spec file makes CMake run
 # again. qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names
 # every file that any variant was made from. The manifest alone is touched whenever qgen ran: by its time, make knows
 # that there is nothing left to do.
@@ -91,13 +91,16 @@ function(_qgen_spec_stems result)
       message(FATAL_ERROR "qgen_add_kernels: no spec or folder '${path}' in ${CMAKE_CURRENT_SOURCE_DIR}")
     endif()
     foreach(file IN LISTS files)
+      file(STRINGS "${file}" is_fragment REGEX "^fragment:" LIMIT_COUNT 1)  # what specs share, and none itself
       get_filename_component(stem "${file}" NAME_WE)
-      list(APPEND stems "${stem}")
+      if(NOT is_fragment)
+        list(APPEND stems "${stem}")
+      endif()
     endforeach()
   endforeach()
   list(SORT stems)
   if(NOT stems)
-    message(FATAL_ERROR "qgen_add_kernels: no *.yaml file in '${ARGN}'")
+    message(FATAL_ERROR "qgen_add_kernels: no spec in '${ARGN}'")
   endif()
   set(${result} "${stems}" PARENT_SCOPE)
 endfunction()

@@ -141,26 +141,23 @@ Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vecto
 // ---- spec -----------------------------------------------------------------------------------------------------------
 
 Diagnostics Run::spec() {
-  Diagnostics errors;
-  std::vector<spec::Spec> specs;
-  std::vector<const SpecFile*> files;
+  std::vector<spec::SpecText> texts;
+  std::map<std::string_view, const SpecFile*> files;
   for (const SpecFile& file : inputs_.specs) {
-    auto parsed = spec::parse_spec(file.text, file.path);
+    texts.push_back({file.path, file.text});
+    files.emplace(file.path, &file);
     product_.files_read.push_back(file.path);
-    if (!parsed) {
-      append(errors, parsed.error());
-      continue;
-    }
-    specs.push_back(*std::move(parsed));
-    files.push_back(&file);
   }
-  if (errors.empty()) errors = spec::check_specs(specs);
-  if (!errors.empty()) return errors;
+  using spec::UnusedFragments;
+  auto specs =
+      spec::parse_specs(texts, inputs_.is_whole_tree ? UnusedFragments::are_errors : UnusedFragments::are_fine);
+  if (!specs) return specs.error();
+  if (Diagnostics errors = spec::check_specs(*specs); !errors.empty()) return errors;
 
-  for (size_t i = 0; i < specs.size(); ++i) {
+  for (spec::Spec& spec : *specs) {
     SpecJob& job = product_.jobs.emplace_back();
-    job.file = files[i];
-    job.spec = std::move(specs[i]);
+    job.file = files.at(spec.file);
+    job.spec = std::move(spec);
   }
   std::sort(product_.jobs.begin(), product_.jobs.end(),
             [](const SpecJob& a, const SpecJob& b) { return a.spec.name.value < b.spec.name.value; });
@@ -178,7 +175,7 @@ Diagnostics Run::expand() {
     if (!job.spec.template_path) continue;
     auto variants = expand::expand(job.spec, settings_.max_variants);
     if (!variants) {
-      append(errors, variants.error());
+      append(errors, spec::with_uses(variants.error(), job.spec));
       continue;
     }
     count += variants->size();
@@ -187,6 +184,7 @@ Diagnostics Run::expand() {
     for (const auto& variant : job.variants) ids.push_back(variant.id);
     std::erase_if(job.variants, [&](const auto& variant) { return !matches(settings_.filter, variant.id); });
   }
+  errors = spec::gather(std::move(errors));
   if (errors.empty() && count <= settings_.max_variants) append(errors, too_many_kernels());
   if (errors.empty() && count > settings_.max_variants) {
     Diagnostic& error = errors.emplace_back();
@@ -253,14 +251,14 @@ Diagnostics Run::render() {
     if (!job.spec.template_path) continue;
     auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots);
     if (!parsed) {
-      append(errors, parsed.error());
+      append(errors, spec::with_uses(parsed.error(), job.spec));
       continue;
     }
     files_read.insert(parsed->files().begin(), parsed->files().end());
     job.parsed_template.push_back(*std::move(parsed));
     job.rendered.resize(job.variants.size());
   }
-  if (!errors.empty()) return errors;
+  if (!errors.empty()) return spec::gather(std::move(errors));
   product_.files_read.insert(product_.files_read.end(), files_read.begin(), files_read.end());
 
   const std::vector<VariantPlace> places = all_variants();

@@ -232,12 +232,16 @@ std::string content_name(std::string_view prefix, std::string_view content) {
   return fmt::format("{}_{:08x}", prefix, static_cast<uint32_t>(digest_of(content).low));
 }
 
-ContentNames::Named ContentNames::name(std::string_view prefix, const std::string& content) {
-  for (std::string digested = content;; digested += ' ') {
-    std::string name = content_name(prefix, digested);
-    const auto [known, is_new] = contents_.try_emplace(name, content);
-    if (known->second == content) return {std::move(name), is_new};
-  }
+ContentNames::Named ContentNames::name(const Names& names, const std::string& content) {
+  const auto [known, is_new] = names_.try_emplace({names.last, content});
+  if (!is_new) return {known->second, false};
+  const auto take = [&](std::string name) {
+    if (taken_.insert(name).second) known->second = std::move(name);
+    return !known->second.empty();
+  };
+  if (std::ranges::any_of(names.free, take)) return {known->second, true};
+  for (std::string digested = content; !take(content_name(names.last, digested));) digested += ' ';
+  return {known->second, true};
 }
 
 const Binding* problem_buffer_of(const spec::Spec& spec, const Interface& interface) {
@@ -257,7 +261,7 @@ Result<OperatorModel> model_of(const Family& family) {
   ContentNames names;
   std::map<std::string, Shape> shapes;
   for (const Kernel& kernel : family.kernels) {
-    const std::string name = names.name("uses", text_of(kernel)).name;
+    const std::string name = names.name(digested("uses"), text_of(kernel)).name;
     model.interface.push_back(name);
     const Binding* buffer = problem_buffer_of(*family.spec, kernel.interface);
     shapes.try_emplace(name, Shape{name, &kernel.interface, &kernel.resources, kernel.variant.subgroup_size,

@@ -27,11 +27,6 @@ constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operan
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
 
-std::string stem(std::string_view file) {
-  file = file.substr(file.find_last_of('/') + 1);
-  return std::string(file.substr(0, file.find('.')));
-}
-
 // ---- declarations
 
 class DeclarationChecker {
@@ -56,10 +51,7 @@ class DeclarationChecker {
   }
 
   void check_head() {
-    if (stem(spec_.file) != spec_.name.value && !spec_.name.value.empty()) {
-      report(spec_.name.where, fmt::format("the file of '{}' is named '{}'", spec_.name.value, stem(spec_.file)),
-             fmt::format("'{}.yaml'", spec_.name.value), "one file is one operator, and both bear one name");
-    }
+    if (!spec_.name.value.empty()) append(errors_, check_file_name(spec_.name, spec_.file));
     if (spec_.is_internal && !spec_.recipes.empty()) {
       report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
     }
@@ -222,7 +214,7 @@ class DeclarationChecker {
     if (!operand.layout) return;
     check_choice(operand, *operand.layout, "layout", layout_words());
     const Choice& layout = *operand.layout;
-    if (layout.is_parameter) return;
+    if (layout.is_parameter || !find_layout(layout.word)) return;
     check_packed_bytes(operand, layout);
     if (operand.storage.is_parameter) return;
     const std::string_view storage = name(info(*find_layout(layout.word)).storage);
@@ -242,7 +234,7 @@ class DeclarationChecker {
   // `$x`: x is a parameter, and each of its values would do if it stood here itself.
   void check_choice(const Operand& operand, const Choice& choice, std::string_view what,
                     const std::vector<std::string>& words) {
-    if (!choice.is_parameter) return;
+    if (!choice.is_parameter) return check_fixed(operand, choice, what, words);
     const Axis* axis = find_parameter(choice.word);
     if (!axis) return report_parameter(choice);
     if (!checked_.emplace(choice.word, what).second) return;  // operands share parameters: one fault, one report
@@ -254,6 +246,16 @@ class DeclarationChecker {
              fmt::format("one of {}", join_sorted(words)), suggest(text, words))
           .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
     }
+  }
+
+  // check_shape() vouches for a word that stands with the operand, but not for one that a definition gives it.
+  void check_fixed(const Operand& operand, const Choice& choice, std::string_view what,
+                   const std::vector<std::string>& words) {
+    if (std::find(words.begin(), words.end(), choice.word) != words.end()) return;
+    if (!checked_.emplace(choice.word, what).second) return;
+    report(choice.where,
+           fmt::format("'{}' is no {}, and '{}' takes its {} from here", choice.word, what, operand.name.value, what),
+           fmt::format("one of {}", join_sorted(words)), suggest(choice.word, words));
   }
 
   const Axis* find_parameter(std::string_view name) const {
@@ -385,6 +387,17 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
 }
 
 }  // namespace
+
+std::string stem(std::string_view file) {
+  file = file.substr(file.find_last_of('/') + 1);
+  return std::string(file.substr(0, file.find('.')));
+}
+
+Diagnostics check_file_name(const Located<std::string>& name, std::string_view file) {
+  if (stem(file) == name.value) return {};
+  return {make_error(name.where, fmt::format("the file of '{}' is named '{}'", name.value, stem(file)),
+                     fmt::format("'{}.yaml'", name.value), "a file holds one spec or fragment, and bears its name")};
+}
 
 Diagnostics check_declarations(const Spec& spec) { return DeclarationChecker(spec).run(); }
 

@@ -50,13 +50,18 @@ parameters:
 specialization:
   workgroup: [64, 128]
   unroll: [1, 2]
+define:
+  groups: ceil_div(numel, vec * workgroup * unroll)
+  is_exact: mode == exact
+  moved: numel * (bytes(dtype) + bytes(dtype))
+  kept: dtype
 require: [vec == 4 or not fused]
 applies_when:
   - numel % vec == 0
-  - mode == exact or device.is_cpu
+  - is_exact or device.is_cpu
 require_device: [workgroup <= device.max_workgroup_invocations]
-grid: ["ceil_div(numel, vec * workgroup * unroll)", 1, 1]
-cost: device.launch_us + numel * (bytes(dtype) + bytes(dtype)) / device.bytes_per_us
+grid: [groups, 1, 1]
+cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
 )yaml";
 
 constexpr std::string_view kRowSumPartial = R"yaml(
