@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/program.h"
 #include "runtime/device/device.h"
 
 namespace {
@@ -96,5 +97,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "qgen-info: --list shows every device, as text: it goes with neither --device nor --json\n");
     return kWrongInput;
   }
-  return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
+  return qgen::run_program("qgen-info",
+                           [&] { return arguments.device.empty() ? show_all(arguments) : show_one(arguments); });
 }

@@ -245,12 +245,25 @@ TEST(Npy, FilesAreSavedAndLoaded) {
   EXPECT_EQ(load_npy(path).error().message,
             path.string() + ": this is not an .npy file: it does not start with \\x93NUMPY");
   std::filesystem::remove(path);
-  EXPECT_EQ(load_npy(path).error().message, path.string() + ": cannot be read: No such file or directory");
+  EXPECT_EQ(load_npy(path).error().message, "cannot read " + path.string() + ": No such file or directory");
   EXPECT_EQ(load_npy(path).error().kind, Error::Kind::not_found);
-  EXPECT_THAT(load_npy(folder).error().message, EndsWith(": is not a file"));
+  EXPECT_THAT(load_npy(folder).error().message, EndsWith(": it is a folder"));
   EXPECT_THAT(save_npy(folder / "no_such_folder" / "x.npy", tensor).error().message,
-              EndsWith("x.npy: cannot be written: No such file or directory"));
-  EXPECT_EQ(save_npy("/dev/full", tensor).error().message, "/dev/full: cannot be written: No space left on device");
+              EndsWith("x.npy: No such file or directory"));
+  EXPECT_EQ(save_npy("/dev/full", tensor).error().message, "cannot write /dev/full: No space left on device");
+}
+
+TEST(Npy, I8_TornTensorsAreNotSaved) {
+  const auto path = std::filesystem::temp_directory_path() / "qgen_torn_tensor.npy";
+  for (const DType dtype : {DType::i8, DType::bf16}) {
+    const HostTensor torn{dtype, {4}, std::vector<std::byte>(64)};
+    const Done saved = save_npy(path, torn);
+    ASSERT_FALSE(saved);
+    EXPECT_EQ(saved.error().message, path.string() + ": the tensor holds 64 bytes, and its shape [4] takes " +
+                                         std::to_string(4 * bytes(dtype)));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_FALSE(read_npy(write_npy(torn)));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "common/progress.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace qgen {
+namespace {
+
+constexpr auto kQuietTime = std::chrono::milliseconds(500);
+constexpr auto kRedrawTime = std::chrono::milliseconds(50);
+constexpr size_t kBarWidth = 40;
+
+}  // namespace
+
+std::string progress_bar(std::string_view what, size_t done, size_t total) {
+  const size_t filled = total == 0 ? kBarWidth : kBarWidth * done / total;
+  return fmt::format("{:<8} [{:#<{}}{:-<{}}] {:>5} of {}", what, "", filled, "", kBarWidth - filled, done, total);
+}
+
+Progress::Progress(bool is_terminal) : is_terminal_(is_terminal) {}
+
+void Progress::show_at_once(std::string_view what, size_t done, size_t total) {
+  if (!is_terminal_) return;
+  const std::lock_guard lock(mutex_);
+  draw(what, done, total);
+}
+
+void Progress::draw(std::string_view what, size_t done, size_t total) {
+  last_drawn_ = Clock::now();
+  is_drawn_ = true;
+  fmt::print(stderr, "\r{}", progress_bar(what, done, total));
+  std::fflush(stderr);
+}
+
+void Progress::show(std::string_view what, size_t done, size_t total) {
+  const auto now = Clock::now();
+  if (total == 0 || now - start_ < kQuietTime) return;
+  const std::lock_guard lock(mutex_);
+  if (what_ != what) {
+    what_ = what;
+    quarters_ = 0;
+  }
+  if (is_terminal_) {
+    if (now - last_drawn_ >= kRedrawTime) draw(what, done, total);
+  } else if (4 * done / total > quarters_) {
+    quarters_ = 4 * done / total;
+    fmt::print(stderr, "{} {} of {}\n", what, done, total);
+    std::fflush(stderr);
+  }
+}
+
+void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  if (is_drawn_) fmt::print(stderr, "\r\033[K");
+  is_drawn_ = false;
+}
+
+}  // namespace qgen
