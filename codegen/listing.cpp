@@ -300,13 +300,13 @@ Result<std::string> why_not(const Product& product, std::string_view text) {
   return answer;
 }
 
-Translated translate_all(const Product& product, reflect::Language language) {
+Translated translate_all(const Product& product, reflect::Language language, const workers::ModuleTools& tools) {
   const bool is_msl = language == reflect::Language::msl;
   Translated translated;
   for (const SpecJob& job : product.jobs) {
     for (size_t v = 0; v < job.variants.size(); ++v) {
       const std::string& id = job.variants[v].id;
-      auto source = reflect::translate(words_of(job, v), language);
+      auto source = tools.translate(words_of(job, v), language);
       if (source) {
         translated.files.push_back(
             {fmt::format("{}/{}/{}.{}", is_msl ? "msl" : "hlsl", job.spec.name.value, id, is_msl ? "metal" : "hlsl"),

@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <new>
 
+#include "common/files.h"
+#include "common/program.h"
 #include "common/progress.h"
 #include "registry.h"
 #include "runtime/runner/command.h"
@@ -59,11 +59,9 @@ int fail(const Error& error) {
 
 Done write_json(const Arguments& arguments, const std::string& text) {
   if (arguments.json.empty()) return std::monostate{};
-  std::ofstream file(arguments.json, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return std::monostate{};
-  return Error{Error::Kind::system, fmt::format("cannot write '{}'", arguments.json), ""};
+  Outputs outputs;
+  if (Done added = outputs.add(arguments.json, text); !added) return added;
+  return outputs.commit();
 }
 
 // ---- one operator ---------------------------------------------------------------------------------------------------
@@ -125,10 +123,12 @@ int run_operator(Context& context, const Arguments& arguments) {
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
   const auto report = run_choice(context, *prepared, selection.ranked.front(), *files);
   if (!report) return fail(report.error());
+  Outputs saved;
   for (const MadeTensor& made : report->made) {
     if (made.file.empty()) continue;
-    if (Done saved = save_npy(made.file, made.tensor); !saved) return fail(saved.error());
+    if (Done added = add_npy(saved, made.file, made.tensor); !added) return fail(added.error());
   }
+  if (Done written = saved.commit(); !written) return fail(written.error());
   fmt::print("{}", to_text(*report));
   return kDone;
 }
@@ -343,9 +343,6 @@ int main(int argc, char** argv) {
   }
   using namespace qgen::runner;
   if (const qgen::Done sound = check_options(app, mode_of(arguments)); !sound) return fail(sound.error());
-  try {
-    return run_program(arguments);
-  } catch (const std::bad_alloc&) {  // what the operands come to on the way: packed forms, references
-    return fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
-  }
+  // Memory may run out: operands have packed forms and references.
+  return qgen::run_program("qgen-run", [&] { return run_program(arguments); });
 }

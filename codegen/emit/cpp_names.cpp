@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "codegen/spec/words.h"
 #include "runtime/library/layout_table.h"
 
 namespace qgen::emit {
@@ -47,7 +48,7 @@ std::string camel_case(std::string_view name) {
     if (!is_gap) text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     starts_word = is_gap;
   }
-  return is_in(kOwnTypes, text) ? text + "Word" : text;
+  return is_in(kOwnTypes, text) || spec::is_macro(text) ? text + "Word" : text;
 }
 
 template <typename Enumeration, size_t N>
@@ -69,7 +70,7 @@ std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return fmt::format("n{}", text);
-  return is_in(kReserved, text) ? text + "_" : text;
+  return is_in(kReserved, text) || spec::is_macro(text) ? text + "_" : text;
 }
 
 std::string enumerator(const spec::Spec& spec, const expand::Variant& variant) {

@@ -61,7 +61,7 @@ Done check_same(const Tensors& first, const Tensors& second) {
 }  // namespace
 
 Expected<Tensors> run_trial(Context& context, const PreparedCall& prepared, const Choice& choice) {
-  const auto bound = bind(context, prepared.call, choice, prepared.arguments);
+  const auto bound = qgen::bind(context, prepared.call, choice, prepared.arguments);
   if (!bound) return bound.error();
   const Work work{&choice, bound->operands};
   auto recording = context.executor.record({&work, 1});

@@ -120,6 +120,31 @@ TEST_F(Program, TheDepfileIsTheUnionOfWhatWasRead) {
   EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(at + "/elsewhere/lib/index.glsl"));
 }
 
+// A fragment is read, and makes nothing of its own; what it says is what the specs that use it say.
+TEST_F(Program, FragmentsArePartOfTheSpecsThatUseThem) {
+  made({"specs", "-o", "plain"});
+  replace_in(here() / "specs/copy.yaml", "problem:\n  numel: u32\n", "problem: [length]\n");
+  write_text(here() / "specs/lib/length.yaml", "fragment: length\nproblem:\n  numel: u32\n");
+  made({"specs", "-o", "out", "--depfile", "out.d"});
+  EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(here().string() + "/specs/lib/length.yaml"));
+  for (const char* file : {"MANIFEST.tsv", "cpp/copy.h", "cpp/copy.cpp", "cpp/registry.cpp", "kernels.blob"})
+    EXPECT_EQ(read_text(here() / "out" / file), read_text(here() / "plain" / file)) << file;
+  EXPECT_EQ(made({"specs", "--list"}).out, kIds);
+
+  replace_in(here() / "specs/lib/length.yaml", "numel: u32", "numel: u32\n  more: u32");
+  made({"specs", "-o", "out"});
+  EXPECT_THAT(read_text(here() / "out/cpp/copy.h"), HasSubstr("uint32_t more = 0;"));
+
+  const Answer alone = qgen({"specs/copy.yaml", "-o", "out"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("specs/copy.yaml:7:11: error: no fragment of this run is named 'length'\n"));
+  EXPECT_THAT(alone.err, HasSubstr("hint: fragments are files beside specs: name theirs, or their folder\n"));
+  replace_in(here() / "specs/copy.yaml", "[length]", "{numel: u32}");
+  const Answer unused = qgen({"specs", "-o", "out"});
+  EXPECT_EQ(unused.code, 2);
+  EXPECT_THAT(unused.err, HasSubstr("specs/lib/length.yaml:1:11: error: no spec uses fragment 'length'\n"));
+}
+
 TEST_F(Program, CheckFindsACurrentFolderCurrent) {
   made({"specs", "-o", "out"});
   EXPECT_EQ(made({"specs", "-o", "out", "--check"}).out, "out is current\n");

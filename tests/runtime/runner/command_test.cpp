@@ -58,7 +58,7 @@ const RequestCase kRequests[] = {
      {.storages = {"input=buffer"}, .layouts = {"input=height_packed"}},
      "input is placed in a buffer, and height_packed is a layout of a texture3d"},
     {"layout_twice", {.layouts = {"output=width_packed", "output=channels_packed"}}, "output is given two layouts"},
-    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
+    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "cannot read /nowhere/x.npy: No such file or directory"},
 };
 
 class CommandTest : public ::testing::TestWithParam<RequestCase> {};

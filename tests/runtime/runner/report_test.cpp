@@ -192,7 +192,7 @@ const BadCase kBadCases[] = {
     {R"({"op": "scale", "inputs": [[]], "expect": ["x"], "tolerance": {}})",
      "DIR/case.json:1:28: 'inputs' is a list, and must be a list of names"},
     {R"({"op": "scale", "inputs": ["y"], "expect": ["x"], "tolerance": {}})",
-     "DIR/y.npy: cannot be read: No such file or directory"},
+     "cannot read DIR/y.npy: No such file or directory"},
     {R"({"op": "scale", "inputs": ["x", "x"], "expect": ["x"], "tolerance": {}})",
      "DIR/case.json:1:33: input 'x' is given twice"},
     {R"({"op": "scale", "inputs": ["x"], "expect": [], "tolerance": {}})",

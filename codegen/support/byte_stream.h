@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Values as bytes and back, for the cache's files. Both sides are one function over one list of fields, so they cannot
+// Values as bytes and back, for the cache's files and between processes. Both sides are one function over one list of fields, so they cannot
 // disagree:
 //
 //   template <typename Stream> void fields(Stream& s, Interface& i) { s(i.needs, i.bindings); }
@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -20,13 +21,11 @@
 #include "codegen/support/digest.h"
 
 namespace qgen {
+
 template <typename Stream>
 void fields(Stream& s, Digest& d) {
   s(d.high, d.low);
 }
-}  // namespace qgen
-
-namespace qgen::cache {
 
 template <typename T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
@@ -130,4 +129,21 @@ class ByteReader {
   bool is_good_ = true;
 };
 
-}  // namespace qgen::cache
+template <typename T>
+std::string to_bytes(const T& value) {
+  ByteWriter writer;
+  writer(value);
+  return std::move(writer).take();
+}
+
+// nullopt: not what to_bytes() made of a T.
+template <typename T>
+std::optional<T> from_bytes(std::string_view bytes) {
+  ByteReader reader(bytes);
+  T value;
+  reader(value);
+  if (!reader.is_good() || !reader.is_at_end()) return std::nullopt;
+  return value;
+}
+
+}  // namespace qgen
