@@ -27,9 +27,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
 // the conformance cases, and by the tests below only where sizes could matter to them.
-constexpr measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
-constexpr measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 struct Blocks {
   Shape shape, block;

@@ -17,8 +17,8 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
-constexpr measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 

@@ -21,9 +21,9 @@ using testing::packed_with;
 using testing::Random;
 
 // One specialization of each variant, in all ways or in the one that the request says.
-constexpr measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-constexpr measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
 
 constexpr std::string_view kUnary[] = {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"};
 constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};

@@ -19,9 +19,9 @@ using testing::tensor_of;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
-constexpr measure::VerifyOptions kOnHalvesToo{.all_kernels = true, .all_specializations = false};
-constexpr measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kOnHalvesToo{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 

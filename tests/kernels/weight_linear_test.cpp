@@ -17,9 +17,9 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr measure::VerifyOptions kEverything{.all_kernels = true};
-constexpr measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr measure::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 constexpr std::string_view kOperators[] = {"linear_q8csw", "linear_q4gsw", "linear_dq8ca_q8csw", "linear_dq8ca_q4gsw"};
 bool has_four_bits(std::string_view op) { return op.ends_with("q4gsw"); }
