@@ -53,11 +53,12 @@ constexpr bool kIsSanitized = false;
 #endif
 
 constexpr size_t kMebibyte = size_t{1} << 20;
-constexpr time_t kRealPerCpuSecond = 15;
+constexpr time_t kRealPerCpuSecond = 100;
 constexpr size_t kGuardBytes = 16 * kMebibyte;  // one frame may reach this far past the end of the stack
 
 // What this process has; the handlers of signals get no argument of ours.
 struct {
+  int orders = -1;             // of the zygote
   int socket = -1;             // of a worker
   char* stack = nullptr;       // its lowest byte; a guard lies below
   size_t stack_bytes = 0;      // down to there
@@ -293,6 +294,11 @@ int move_to_stack(const Zygote& zygote, size_t bytes) {
 void run_zygote(int orders, const ProcessPool::Function& function, uint32_t stack_mib) {
   be_silent();
   tune_malloc();
+  own.orders = orders;
+  std::set_new_handler([] {
+    deliver(own.orders, {ENOMEM}, -1);
+    ::_exit(1);
+  });
   const Zygote zygote{orders, function};
   serve_orders(zygote, move_to_stack(zygote, stack_mib * kMebibyte));
 }
