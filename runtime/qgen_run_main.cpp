@@ -40,7 +40,7 @@ struct Arguments {
   std::string kernel;
   std::string device;
   std::string json;
-  MeasureOptions measure;
+  measure::TimingOptions timing;
   bool all_kernels = false;
   bool is_explained = false;
   bool is_timed = false;
@@ -136,23 +136,32 @@ int run_operator(Context& context, const Arguments& arguments) {
 // ---- timing ---------------------------------------------------------------------------------------------------------
 
 Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
-                                  MeasureOptions options) {
+                                  measure::TimingOptions options) {
   Progress progress(::isatty(STDERR_FILENO) != 0);
-  const size_t submissions = (selection.ranked.size() + 1) * submissions_of(options);  // the copy's too
+  const uint32_t rounds = measure::rounds_of(options);
   size_t done = 0;
-  progress.show_at_once("time", done, submissions);
-  options.on_submission = [&] { progress.show("time", ++done, submissions); };
-  TimeReport report{
-      .device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
-  for (const Choice& choice : selection.ranked) {
-    auto measured = measure(context, prepared, choice, options);
-    if (!measured) return measured.error();
-    report.kernels.push_back(*std::move(measured));
-  }
-  std::ranges::stable_sort(report.kernels, {}, [](const Measurement& kernel) { return kernel.device_us.median; });
-  const auto copy = measure_copy(context, report.bytes_moved, options);
+  progress.show_at_once("time", done, rounds);
+  options.on_round = [&] { progress.show("time", ++done, rounds); };
+
+  auto clock = measure::clock_of(context);
+  if (!clock) return clock.error();
+  const uint64_t moved = measure::bytes_moved(prepared);
+  const auto copy = measure::copy_moving(context, moved);
   if (!copy) return copy.error();
-  report.copy_us = *copy;
+  std::vector<measure::Contestant> contestants = {copy->contestant()};
+  for (const Choice& choice : selection.ranked) contestants.push_back({&prepared, &choice});
+  const auto times = measure::time_together(context, *clock, contestants, options);
+  if (!times) return times.error();
+
+  TimeReport report{.device = context.profile.name,
+                    .question = selection.question,
+                    .bytes_moved = moved,
+                    .copy_us = times->device_us.front(),
+                    .clock = times->clock};
+  for (size_t i = 1; i < contestants.size(); ++i) {
+    report.kernels.push_back({contestants[i].choice->id, times->device_us[i]});
+  }
+  std::ranges::stable_sort(report.kernels, {}, [](const TimedKernel& kernel) { return kernel.device_us.median; });
   return report;
 }
 
@@ -161,7 +170,7 @@ int time_operator(Context& context, const Arguments& arguments) {
   if (!prepared) return fail(prepared.error());
   const Selection selection = select_for(context, *prepared, arguments);
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
-  const auto report = time_choices(context, *prepared, selection, arguments.measure);
+  const auto report = time_choices(context, *prepared, selection, arguments.timing);
   if (!report) return fail(report.error());
   fmt::print("{}", to_text(*report));
   const Done written = write_json(arguments, to_json(*report));
@@ -310,7 +319,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("DEVICE");
   app.add_flag("--explain", arguments.is_explained, "print which kernel was chosen, and why not the others");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
-  app.add_option("--replays", arguments.measure.replays, "how often, at least")
+  app.add_option("--replays", arguments.timing.replays, "how often, at least")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");
   app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");

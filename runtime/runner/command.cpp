@@ -13,7 +13,7 @@
 #include "runtime/library/nearest.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/random_input.h"
-#include "runtime/runner/ways.h"
+#include "runtime/measure/ways.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {

@@ -9,7 +9,7 @@
 
 #include "codegen/spec/parse_spec.h"
 #include "runtime/operators/registry.h"
-#include "tests/reference/references.h"
+#include "runtime/reference/references.h"
 #include "tests/support/document.h"
 
 namespace qgen {
