@@ -127,7 +127,8 @@ Expected<SteadyClock> clock_of(Context& context) {
   if (!copy) return copy.error();
   auto arithmetic = arithmetic_calibrator(context);
   if (!arithmetic) return arithmetic.error();
-  const auto calibrators = std::make_shared<std::pair<Calibrator, Calibrator>>(*std::move(copy), *std::move(arithmetic));
+  const auto calibrators =
+      std::make_shared<std::pair<Calibrator, Calibrator>>(*std::move(copy), *std::move(arithmetic));
   const auto sample = [&context, calibrators]() -> Expected<Rates> {
     const auto copied = rate_of(context, calibrators->first);
     if (!copied) return copied.error();

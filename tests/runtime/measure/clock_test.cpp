@@ -92,7 +92,10 @@ TEST(SteadyClock, OfAHostIsAlwaysSteady) {
 }
 
 TEST(SteadyClock, PassesOnWhatGoesWrong) {
-  SteadyClock clock({.sample = [] { return Expected<Rates>(Error{Error::Kind::device, "the device is lost", ""}); },
+  SteadyClock clock({.sample =
+                         [] {
+                           return Expected<Rates>(Error{Error::Kind::device, "the device is lost", ""});
+                         },
                      .now = [] { return 0ns; },
                      .rest = {}});
   EXPECT_EQ(clock.raise().error().message, "the device is lost");
