@@ -5,7 +5,8 @@
 
 BUILD is a release build, build/release unless given, in which `qgen` and `codegen_rooms` are built. The corpus is
 bench/codegen_corpus: 21 families of 48 variants. Times are CPU seconds, user and system, of the whole run, with its
-threads and workers, so that a busy machine shows little; where a wall time is given it is the least of several. Medians elsewhere.
+threads and workers, so that a busy machine shows little; where a wall time is given it is the least of several. Medians
+elsewhere.
 
 Exit code 1 if a bar is missed.
 """
