@@ -201,7 +201,7 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
         return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
                          is_number ? "" : suggest(text, texts));
       }
-      std::erase_if(one.choices, [&](size_t choice) { return texts[choice] != text; });
+      std::erase_if(one.choices, [&, &asked = text](size_t choice) { return texts[choice] != asked; });
     }
   }
   return admitted;

@@ -40,16 +40,20 @@
 namespace qgen::workers {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kIsSanitized = true;
+#if defined(__has_feature)
+#define QGEN_HAS_FEATURE(x) __has_feature(x)
 #else
-constexpr bool kIsSanitized = false;
+#define QGEN_HAS_FEATURE(x) 0
 #endif
+#if defined(__SANITIZE_THREAD__) || QGEN_HAS_FEATURE(thread_sanitizer)
+constexpr bool kIsThreadSanitized = true;
 #else
-constexpr bool kIsSanitized = false;
+constexpr bool kIsThreadSanitized = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || QGEN_HAS_FEATURE(address_sanitizer)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = kIsThreadSanitized;
 #endif
 
 constexpr size_t kMebibyte = size_t{1} << 20;
@@ -119,6 +123,9 @@ void install_handlers() {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(signal, &plain, nullptr);
+  if (kIsThreadSanitized) {  // which hands no timer's signal over in a process that a thread forked
+    for (const int signal : {SIGPROF, SIGALRM}) ::sigaction(signal, &plain, nullptr);
+  }
   std::set_new_handler([] { leave(CutOff::Cause::memory); });
   std::set_terminate(leave_by_exception);
 }

@@ -27,7 +27,7 @@ using namespace qgen;
 
 // Small, so that a fuzzer meets them: it looks for crashes of ours, not for what a compiler can do in two seconds.
 constexpr workers::Limits kLimits{.cpu_seconds = 1, .memory_mib = 256};
-constexpr size_t kMaxVariants = 4;
+constexpr size_t kMaxVariants = 2;
 
 void check(bool holds) {
   if (!holds) std::abort();
