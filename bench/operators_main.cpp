@@ -31,7 +31,7 @@ using namespace qgen;
 using bench::Row;
 using bench::Way;
 
-constexpr measure::TimingOptions kTiming{.replays = 30};
+const measure::TimingOptions kTiming{.replays = 30};
 
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Way& way) {
   auto parsed = runner::parse_request(entry, way.request);

@@ -19,6 +19,7 @@ using spec::Axis;
 using spec::Spec;
 
 constexpr size_t kMostCombinationsShown = 20;
+constexpr size_t kMostCombinationsCounted = 1'000'000'000'000;
 
 Diagnostics complaint(std::string message, std::string expected = "", std::string hint = "") {
   Diagnostic error;
@@ -200,7 +201,7 @@ Result<std::vector<Admitted>> admitted_choices(const Spec& spec, const Question&
         return complaint(fmt::format("parameter '{}' has no value '{}'", name, text), "one of " + join_sorted(texts),
                          is_number ? "" : suggest(text, texts));
       }
-      std::erase_if(one.choices, [&](size_t choice) { return texts[choice] != text; });
+      std::erase_if(one.choices, [&, &asked = text](size_t choice) { return texts[choice] != asked; });
     }
   }
   return admitted;
@@ -227,13 +228,18 @@ std::string verdict(const SpecJob& job, const std::vector<expression::Value>& va
   return text + (variant == job.variants.end() ? "  exists\n" : fmt::format("  exists as {}\n", variant->id));
 }
 
-// Steps `places` to the next combination, the last axis fastest; false after the last.
-bool advance(std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
+size_t count_of(const std::vector<Admitted>& admitted) {
+  size_t count = 1;
+  for (const Admitted& one : admitted) count = std::min(count * one.choices.size(), kMostCombinationsCounted);
+  return count;
+}
+
+// Steps `places` to the next combination, the last axis fastest.
+void advance(std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
   for (size_t i = places.size(); i-- > 0;) {
-    if (++places[i] < admitted[i].choices.size()) return true;
+    if (++places[i] < admitted[i].choices.size()) return;
     places[i] = 0;
   }
-  return false;
 }
 
 std::vector<expression::Value> values_at(const std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
@@ -291,12 +297,15 @@ Result<std::string> why_not(const Product& product, std::string_view text) {
   if (is_empty(*admitted)) return std::string("no record has these values together\n");
 
   std::string answer;
-  size_t count = 0;
+  const size_t count = count_of(*admitted);
   std::vector<size_t> places(admitted->size(), 0);
-  do {
-    if (++count <= kMostCombinationsShown) answer += verdict(*job, values_at(places, *admitted));
-  } while (advance(places, *admitted));
-  if (count > kMostCombinationsShown) answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
+  for (size_t i = 0; i < std::min(count, kMostCombinationsShown); ++i) {
+    answer += verdict(*job, values_at(places, *admitted));
+    advance(places, *admitted);
+  }
+  if (count == kMostCombinationsCounted) answer += fmt::format("({} combinations or more)\n", count);
+  else if (count > kMostCombinationsShown)
+    answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
   return answer;
 }
 

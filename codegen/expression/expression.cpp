@@ -220,6 +220,8 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }
 
+size_t size_of(const Expression& expression) { return size_of(expression.root()); }
+
 std::vector<SymbolUse> uses_of(const Expression& expression) {
   std::vector<SymbolUse> uses;
   add_uses(expression.root(), uses);

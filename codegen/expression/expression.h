@@ -112,6 +112,9 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
 // Values by Scope::index_of. Every symbol the expression names must have one.
 Value evaluate(const Expression& expression, std::span<const Value> environment);
 
+// How many names, numbers and operators it has, with those that its definitions stand for: what evaluating it costs.
+size_t size_of(const Expression& expression);
+
 // The scope indices of the symbols an expression names, ascending.
 std::vector<size_t> symbols_of(const Expression& expression);
 

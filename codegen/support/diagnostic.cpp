@@ -81,7 +81,10 @@ std::string excerpt(std::string_view whole, const SourceLocation& where) {
   const std::string_view before = quoted.is_cut_before ? kCut : "", behind = quoted.is_cut_behind ? kCut : "";
   std::string text = fmt::format("{:>5} | {}{}{}\n", where.line, before, printable_lines(quoted.line), behind);
   if (!has_caret) return text;
-  const size_t width = std::max<size_t>(blanks_under(quoted.line.substr(quoted.column, where.length)).size(), 1);
+  size_t end = quoted.column + where.length;  // behind a whole character, not in it
+  while (end < quoted.line.size() && (static_cast<unsigned char>(quoted.line[end]) & 0xc0) == 0x80) ++end;
+  const std::string_view named = std::string_view(quoted.line).substr(quoted.column, end - quoted.column);
+  const size_t width = std::max<size_t>(blanks_under(named).size(), 1);
   return text + fmt::format("{:>5} | {}{}^{}\n", "", std::string(before.size(), ' '),
                             blanks_under(quoted.line.substr(0, quoted.column)), std::string(width - 1, '~'));
 }

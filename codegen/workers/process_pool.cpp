@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +36,15 @@ using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void no_process(int error) {
   throw std::system_error(error, std::generic_category(), "cannot start a process to compile in");
+}
+
+// A process has no more memory than the one that starts it.
+Limits within_this_process(Limits limits) {
+  rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur >> 20 < limits.memory_mib) {
+    limits.memory_mib = static_cast<uint32_t>(space.rlim_cur >> 20);
+  }
+  return limits;
 }
 
 class Socket {
@@ -219,7 +229,7 @@ class ProcessPool::State {
 };
 
 ProcessPool::ProcessPool(Function function, size_t most_workers, const Limits& limits)
-    : limits_(limits), state_(std::make_unique<State>(function, most_workers, limits)) {}
+    : limits_(within_this_process(limits)), state_(std::make_unique<State>(function, most_workers, limits_)) {}
 ProcessPool::~ProcessPool() = default;
 
 Outcome<std::string, CutOff> ProcessPool::call(std::string_view request, std::string_view kind) {

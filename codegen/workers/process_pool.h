@@ -27,7 +27,7 @@ namespace qgen::workers {
 
 // Of one call.
 struct Limits {
-  uint32_t cpu_seconds = 3;       // of the process, so that a busy machine refuses nothing; of real time 15 times that
+  uint32_t cpu_seconds = 2;       // of the process, so that a busy machine refuses nothing
   uint32_t memory_mib = 768;      // beyond what a worker begins with; ignored under sanitizers, which reserve terabytes
   uint32_t stack_mib = 64;        // of that memory
   uint32_t shared_mib = 3 * 512;  // of all workers together

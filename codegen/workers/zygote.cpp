@@ -40,24 +40,29 @@
 namespace qgen::workers {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kIsSanitized = true;
+#if defined(__has_feature)
+#define QGEN_HAS_FEATURE(x) __has_feature(x)
 #else
-constexpr bool kIsSanitized = false;
+#define QGEN_HAS_FEATURE(x) 0
 #endif
+#if defined(__SANITIZE_THREAD__) || QGEN_HAS_FEATURE(thread_sanitizer)
+constexpr bool kIsThreadSanitized = true;
 #else
-constexpr bool kIsSanitized = false;
+constexpr bool kIsThreadSanitized = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || QGEN_HAS_FEATURE(address_sanitizer)
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = kIsThreadSanitized;
 #endif
 
 constexpr size_t kMebibyte = size_t{1} << 20;
-constexpr time_t kRealPerCpuSecond = 15;
+constexpr time_t kRealPerCpuSecond = 100;
 constexpr size_t kGuardBytes = 16 * kMebibyte;  // one frame may reach this far past the end of the stack
 
 // What this process has; the handlers of signals get no argument of ours.
 struct {
+  int orders = -1;             // of the zygote
   int socket = -1;             // of a worker
   char* stack = nullptr;       // its lowest byte; a guard lies below
   size_t stack_bytes = 0;      // down to there
@@ -118,6 +123,9 @@ void install_handlers() {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(signal, &plain, nullptr);
+  if (kIsThreadSanitized) {  // which hands no timer's signal over in a process that a thread forked
+    for (const int signal : {SIGPROF, SIGALRM}) ::sigaction(signal, &plain, nullptr);
+  }
   std::set_new_handler([] { leave(CutOff::Cause::memory); });
   std::set_terminate(leave_by_exception);
 }
@@ -293,6 +301,11 @@ int move_to_stack(const Zygote& zygote, size_t bytes) {
 void run_zygote(int orders, const ProcessPool::Function& function, uint32_t stack_mib) {
   be_silent();
   tune_malloc();
+  own.orders = orders;
+  std::set_new_handler([] {
+    deliver(own.orders, {ENOMEM}, -1);
+    ::_exit(1);
+  });
   const Zygote zygote{orders, function};
   serve_orders(zygote, move_to_stack(zygote, stack_mib * kMebibyte));
 }

@@ -16,10 +16,12 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kQuiet = 20ms;     // without a rise: the clock has arrived
-constexpr nanoseconds kLongest = 500ms;  // of one climb
-constexpr nanoseconds kRest = 500ms;
-constexpr int kClimbs = 4;
+constexpr nanoseconds kQuiet = 50ms;    // without a rise: the clock has arrived
+constexpr nanoseconds kLeast = 300ms;   // of the first climb, which does not know yet how far up it goes
+constexpr nanoseconds kLongest = 3s;    // of one climb
+constexpr nanoseconds kRest = 500ms;    // of a device that does not come back to its plateau by work
+constexpr int kClimbs = 3;
+constexpr int kLooks = 5;  // samples that are looked at before a clock is said to have fallen
 constexpr double kRise = 1.01;  // what counts as one
 
 double part_of(double rate, double best) { return best > 0 ? rate / best : 1; }
@@ -34,23 +36,30 @@ bool rises(const Rates& rates, Rates& best) {
 }  // namespace
 
 Expected<ClockLevel> SteadyClock::look() {
-  if (!surroundings_.sample) return ClockLevel{};
-  const auto rates = surroundings_.sample();
-  if (!rates) return rates.error();
-  rises(*rates, plateau_);
-  return ClockLevel{*rates, std::min(part_of(rates->copied_bytes, plateau_.copied_bytes),
-                                     part_of(rates->operations, plateau_.operations))};
+  ClockLevel level;
+  if (!surroundings_.sample) return level;
+  for (int i = 0; i < kLooks && (i == 0 || !level.is_steady()); ++i) {
+    const auto rates = surroundings_.sample();
+    if (!rates) return rates.error();
+    rises(*rates, plateau_);
+    rises(*rates, level.rates);
+    level.of_plateau = std::min(part_of(level.rates.copied_bytes, plateau_.copied_bytes),
+                                part_of(level.rates.operations, plateau_.operations));
+  }
+  return level;
 }
 
+// A driver takes its time to raise a clock: below the plateau there is nothing to do except to go on working.
 Expected<ClockLevel> SteadyClock::work_until_level() {
-  const nanoseconds began = surroundings_.now();
+  const nanoseconds began = surroundings_.now(), least = plateau_.copied_bytes > 0 ? kQuiet : kLeast;
   nanoseconds risen = began;
   for (Rates best;;) {
     const auto level = look();
     if (!level) return level;
     const nanoseconds now = surroundings_.now();
     if (rises(level->rates, best)) risen = now;
-    if (now - risen >= kQuiet || now - began >= kLongest) return level;
+    const bool has_arrived = level->is_steady() && now - risen >= kQuiet && now - began >= least;
+    if (has_arrived || now - began >= kLongest) return level;
   }
 }
 
@@ -69,7 +78,7 @@ Expected<ClockLevel> SteadyClock::raise() {
 namespace {
 
 constexpr double kSampleUs = 50;  // of each of the two kernels, as the device's profile estimates it
-constexpr uint32_t kRepeats = 4;  // in a submission, the first of which is not counted
+constexpr uint32_t kRepeats = 16;  // in a submission, the first of which is not counted
 
 // A call, recorded over and over; the recording keeps what it writes.
 struct Calibrator {
@@ -127,7 +136,8 @@ Expected<SteadyClock> clock_of(Context& context) {
   if (!copy) return copy.error();
   auto arithmetic = arithmetic_calibrator(context);
   if (!arithmetic) return arithmetic.error();
-  const auto calibrators = std::make_shared<std::pair<Calibrator, Calibrator>>(*std::move(copy), *std::move(arithmetic));
+  const auto calibrators =
+      std::make_shared<std::pair<Calibrator, Calibrator>>(*std::move(copy), *std::move(arithmetic));
   const auto sample = [&context, calibrators]() -> Expected<Rates> {
     const auto copied = rate_of(context, calibrators->first);
     if (!copied) return copied.error();

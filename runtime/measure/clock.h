@@ -4,7 +4,8 @@
 // A device's clock, told by how fast it copies and calculates, and raised by work before anything is timed.
 //
 // A GPU that was idle runs at a third of its clock, and one that worked too hard at less than its best; neither says so.
-// On an NVIDIA H200 twenty replays of a kernel do not raise it, some tens of milliseconds of work do. So:
+// On an NVIDIA H200 twenty replays of a kernel do not raise it, and after a second of idling some hundred milliseconds of
+// work do. So:
 //
 //   SteadyClock clock(samples_of(calibrator));
 //   clock.raise();                        // works until the rates rise no more: the plateau
@@ -44,10 +45,10 @@ class SteadyClock {
   SteadyClock() = default;  // of a device that keeps its own: always steady
   explicit SteadyClock(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
 
-  // Works the device until neither rate rises any more. Where that ends below the plateau, it may be too hot or past its
-  // power: it rests, and tries again a few times.
+  // Works the device until it is at its plateau and neither rate rises any more. A device that does not come there in
+  // seconds may be too hot or past its power: it rests, and tries again.
   Expected<ClockLevel> raise();
-  // One sample.
+  // The best of a few samples, one if that is steady.
   Expected<ClockLevel> look();
 
  private:

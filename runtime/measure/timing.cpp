@@ -110,7 +110,8 @@ Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<
     }
     if (!level) return level.error();
     if (level->of_plateau < timings.clock.of_plateau) timings.clock = *level;
-    for (size_t i = 0; i < samples.size(); ++i) samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
+    for (size_t i = 0; i < samples.size(); ++i)
+      samples[i].insert(samples[i].end(), (*round)[i].begin(), (*round)[i].end());
     ++rounds;
     if (options.on_round) options.on_round();
   }

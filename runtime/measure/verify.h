@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/operators/registry.h"
 #include "runtime/measure/compare.h"
 #include "runtime/measure/ways.h"
+#include "runtime/operators/registry.h"
 
 namespace qgen::measure {
 

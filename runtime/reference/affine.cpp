@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/tensor/quant_params.h"
 #include "runtime/reference/float32.h"
+#include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "runtime/operators/attributes.h"
-#include "runtime/tensor/quant_params.h"
 #include "runtime/reference/affine.h"
+#include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/tensor/quant_params.h"
 #include "runtime/reference/float32.h"
+#include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "runtime/operators/attributes.h"
-#include "runtime/tensor/quant_params.h"
 #include "runtime/reference/bmm.h"
 #include "runtime/reference/fused.h"
+#include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/operators/registry.h"
 #include "runtime/measure/compare.h"
+#include "runtime/operators/registry.h"
 
 namespace qgen::runner {
 

@@ -127,8 +127,9 @@ std::string to_text(const RunReport& report) {
 // The plateau that was reached; of a device that keeps its own clock nothing.
 std::string clock_text(const measure::ClockLevel& clock) {
   if (clock.rates.operations == 0) return "";
-  const std::string fallen = clock.is_steady() ? "" : fmt::format(", {:.0f} % of its best: NOT STEADY, times are too long",
-                                                                   100 * clock.of_plateau);
+  const std::string fallen =
+      clock.is_steady() ? ""
+                        : fmt::format(", {:.0f} % of its best: NOT STEADY, times are too long", 100 * clock.of_plateau);
   return fmt::format("clock: copies {:.0f} GB/s, calculates {:.2f} TFLOP/s{}\n", clock.rates.copied_bytes / 1e3,
                      clock.rates.operations / 1e6, fallen);
 }

@@ -4,8 +4,8 @@
 // Results, for people and as JSON.
 #pragma once
 
-#include "runtime/runner/conformance.h"
 #include "runtime/measure/timing.h"
+#include "runtime/runner/conformance.h"
 
 namespace qgen::runner {
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
-#include "tests/kernels/kernel_test.h"
 #include "runtime/reference/affine.h"
+#include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 

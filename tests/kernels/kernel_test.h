@@ -25,9 +25,9 @@
 #include <filesystem>
 
 #include "registry.h"
-#include "runtime/runner/case_file.h"
 #include "runtime/measure/verify.h"
 #include "runtime/reference/references.h"
+#include "runtime/runner/case_file.h"
 #include "tests/support/device_test.h"
 
 namespace qgen::testing {

@@ -108,10 +108,10 @@ TEST_F(WeightBackwardTest, SharesTheWeightOfItsLayer) {
   ASSERT_TRUE(d_input) << to_text(d_input.error());
   EXPECT_EQ(weight->form_bytes(), bytes);
   const auto expected = measure::expectation_by_reference(kOperator, *complete(*find_operator(kOperator), request));
-  EXPECT_EQ(
-      measure::compare(*executor.download(*d_input), expected->outputs.at("d_input"), expected->tolerances.at("d_input"))
-          .fault,
-      "");
+  EXPECT_EQ(measure::compare(*executor.download(*d_input), expected->outputs.at("d_input"),
+                             expected->tolerances.at("d_input"))
+                .fault,
+            "");
 }
 
 TEST_F(WeightBackwardTest, Refusals) {

@@ -275,7 +275,7 @@ TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
     const auto made = linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {});
     ASSERT_TRUE(made) << to_text(made.error());
     const auto expected = measure::expectation_by_reference("linear_dq8ca_q4gsw",
-                                                           *complete(*find_operator("linear_dq8ca_q4gsw"), request));
+                                                            *complete(*find_operator("linear_dq8ca_q4gsw"), request));
     EXPECT_EQ(
         measure::compare(*executor.download(*made), expected->outputs.at("output"), expected->tolerances.at("output"))
             .fault,

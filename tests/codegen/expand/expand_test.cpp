@@ -125,6 +125,25 @@ TEST(Expand, HasNoVariantsOfRecipes) {
 }
 
 // Ten axes of ten values: neither the count nor the walk may take for ever.
+// Each of four million steps may check a condition of a thousand parts: what it costs is counted, not the steps alone.
+TEST(Expand, CountsWhatConditionsCost) {
+  std::string yaml(kHead);
+  std::string sum = "0";
+  yaml += "parameters:\n";
+  for (const char name : std::string_view("abcdefgh")) {
+    yaml += std::string("  ") + name + ": [0";
+    for (int value = 1; value < 100; ++value) yaml += ", " + std::to_string(value);
+    yaml += "]\n";
+  }
+  for (int i = 0; i < 120; ++i) sum += std::string(" + ") + "abcdefgh"[i % 8] + " * " + std::to_string(i);
+  yaml += "require: [" + sum + " == 3000000]\n";
+  const auto spec = spec::parse_spec(yaml, "op.yaml");
+  ASSERT_TRUE(spec);
+  const auto variants = expand(*spec, 1000);
+  ASSERT_FALSE(variants);
+  EXPECT_EQ(variants.error().front().message, "to try the combinations of 'op' takes more than 4000000 steps");
+}
+
 TEST(Expand, RefusesAProductThatHasNoEnd) {
   std::string yaml = std::string(kHead) + "parameters:\n";
   for (char axis = 'a'; axis < 'k'; ++axis) yaml += std::string("  ") + axis + ": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";

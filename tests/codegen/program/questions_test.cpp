@@ -12,10 +12,11 @@ using testing::StartsWith;
 
 TEST_F(Program, HelpNamesEveryFlagAndTheExitCodes) {
   const std::string help = made({"--help"}).out;
-  for (const char* flag : {"--help",       "--version",      "-o,--output", "--templates", "-j,--jobs",  "--opt",
-                           "--filter",     "--max-variants", "--namespace", "--cache",     "--no-cache", "--depfile",
-                           "--stats-json", "--check",        "--list",      "--explain",   "--why-not",  "--stop-after",
-                           "--emit",       "--schema",       "-q,--quiet",  "-v,--verbose"}) {
+  for (const char* flag : {"--help",     "--version", "-o,--output",       "--templates",      "-j,--jobs",
+                           "--opt",      "--filter",  "--max-variants",    "--namespace",      "--cache",
+                           "--no-cache", "--depfile", "--compile-seconds", "--compile-memory", "--stats-json",
+                           "--check",    "--list",    "--explain",         "--why-not",        "--stop-after",
+                           "--emit",     "--schema",  "-q,--quiet",        "-v,--verbose"}) {
     EXPECT_THAT(help, HasSubstr(std::string(flag) + " ")) << flag;
   }
   EXPECT_THAT(help,
@@ -58,6 +59,22 @@ TEST_F(Program, SaysWhyThereIsNoVariant) {
             "dtype=f32 vec=2\n  exists as copy.f32.vec2\n"
             "dtype=i32 vec=2\n  removed by specs/copy.yaml:14:16: require dtype == f32 or vec == 1\n");
   EXPECT_EQ(made({"specs", "--why-not", "total(method=serial)"}).out, "method=serial\n  exists as total.serial\n");
+}
+
+// Ten variants of a product of 10^12 combinations, which `require` never walks, nor does the answer.
+TEST_F(Program, CountsCombinationsWithoutMakingThem) {
+  std::string parameters = "parameters:\n", require = "require:\n";
+  for (const char name : std::string_view("abcdefghijkl")) {
+    parameters += std::string("  ") + name + ": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n";
+    require += std::string("  - ") + name + " == a\n";
+  }
+  write_text(here() / "specs/many.yaml",
+             "operator: many\ntemplate: copy.comp\noperands: {x: {access: read, dtype: f32}}\n" + parameters + require +
+                 "grid: [1, 1, 1]\n");
+  EXPECT_THAT(made({"specs/many.yaml", "--why-not", "many()"}).out,
+              HasSubstr("\n(1000000000000 combinations or more)\n"));
+  EXPECT_THAT(made({"specs/many.yaml", "--why-not", "many(a=1, b=2)"}).out,
+              HasSubstr("\n(9999999980 more combinations)\n"));
 }
 
 // Each room's text form, by its first lines.

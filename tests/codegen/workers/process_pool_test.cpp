@@ -28,6 +28,12 @@ constexpr bool kMemoryIsLimited = false;  // a sanitizer reserves terabytes
 constexpr bool kMemoryIsLimited = true;
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+constexpr Cause kPastItsTime = Cause::killed;  // the timer's signal has no handler there
+#else
+constexpr Cause kPastItsTime = Cause::cpu_time;
+#endif
+
 std::string prepared;        // set in the zygote, seen by its workers
 std::vector<char*> hoarded;  // by one worker, from call to call
 volatile char sink = 0;
@@ -83,7 +89,7 @@ struct Row {
   bool needs_limited_memory = false;
 };
 constexpr Row kRows[] = {
-    {"spin", Cause::cpu_time},
+    {"spin", kPastItsTime},
     {"recurse", Cause::stack},
     {"abort", Cause::crash},
     {"raise", Cause::crash},
