@@ -45,7 +45,7 @@ class ChosenTest : public ExecutorTest {
 };
 
 // A call of [1000] that was given an output of [4] wrote past it, and said that all was well.
-TEST_F(ChosenTest, I8_OtherShapesAreRefused) {
+TEST_F(ChosenTest, OtherShapesAreRefused) {
   const Choice choice = copy();
   const DeviceTensor whole = upload(of(iota(kCount))), small = upload(of({1, 2, 3, 4}));
   const DeviceTensor folded = allocate(DType::i32, {kCount / 10, 10});
@@ -63,7 +63,7 @@ TEST_F(ChosenTest, I8_OtherShapesAreRefused) {
 }
 
 // A kernel may take several layouts, and its Problem has the strides of one.
-TEST_F(ChosenTest, I8_OtherFormsAreRefused) {
+TEST_F(ChosenTest, OtherFormsAreRefused) {
   const OperandDesc bytes{.dtype = DType::i8, .layout = Layout::packed_4c, .shape = Shape{4, 8}};
   const Choice choice = chosen_for(kit().choice("negate.i8", {1, 1, 1}, Count{32, 0}), {bytes, bytes});
   const DeviceTensor channels = allocate(DType::i8, {4, 8}, Storage::buffer, Layout::packed_4c);
@@ -82,7 +82,7 @@ TEST_F(ChosenTest, I8_OtherFormsAreRefused) {
   EXPECT_EQ(integers(ten)[7], 7);
 }
 
-TEST_F(ChosenTest, I8_CountsAndNullsAreRefused) {
+TEST_F(ChosenTest, CountsAndNullsAreRefused) {
   const Choice choice = copy(), by_hand = kit().choice("copy.i32", {1, 1, 1}, Count{4, 0});
   const DeviceTensor a = allocate(DType::i32, {kCount}), b = allocate(DType::i32, {kCount});
   EXPECT_EQ(refusal({{nullptr, {&a, &b}}}), "a work has no choice");
@@ -98,7 +98,7 @@ TEST_F(ChosenTest, I8_CountsAndNullsAreRefused) {
             "operand 'bias' of 'bias.i32' is given, and was left out when the choice was made");
 }
 
-TEST_F(ChosenTest, I8_ChoicesThatAreNotWholeAreRefused) {
+TEST_F(ChosenTest, ChoicesThatAreNotWholeAreRefused) {
   const DeviceTensor a = allocate(DType::i32, {8}), b = allocate(DType::i32, {8});
   const auto refused = [&](auto spoil) {
     Choice choice = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
@@ -126,7 +126,7 @@ TEST_F(ChosenTest, I8_ChoicesThatAreNotWholeAreRefused) {
 }
 
 // Modules are numbered within a library: the third of another is some other kernel here.
-TEST_F(ChosenTest, I8_ChoicesOfAnotherLibraryAreRefused) {
+TEST_F(ChosenTest, ChoicesOfAnotherLibraryAreRefused) {
   const KernelKit other(testing::sketches());
   const Choice foreign = other.choice("copy.i32", {1, 1, 1}, Count{8, 0});
   const DeviceTensor a = allocate(DType::i32, {8}), b = allocate(DType::i32, {8});
@@ -135,7 +135,7 @@ TEST_F(ChosenTest, I8_ChoicesOfAnotherLibraryAreRefused) {
 }
 
 // Kernels declare their operands `restrict`, and a recipe's last step may read what its first one read.
-TEST_F(ChosenTest, I8_WhatIsWrittenIsNoOtherOperand) {
+TEST_F(ChosenTest, WhatIsWrittenIsNoOtherOperand) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
   const DeviceTensor a = upload(of(iota(8))), b = allocate(DType::i32, {8});
   EXPECT_EQ(refusal({{&copy, {&a, &a}}}),
@@ -149,7 +149,7 @@ TEST_F(ChosenTest, I8_WhatIsWrittenIsNoOtherOperand) {
 // ---- lifetimes -------------------------------------------------------------------------------------------------------
 
 // The memory of the operand went to the next tensor, and the replay wrote into it.
-TEST_F(ExecutorTest, I8_RecordingsKeepTheirOperands) {
+TEST_F(ExecutorTest, RecordingsKeepTheirOperands) {
   const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{8, 5});
   std::optional<DeviceTensor> data = upload(of(iota(8)));
   Recording recording = record({{&add, {&*data}}});
@@ -162,7 +162,7 @@ TEST_F(ExecutorTest, I8_RecordingsKeepTheirOperands) {
 }
 
 // What a recording of an Executor of a Device needs goes in every order; what is left works.
-TEST_F(ExecutorTest, I8_ObjectsMayBeDestroyedInAnyOrder) {
+TEST_F(ExecutorTest, ObjectsMayBeDestroyedInAnyOrder) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
   std::vector<int> order = {0, 1, 2, 3};
   do {
@@ -203,7 +203,7 @@ TEST_F(ExecutorTest, I8_ObjectsMayBeDestroyedInAnyOrder) {
 }
 
 // After a timeout the device still works on the commands: what they use is freed when it is done.
-TEST_F(ExecutorTest, I8_ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
+TEST_F(ExecutorTest, ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
   constexpr uint32_t kMany = 1 << 22;
   Executor hasty = make_executor({.timeout_ms = 0});
   std::optional<DeviceTensor> data = *hasty.allocate(DType::i32, {kMany}, Storage::buffer);
@@ -219,7 +219,7 @@ TEST_F(ExecutorTest, I8_ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
   recording.reset();
 }
 
-TEST_F(ExecutorTest, I8_WhatWasMovedFromIsRefused) {
+TEST_F(ExecutorTest, WhatWasMovedFromIsRefused) {
   const auto reason = [](const auto& refused) {
     return refused ? std::string("not refused") : refused.error().message;
   };
@@ -248,7 +248,7 @@ TEST_F(ExecutorTest, I8_WhatWasMovedFromIsRefused) {
   EXPECT_EQ(reason(Executor::create(*device_here, library(), {})), "the device was moved from");
 }
 
-TEST_F(ExecutorTest, I8_TornHostTensorsAreRefused) {
+TEST_F(ExecutorTest, TornHostTensorsAreRefused) {
   HostTensor torn = of({1, 2, 3});
   torn.data.resize(5);
   const auto refused = [&](Storage storage, Layout layout) {
@@ -263,7 +263,7 @@ TEST_F(ExecutorTest, I8_TornHostTensorsAreRefused) {
 // ---- bounds ----------------------------------------------------------------------------------------------------------
 
 // With robust buffers a kernel that is told a wrong place spoils nothing but what it was given.
-TEST_F(ExecutorTest, I8_RobustBuffersKeepOtherTensors) {
+TEST_F(ExecutorTest, RobustBuffersKeepOtherTensors) {
   ASSERT_TRUE(device().has_robust_buffer_access()) << "Vulkan 1.0 asks it of each device";
   if (testing::validation_is_wanted()) GTEST_SKIP() << "the layer reports what this does";
   std::vector<DeviceTensor> neighbours;

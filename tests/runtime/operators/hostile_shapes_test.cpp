@@ -83,7 +83,7 @@ TensorDesc of(DType dtype, const Shape& shape, Layout layout = Layout::strided) 
   return {dtype, shape, Storage::buffer, layout};
 }
 
-TEST_F(HostileShapes, I8_OfPackedBytes) {
+TEST_F(HostileShapes, OfPackedBytes) {
   for (const Shape& shape : shapes()) {
     for (const Layout layout : kByteLayouts) {
       const TensorDesc bytes = of(DType::i8, shape, layout);
@@ -102,7 +102,7 @@ TEST_F(HostileShapes, I8_OfPackedBytes) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST_F(HostileShapes, I8_OfReals) {
+TEST_F(HostileShapes, OfReals) {
   for (const Shape& shape : shapes()) {
     const TensorDesc real = of(DType::f32, shape);
     Shape ones(shape.size(), 1), last = ones;
@@ -123,7 +123,7 @@ TEST_F(HostileShapes, I8_OfReals) {
   EXPECT_GT(refused, 1000);
 }
 
-TEST_F(HostileShapes, I8_OfMatrices) {
+TEST_F(HostileShapes, OfMatrices) {
   const auto matrices = shapes_of_rank(2);
   for (const Shape& weight_shape : matrices) {
     const int64_t n = weight_shape[0], k = weight_shape[1];

@@ -48,7 +48,7 @@ class MisuseTest : public testing::DeviceTest {
 };
 
 // A call of [1000] ran on inputs of [10], and wrote past an output of [4].
-TEST_F(MisuseTest, I8_ArgumentsAreWhatTheCallWasMadeFor) {
+TEST_F(MisuseTest, ArgumentsAreWhatTheCallWasMadeFor) {
   const Call call = relu_of({1000});
   const DeviceTensor whole = bytes({1000}), few = bytes({10}), four = bytes({4}), floats = reals({1000});
   const DeviceTensor packed = bytes({1000}, Layout::packed_4c), folded = bytes({10, 100});
@@ -64,7 +64,7 @@ TEST_F(MisuseTest, I8_ArgumentsAreWhatTheCallWasMadeFor) {
   EXPECT_EQ(run_says(call, {&whole, &output}), "accepted");
 }
 
-TEST_F(MisuseTest, I8_CountsAndNullsOfArgumentsAreLookedAt) {
+TEST_F(MisuseTest, CountsAndNullsOfArgumentsAreLookedAt) {
   const Call call = relu_of({8});
   const DeviceTensor input = bytes({8}), output = bytes({8});
   const DeviceTensor* const nothing = nullptr;
@@ -86,7 +86,7 @@ TEST_F(MisuseTest, I8_CountsAndNullsOfArgumentsAreLookedAt) {
   EXPECT_EQ(said(bind(context, without, best(without), {&x, &scale, nothing, {}})), "accepted");
 }
 
-TEST_F(MisuseTest, I8_AWeightIsNoOther) {
+TEST_F(MisuseTest, AWeightIsNoOther) {
   Weight weight = *Weight::create(tensor_of(DType::i8, {4, 64}, {1}), {});
   Weight other = *Weight::create(tensor_of(DType::i8, {4, 32}, {1}), {});
   const Call call = *q8ta_linear_call({DType::i8, {2, 64}}, desc_of(weight), {DType::f32, {4}}, {}, {});
@@ -97,7 +97,7 @@ TEST_F(MisuseTest, I8_AWeightIsNoOther) {
 }
 
 // A choice that was made for one call, with the tensors of another.
-TEST_F(MisuseTest, I8_ChoicesAreOfTheirCalls) {
+TEST_F(MisuseTest, ChoicesAreOfTheirCalls) {
   const Call large = relu_of({1000}), small = relu_of({10});
   const Choice choice = best(large);
   const DeviceTensor input = bytes({10});
@@ -109,7 +109,7 @@ TEST_F(MisuseTest, I8_ChoicesAreOfTheirCalls) {
 }
 
 // A tensor's own description carries its shape: what a program writes that fills a Problem itself.
-TEST_F(MisuseTest, I8_DescriptionsCarryShapes) {
+TEST_F(MisuseTest, DescriptionsCarryShapes) {
   const DeviceTensor a = bytes({12}), b = bytes({12}), c = bytes({11});
   Call call = relu_of({12});
   call.problem.operands = {a.desc(), b.desc()};
@@ -119,13 +119,13 @@ TEST_F(MisuseTest, I8_DescriptionsCarryShapes) {
   EXPECT_THAT(said(executor.record({&bad, 1})), HasSubstr("operand 'output' of"));
 }
 
-TEST_F(MisuseTest, I8_WhatIsWrittenIsNoInput) {
+TEST_F(MisuseTest, WhatIsWrittenIsNoInput) {
   const Call call = relu_of({12});
   const DeviceTensor a = bytes({12});
   EXPECT_THAT(run_says(call, {&a, &a}), HasSubstr("operand 'input' and operand 'output' of 'q8ta_unary."));
 }
 
-TEST_F(MisuseTest, I8_NullOperandsOfTypedFunctions) {
+TEST_F(MisuseTest, NullOperandsOfTypedFunctions) {
   const DeviceTensor scale = reals({}), input = bytes({4});
   const FusedOperand none{}, some{&input, &scale, nullptr};
   EXPECT_EQ(said(quantize_affine(context, {nullptr, {}}, scale, nullptr, {})), "input is null");

@@ -38,7 +38,7 @@ TEST(Weights, A7_ZeroPointsAreLookedAt) {
 }
 
 // 4 MB for a shape of eight elements crashed, and seven bytes for 65,536 packed what lay behind them.
-TEST(Weights, I8_BytesMustFitTheShape) {
+TEST(Weights, BytesMustFitTheShape) {
   EXPECT_EQ(said(Weight::create({DType::i8, {2, 4}, std::vector<std::byte>(4 << 20)}, {})),
             "the weight holds 4194304 bytes, and its shape [2, 4] takes 8");
   EXPECT_EQ(said(Weight::create({DType::i8, {64, 1024}, std::vector<std::byte>(7)}, {})),
@@ -90,7 +90,7 @@ TEST_F(WeightTest, KeepsFormsThatFit) {
 }
 
 // A run of 0 was a division by it.
-TEST_F(WeightTest, I8_SumsOfAnyRun) {
+TEST_F(WeightTest, SumsOfAnyRun) {
   auto weight = Weight::create(tensor_of(DType::i8, {2, 5}, {1, -8, 7}), {});
   ASSERT_TRUE(weight);
   for (const auto& [run, shape] : {std::pair(int64_t{0}, Shape{2, 5}), {2, {2, 3}}, {5, {2}}, {1 << 30, {2}}}) {

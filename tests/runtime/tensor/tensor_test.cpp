@@ -284,7 +284,7 @@ TEST(Elements, ZerosHoldTheirBytes) {
   }
 }
 
-TEST(HostTensors, I8_HoldWhatTheirShapeSays) {
+TEST(HostTensors, HoldWhatTheirShapeSays) {
   const auto said = [](const HostTensor& tensor, std::string_view what = {}) {
     const Done whole = check_host_tensor(tensor, what);
     return whole ? "whole" : whole.error().message;

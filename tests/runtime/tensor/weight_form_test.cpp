@@ -135,7 +135,7 @@ TEST(WeightForms, SumRunsOfRows) {
 }
 
 // Padding of 2^59 rows to panels of 64 is past 64 bits, and wrapped.
-TEST(WeightForms, I8_SizesSaturate) {
+TEST(WeightForms, SizesSaturate) {
   for (const WeightForm& form : weight_forms()) {
     EXPECT_GE(packed_bytes(form, {int64_t{1} << 59, 1}), int64_t{1} << 59) << name(form.layout);
     EXPECT_EQ(packed_bytes(form, {int64_t{1} << 59, 0}), 0) << name(form.layout);
