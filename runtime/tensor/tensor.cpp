@@ -10,6 +10,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/library/integer.h"
+
 namespace qgen {
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
@@ -32,17 +34,19 @@ Done check_shape(const Shape& shape) {
 }
 
 int64_t element_count(const Shape& shape) {
-  int64_t count = 1;
+  Integer count = 1;
   for (int64_t side : shape) {
     if (side == 0) return 0;
-    count *= side;
+    count = count * side;
   }
-  return count;
+  return count.value;
 }
 
 Strides row_major_strides(const Shape& shape) {
   Strides strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
+  for (size_t d = shape.size(); d-- > 1;) {
+    strides[d - 1] = (Integer(strides[d]) * std::max<int64_t>(shape[d], 1)).value;
+  }
   return strides;
 }
 

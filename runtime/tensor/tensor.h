@@ -26,7 +26,9 @@ using Strides = std::vector<int64_t>;  // in elements
 // that are not 0 below 2^60 (so that no stride and no size in bytes overflows).
 Done check_shape(const Shape& shape);
 
-int64_t element_count(const Shape& shape);  // 1 of the empty shape; 0 if a side is 0
+// 1 of the empty shape; 0 if a side is 0. It and the strides saturate, so that a shape may be told of before it is
+// checked.
+int64_t element_count(const Shape& shape);
 Strides row_major_strides(const Shape& shape);
 // Whether the strides address the shape's elements in row-major order without gaps. Sides of 1 may have any stride, and
 // a tensor without elements any strides.
