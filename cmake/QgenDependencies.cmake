@@ -5,6 +5,7 @@
 #
 #   qgen_deps::glslang, ::spirv_opt, ::spirv_tools, ::spirv_cross     the generator
 #   qgen_yaml, qgen_cli, qgen_fmt, qgen_zstd, qgen_xxhash             both halves
+#   qgen_nlohmann                                                     JSON in and out
 #   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
@@ -74,6 +75,14 @@ if(QGEN_YAML_TYPE STREQUAL "SHARED_LIBRARY")
 else()
   target_link_libraries(qgen_yaml INTERFACE $<BUILD_INTERFACE:${QGEN_YAML_TARGET}>)
 endif()
+
+# ---- nlohmann-json: case files and driver manifests are read by it, reports written; header-only, seen by .cpp files only
+qgen_find(nlohmann_json)
+if(NOT nlohmann_json_FOUND)
+  qgen_fetch_nlohmann_json()
+endif()
+add_library(qgen_nlohmann INTERFACE)
+target_link_libraries(qgen_nlohmann INTERFACE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 
 # ---- CLI11: flags and --help
 qgen_find(CLI11)

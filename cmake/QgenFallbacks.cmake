@@ -73,6 +73,11 @@ function(qgen_fetch_yaml_cpp)  # 0.8.0
     OPTIONS YAML_CPP_BUILD_TOOLS=OFF YAML_CPP_BUILD_TESTS=OFF YAML_CPP_BUILD_CONTRIB=OFF YAML_CPP_INSTALL=OFF)
 endfunction()
 
+function(qgen_fetch_nlohmann_json)  # 3.11.3
+  qgen_fetch(nlohmann_json nlohmann/json 9cca280a4d0ccf0c08f47a99aa71d1b0e52f8d03
+    OPTIONS JSON_BuildTests=OFF JSON_Install=OFF)
+endfunction()
+
 function(qgen_fetch_cli11)  # 2.4.2
   qgen_fetch(CLI11 CLIUtils/CLI11 6c7b07a878ad834957b98d0f9ce1dbe0cb204fc9)
 endfunction()
