@@ -18,7 +18,7 @@
 #include "codegen/listing.h"
 #include "codegen/support/build_id.h"
 #include "codegen/support/files.h"
-#include "codegen/support/progress.h"
+#include "common/progress.h"
 
 namespace qgen {
 namespace {

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -96,5 +97,9 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "qgen-info: --list shows every device, as text: it goes with neither --device nor --json\n");
     return kWrongInput;
   }
-  return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
+  try {
+    return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
+  } catch (const std::bad_alloc&) {
+    return fail({qgen::Error::Kind::system, "the host has no more memory to give", ""}, kWrongMachine);
+  }
 }

@@ -9,6 +9,7 @@
 //   qgen-run --list                            the operators
 //   qgen-run --cases tests/conformance --all-kernels
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <new>
 
+#include "common/progress.h"
 #include "registry.h"
 #include "runtime/runner/command.h"
 #include "runtime/runner/report.h"
@@ -75,49 +77,71 @@ Expected<PreparedCall> prepare(Context& context, const Arguments& arguments) {
   return entry.prepare(context, *request);
 }
 
-// What run() made, by the operands' names.
-std::map<std::string, const DeviceTensor*, std::less<>> outputs_of(const PreparedCall& prepared,
-                                                                   const std::vector<DeviceTensor>& made) {
-  std::map<std::string, const DeviceTensor*, std::less<>> outputs;
-  size_t next = 0;
-  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
-    const bool is_made = prepared.call.operands[i] && std::holds_alternative<std::monostate>(prepared.arguments[i]);
-    if (is_made) outputs.emplace(prepared.call.problem.op->operands[i].name, &made[next++]);
+// What a call made, in the operator's order.
+Expected<std::vector<MadeTensor>> download_made(Context& context, const PreparedCall& prepared, const BoundCall& bound,
+                                                const OutputFiles& files) {
+  std::vector<MadeTensor> made;
+  for (size_t i = 0; i < bound.operands.size(); ++i) {
+    const bool is_made = bound.operands[i] && std::holds_alternative<std::monostate>(prepared.arguments[i]);
+    if (!is_made) continue;
+    auto tensor = context.executor.download(*bound.operands[i]);
+    if (!tensor) return tensor.error();
+    const std::string name(prepared.call.problem.op->operands[i].name);
+    const auto file = files.find(name);
+    made.push_back({name, *std::move(tensor), file == files.end() ? "" : file->second});
   }
-  return outputs;
+  return made;
 }
 
-Done save_output(Context& context, const std::map<std::string, const DeviceTensor*, std::less<>>& outputs,
-                 const Arguments& arguments, const std::string& output) {
-  const auto named = split_named("--output", output);
-  if (!named) return named.error();
-  const auto tensor = outputs.find(named->name);
-  if (tensor == outputs.end()) return no_output(*find_operator(arguments.op), named->name);
-  const auto host = context.executor.download(*tensor->second);
-  if (!host) return host.error();
-  return save_npy(named->value, *host);
+Expected<RunReport> run_choice(Context& context, const PreparedCall& prepared, const Choice& choice,
+                               const OutputFiles& files) {
+  const auto bound = bind(context, prepared.call, choice, prepared.arguments);
+  if (!bound) return bound.error();
+  const Work work{&choice, bound->operands};
+  auto recording = context.executor.record({&work, 1});
+  if (!recording) return recording.error();
+  if (Done ran = context.executor.run(*recording); !ran) return ran.error();
+  auto made = download_made(context, prepared, *bound, files);
+  if (!made) return made.error();
+  return RunReport{context.profile.name, choice.id, *std::move(made)};
+}
+
+Selection select_for(const Context& context, const PreparedCall& prepared, const Arguments& arguments) {
+  const bool all = arguments.all_kernels, best_only = !all && !arguments.is_explained;
+  Selection selection =
+      select(prepared.call.problem, context.profile, context.library,
+             {.force = arguments.kernel, .all_specializations = all, .all_step_kernels = all, .best_only = best_only});
+  if (arguments.is_explained) fmt::print("{}", explain(selection));
+  if (!all && selection.ranked.size() > 1) selection.ranked.resize(1);
+  return selection;
 }
 
 int run_operator(Context& context, const Arguments& arguments) {
+  const auto files = parse_outputs(*find_operator(arguments.op), arguments.outputs);
+  if (!files) return fail(files.error());
   const auto prepared = prepare(context, arguments);
   if (!prepared) return fail(prepared.error());
-  if (arguments.is_explained) {
-    context.on_selection = [](const Selection& selection) { fmt::print("{}", explain(selection)); };
+  const Selection selection = select_for(context, *prepared, arguments);
+  if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
+  const auto report = run_choice(context, *prepared, selection.ranked.front(), *files);
+  if (!report) return fail(report.error());
+  for (const MadeTensor& made : report->made) {
+    if (made.file.empty()) continue;
+    if (Done saved = save_npy(made.file, made.tensor); !saved) return fail(saved.error());
   }
-  context.force_kernel = arguments.kernel;
-  const auto made = run(context, prepared->call, prepared->arguments);
-  if (!made) return fail(made.error());
-  const auto outputs = outputs_of(*prepared, *made);
-  for (const std::string& output : arguments.outputs) {
-    if (Done saved = save_output(context, outputs, arguments, output); !saved) return fail(saved.error());
-  }
+  fmt::print("{}", to_text(*report));
   return kDone;
 }
 
 // ---- timing ---------------------------------------------------------------------------------------------------------
 
 Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
-                                  const MeasureOptions& options) {
+                                  MeasureOptions options) {
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  const size_t submissions = (selection.ranked.size() + 1) * submissions_of(options);  // the copy's too
+  size_t done = 0;
+  progress.show_at_once("time", done, submissions);
+  options.on_submission = [&] { progress.show("time", ++done, submissions); };
   TimeReport report{
       .device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
   for (const Choice& choice : selection.ranked) {
@@ -135,12 +159,8 @@ Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared
 int time_operator(Context& context, const Arguments& arguments) {
   const auto prepared = prepare(context, arguments);
   if (!prepared) return fail(prepared.error());
-  const bool all = arguments.all_kernels;
-  const Selection selection =
-      select(prepared->call.problem, context.profile, context.library,
-             {.force = arguments.kernel, .all_specializations = all, .all_step_kernels = all, .best_only = !all});
-  if (arguments.is_explained || selection.ranked.empty()) fmt::print("{}", explain(selection));
-  if (selection.ranked.empty()) return kWrongInput;
+  const Selection selection = select_for(context, *prepared, arguments);
+  if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
   const auto report = time_choices(context, *prepared, selection, arguments.measure);
   if (!report) return fail(report.error());
   fmt::print("{}", to_text(*report));
@@ -152,11 +172,9 @@ int time_operator(Context& context, const Arguments& arguments) {
 
 int run_cases(Context& context, const Arguments& arguments) {
   const auto files = find_cases(arguments.cases);
-  if (files.empty()) {
-    return fail({Error::Kind::not_found, fmt::format("there is no case.json below '{}'", arguments.cases), ""});
-  }
+  if (!files) return fail(files.error());
   CaseReport report{.device = context.profile.name, .folder = arguments.cases};
-  for (const auto& file : files) {
+  for (const auto& file : *files) {
     report.results.push_back(
         run_case(context, file, {.all_kernels = arguments.all_kernels, .kernel = arguments.kernel}));
     fmt::print("{}", lines_of(report.results.back()));
@@ -164,27 +182,62 @@ int run_cases(Context& context, const Arguments& arguments) {
   }
   fmt::print("{}", summary_of(report));
   if (Done written = write_json(arguments, to_json(report)); !written) return fail(written.error());
+  if (report.count(CaseResult::Kind::unknown_operator) == report.results.size()) {
+    return fail({Error::Kind::not_found, "no case was run: this library has none of the operators that they name",
+                 "qgen-run --list prints those it has"});
+  }
   return report.count(CaseResult::Kind::failed) == 0 ? kDone : kCasesFailed;
 }
 
-// What an option asks for must be something that is done: no option is ignored.
-Done check_options(const Arguments& arguments) {
-  const bool is_case = !arguments.cases.empty(), is_case_or_time = is_case || arguments.is_timed;
-  const bool is_run = !is_case && !arguments.is_timed;
-  struct Row {
-    bool is_given, is_possible;
-    std::string_view option, goes_with;
-  };
-  const Row rows[] = {
-      {arguments.all_kernels, is_case_or_time, "--all-kernels", "--cases or --time"},
-      {!arguments.json.empty(), is_case_or_time, "--json", "--cases or --time"},
-      {arguments.measure.replays != MeasureOptions{}.replays, arguments.is_timed && !is_case, "--replays", "--time"},
-      {arguments.is_timed, !is_case, "--time", "an operator"},
-      {arguments.is_explained, !is_case, "--explain", "an operator"},
-      {!arguments.outputs.empty(), is_run, "--output", "an operator that is run once"},
-  };
-  for (const Row& row : rows) {
-    if (row.is_given && !row.is_possible) return refused(fmt::format("{} goes with {}", row.option, row.goes_with));
+// ---- what goes with what -------------------------------------------------------------------------------------------
+
+enum Mode : unsigned { kRun = 1, kTime = 2, kCases = 4, kList = 8 };
+constexpr unsigned kOperator = kRun | kTime;
+
+Mode mode_of(const Arguments& arguments) {
+  if (arguments.is_list) return kList;
+  if (!arguments.cases.empty()) return kCases;
+  return arguments.is_timed ? kTime : kRun;
+}
+
+std::string_view name(Mode mode) {
+  switch (mode) {
+    case kRun: return "an operator that is run once";
+    case kTime: return "--time";
+    case kCases: return "--cases";
+    case kList: return "--list";
+  }
+  return "";
+}
+
+struct OptionUse {
+  const char* option;
+  unsigned modes;
+  std::string_view goes_with;
+};
+constexpr OptionUse kOptionUses[] = {
+    {"OPERATOR", kOperator, "neither --cases nor --list"},
+    {"--input", kOperator, "an operator"},
+    {"--shape", kOperator, "an operator"},
+    {"--set", kOperator, "an operator"},
+    {"--storage", kOperator, "an operator"},
+    {"--layout", kOperator, "an operator"},
+    {"--explain", kOperator, "an operator"},
+    {"--time", kTime, "an operator"},
+    {"--output", kRun, "an operator that is run once"},
+    {"--replays", kTime, "--time"},
+    {"--all-kernels", kCases | kTime, "--cases or --time"},
+    {"--json", kCases | kTime, "--cases or --time"},
+    {"--kernel", kOperator | kCases, "an operator or --cases"},
+    {"--device", kOperator | kCases, "an operator or --cases"},
+    {"--cases", kCases, "nothing else to do"},
+};
+
+// What an option asks for is done: none is ignored.
+Done check_options(const CLI::App& app, Mode mode) {
+  for (const OptionUse& use : kOptionUses) {
+    if (app.count(use.option) == 0 || (use.modes & mode) != 0) continue;
+    return refused(fmt::format("{} goes with {}, not with {}", use.option, use.goes_with, name(mode)));
   }
   return std::monostate{};
 }
@@ -199,7 +252,8 @@ int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
   auto executor = Executor::create(*device, library, {.guard_bytes = arguments.cases.empty() ? 0 : kGuardBytes});
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = library, .executor = *executor};
-  const auto work = !arguments.cases.empty() ? run_cases : arguments.is_timed ? time_operator : run_operator;
+  const Mode mode = mode_of(arguments);
+  const auto work = mode == kCases ? run_cases : mode == kTime ? time_operator : run_operator;
   const int code = work(context, arguments);
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
   return device->validation_messages().empty() ? code : kCasesFailed;
@@ -210,7 +264,6 @@ int run_program(const Arguments& arguments) {
     fmt::print("{}", list_text());
     return kDone;
   }
-  if (const Done sound = check_options(arguments); !sound) return fail(sound.error());
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
   if (!arguments.cases.empty()) return run_on_device(*library, arguments);
@@ -228,7 +281,9 @@ Examples:
   qgen-run quantize_affine --shape input=4096x4096:f32 --shape scale=1:f32=0.05 -s output_dtype=int8 --time
   qgen-run --cases tests/conformance --all-kernels
 
-Exit codes: 0 done, 1 a case failed, 2 the arguments are wrong, 3 the machine is.)";
+An operator that is run once prints which kernel ran and, of each output, its dtype, shape, first values and range.
+
+Exit codes: 0 done, 1 a case failed, 2 the arguments or the cases are wrong, 3 the machine is.)";
 
 void add_options(CLI::App& app, Arguments& arguments) {
   app.get_formatter()->column_width(26);
@@ -274,13 +329,14 @@ int main(int argc, char** argv) {
     const bool has_nothing_to_do = arguments.op.empty() && arguments.cases.empty() && !arguments.is_list;
     if (has_nothing_to_do && !arguments.is_help) throw CLI::RequiredError("an operator, --cases or --list");
     if (has_nothing_to_do) throw CLI::CallForHelp();
-    if (!arguments.op.empty() && !arguments.cases.empty()) throw CLI::ExcludesError("an operator", "--cases");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : qgen::runner::kWrongInput;
   }
+  using namespace qgen::runner;
+  if (const qgen::Done sound = check_options(app, mode_of(arguments)); !sound) return fail(sound.error());
   try {
-    return qgen::runner::run_program(arguments);
+    return run_program(arguments);
   } catch (const std::bad_alloc&) {  // what the operands come to on the way: packed forms, references
-    return qgen::runner::fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
+    return fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
   }
 }

@@ -48,10 +48,12 @@ Done check_usable(const PhysicalDevice& device) {
 }
 
 // Makes the device and loads its functions.
-VkResult create_device(const PhysicalDevice& from, Device::Handles& to) {
+VkResult create_device(const PhysicalDevice& from, const OpenOptions& options, Device::Handles& to) {
   vulkan::FeatureChain offered(from.extensions), wanted(from.extensions);
   to.instance.functions().vkGetPhysicalDeviceFeatures2(from.handle, &offered.features);
   enable_granted(offered, wanted);
+  if (options.robust_buffer_access) enable_robust_buffer_access(offered, wanted);
+  to.has_robust_buffer_access = wanted.features.features.robustBufferAccess == VK_TRUE;
   const std::vector<const char*> extensions = vulkan::linked_extensions(from.extensions);
 
   const float priority = 1;
@@ -102,11 +104,11 @@ Expected<Device> Device::open(std::string_view which, const OpenOptions& options
   const PhysicalDevice& chosen = (*devices)[*index];
   if (const Done usable = check_usable(chosen); !usable) return usable.error();
 
-  auto handles = std::make_unique<Handles>(std::move(*instance), chosen.handle);
+  auto handles = std::make_shared<Handles>(std::move(*instance), chosen.handle);
   handles->profile = chosen.profile;
   handles->queue_family = *chosen.compute_family;
   handles->timestamp_bits = chosen.timestamp_bits;
-  if (const VkResult created = create_device(chosen, *handles); created != VK_SUCCESS) {
+  if (const VkResult created = create_device(chosen, options, *handles); created != VK_SUCCESS) {
     return vulkan::error_of(created, fmt::format("creating the device '{}'", chosen.profile.name));
   }
   handles->vk.vkGetDeviceQueue(handles->device, handles->queue_family, 0, &handles->queue);
@@ -115,9 +117,9 @@ Expected<Device> Device::open(std::string_view which, const OpenOptions& options
 
 const DeviceProfile& Device::profile() const { return handles_->profile; }
 std::vector<std::string> Device::validation_messages() const { return handles_->instance.messages(); }
-const Device::Handles& Device::handles() const { return *handles_; }
+bool Device::has_robust_buffer_access() const { return handles_->has_robust_buffer_access; }
 
-Device::Device(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
+Device::Device(std::shared_ptr<const Handles> handles) : handles_(std::move(handles)) {}
 Device::Device(Device&&) noexcept = default;
 Device& Device::operator=(Device&&) noexcept = default;
 Device::~Device() = default;

@@ -7,6 +7,8 @@
 //   if (!device) return device.error();          // "no device is called 'gtx'", with those there are
 //
 // Each error says which step failed: no loader, no driver, no device, no compute queue.
+//
+// Vulkan's device is destroyed with the last object that uses it: an Executor may outlive its Device.
 #pragma once
 
 #include <memory>
@@ -20,6 +22,9 @@ namespace qgen {
 
 struct OpenOptions {
   bool validation = false;  // asks for VK_LAYER_KHRONOS_validation; what it says is collected, never printed
+  // Kernels that address a buffer past what is bound read zeros or bytes that are bound, and write nowhere else: Vulkan's
+  // robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of others.
+  bool robust_buffer_access = false;
 };
 
 Expected<std::vector<DeviceProfile>> list_devices();
@@ -31,18 +36,19 @@ class Device {
   static Expected<Device> open(std::string_view which = {}, const OpenOptions& options = {});
 
   const DeviceProfile& profile() const;
+  bool has_robust_buffer_access() const;                 // it was asked for, and the driver has it
   std::vector<std::string> validation_messages() const;  // so far; empty without OpenOptions::validation
 
   struct Handles;  // Vulkan's, for runtime/dispatch: runtime/device/handles.h
-  const Handles& handles() const;
+  const std::shared_ptr<const Handles>& handles() const { return handles_; }  // null: it was moved away
 
   Device(Device&&) noexcept;
   Device& operator=(Device&&) noexcept;
   ~Device();
 
  private:
-  explicit Device(std::unique_ptr<Handles> handles);
-  std::unique_ptr<Handles> handles_;
+  explicit Device(std::shared_ptr<const Handles> handles);
+  std::shared_ptr<const Handles> handles_;  // shared with Executors and what they made
 };
 
 }  // namespace qgen

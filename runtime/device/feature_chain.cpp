@@ -163,4 +163,8 @@ void enable_granted(FeatureChain& offered, FeatureChain& wanted) {
   for (const Bit companion : kCompanions) companion(wanted) = companion(offered);
 }
 
+void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted) {
+  wanted.features.features.robustBufferAccess = offered.features.features.robustBufferAccess;
+}
+
 }  // namespace qgen::vulkan

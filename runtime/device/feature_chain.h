@@ -73,6 +73,8 @@ FeatureMask float_features(const VkPhysicalDeviceVulkan12Properties& properties)
 
 // Sets in `wanted` the bits of every granted feature, and of what the dispatcher itself uses.
 void enable_granted(FeatureChain& offered, FeatureChain& wanted);
+// A bit that nothing needs, and that costs time: only where it is asked for.
+void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted);
 // The extensions whose structs are linked.
 std::vector<const char*> linked_extensions(const ExtensionSet& extensions);
 

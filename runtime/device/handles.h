@@ -25,7 +25,8 @@ struct Device::Handles {
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;
-  mutable std::mutex queue_mutex;  // held while submitting: several Executors may share the queue
+  bool has_robust_buffer_access = false;  // enabled
+  mutable std::mutex queue_mutex;         // held while submitting: several Executors may share the queue
   DeviceProfile profile;
 };
 

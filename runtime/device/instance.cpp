@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "runtime/device/drivers.h"
+
 namespace qgen::vulkan {
 namespace {
 
@@ -47,10 +49,14 @@ bool has_validation_layer() {
   });
 }
 
-Error no_driver() {
-  return {Error::Kind::not_found, "no Vulkan driver: the loader found none that works",
-          "install the GPU vendor's driver, or mesa-vulkan-drivers (its llvmpipe runs on the CPU); if VK_DRIVER_FILES "
-          "or VK_ICD_FILENAMES is set, it must name driver manifests that exist"};
+// Results by which the loader says, among other things, that it found no driver that works.
+bool may_be_the_drivers(VkResult result) {
+  return result == VK_ERROR_INCOMPATIBLE_DRIVER || result == VK_ERROR_INITIALIZATION_FAILED ||
+         result == VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+Error failed(VkResult result, std::string_view doing) {
+  return may_be_the_drivers(result) ? driver_error(result, doing) : error_of(result, doing);
 }
 
 }  // namespace
@@ -117,8 +123,7 @@ Expected<Instance> Instance::create(bool validation) {
   }
 
   const VkResult created = state->create(info);
-  if (created == VK_ERROR_INCOMPATIBLE_DRIVER) return no_driver();
-  if (created != VK_SUCCESS) return error_of(created, "creating a Vulkan instance");
+  if (created != VK_SUCCESS) return failed(created, "creating a Vulkan instance");
   if (validation) {
     const VkResult listening =
         state->functions.vkCreateDebugUtilsMessengerEXT(state->handle, &messenger, nullptr, &state->messenger);
@@ -133,11 +138,10 @@ const InstanceFunctions& Instance::functions() const { return state_->functions;
 Expected<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
   uint32_t count = 0;
   VkResult result = functions().vkEnumeratePhysicalDevices(handle(), &count, nullptr);
-  // A driver that is installed without its hardware (or without permission for it) says so here.
-  if (result == VK_ERROR_INITIALIZATION_FAILED) return no_driver();
   std::vector<VkPhysicalDevice> devices(count);
   if (result == VK_SUCCESS) result = functions().vkEnumeratePhysicalDevices(handle(), &count, devices.data());
-  if (result != VK_SUCCESS && result != VK_INCOMPLETE) return error_of(result, "listing the Vulkan devices");
+  // A driver that is installed without its hardware (or without permission for it) says so here.
+  if (result != VK_SUCCESS && result != VK_INCOMPLETE) return failed(result, "listing the Vulkan devices");
   if (count == 0) {
     return Error{Error::Kind::not_found, "no Vulkan device: there are drivers, and none of them offers one",
                  "check that this user may open /dev/dri (groups video, render), or install mesa-vulkan-drivers"};

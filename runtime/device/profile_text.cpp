@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "runtime/device/device_profile.h"
 #include "runtime/device/vulkan_api.h"
+#include "runtime/json/write.h"
 
 namespace qgen {
 namespace {
@@ -82,57 +84,22 @@ class Listing {
 
 // ---- for programs ---------------------------------------------------------------------------------------------------
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
-}
+using Json = nlohmann::ordered_json;
 
-std::string list(const std::vector<std::string>& items) { return fmt::format("[{}]", fmt::join(items, ", ")); }
-
-template <typename T, size_t count>
-std::string list(const std::array<T, count>& numbers) {
-  return fmt::format("[{}]", fmt::join(numbers, ", "));
-}
-
-std::string list(const std::vector<std::string_view>& words) {
-  std::vector<std::string> items;
-  for (const std::string_view word : words) items.push_back(quoted(word));
-  return list(items);
-}
-
-std::string list(const std::vector<CooperativeMatrixShape>& shapes) {
-  std::vector<std::string> items;
+Json list(const std::vector<CooperativeMatrixShape>& shapes) {
+  Json items = Json::array();
   for (const auto& s : shapes) {
-    items.push_back(
-        fmt::format(R"({{"m": {}, "n": {}, "k": {}, "a": "{}", "b": "{}", "c": "{}", "result": "{}", "scope": "{}"}})",
-                    s.m, s.n, s.k, qgen::name(s.a), qgen::name(s.b), qgen::name(s.c), qgen::name(s.result), scope(s)));
+    items.push_back({{"m", s.m},
+                     {"n", s.n},
+                     {"k", s.k},
+                     {"a", qgen::name(s.a)},
+                     {"b", qgen::name(s.b)},
+                     {"c", qgen::name(s.c)},
+                     {"result", qgen::name(s.result)},
+                     {"scope", scope(s)}});
   }
-  return list(items);
+  return items;
 }
-
-class Object {
- public:
-  Object& raw(std::string_view key, std::string_view value) {
-    text_ += fmt::format("{}  \"{}\": {}", text_.empty() ? "" : ",\n", key, value);
-    return *this;
-  }
-  Object& text(std::string_view key, std::string_view value) { return raw(key, quoted(value)); }
-  Object& number(std::string_view key, auto value) { return raw(key, fmt::format("{}", value)); }
-  std::string take() const { return "{\n" + text_ + "\n}"; }
-
- private:
-  std::string text_;
-};
 
 }  // namespace
 
@@ -167,46 +134,44 @@ std::string to_text(const DeviceProfile& p) {
 
 std::string to_json(const DeviceProfile& p) {
   const DeviceNumbers& n = p.numbers;
-  return Object()
-      .text("name", p.name)
-      .text("driver_name", p.driver_name)
-      .text("driver_info", p.driver_info)
-      .number("vendor_id", p.vendor_id)
-      .number("device_id", p.device_id)
-      .text("api_version", version(p.api_version))
-      .number("driver_version", p.driver_version)
-      .text("device_uuid", uuid(p.device_uuid))
-      .text("driver_uuid", uuid(p.driver_uuid))
-      .text("kind", name(p.kind))
-      .number("subgroup_size", n.subgroup_size)
-      .number("max_workgroup_invocations", n.max_workgroup_invocations)
-      .number("max_workgroup_size_x", n.max_workgroup_size_x)
-      .number("shared_memory_bytes", n.shared_memory_bytes)
-      .number("max_storage_buffer_bytes", n.max_storage_buffer_bytes)
-      .number("max_image_extent", n.max_image_extent)
-      .number("compute_units", n.compute_units)
-      .number("is_cpu", n.is_cpu)
-      .number("is_integrated", n.is_integrated)
-      .number("bytes_per_us", n.bytes_per_us)
-      .number("f32_ops_per_us", n.f32_ops_per_us)
-      .number("int8_ops_per_us", n.int8_ops_per_us)
-      .number("launch_us", n.launch_us)
-      .raw("features", list(names(p.features)))
-      .raw("cooperative_matrices", list(p.cooperative_matrices))
-      .raw("flexible_cooperative_matrices", list(p.flexible_cooperative_matrices))
-      .raw("max_workgroup_count", list(p.max_workgroup_count))
-      .raw("max_workgroup_size", list(p.max_workgroup_size))
-      .number("min_subgroup_size", p.min_subgroup_size)
-      .number("max_subgroup_size", p.max_subgroup_size)
-      .number("has_subgroup_size_control", p.has_subgroup_size_control)
-      .number("max_push_constants_bytes", p.max_push_constants_bytes)
-      .number("max_bound_sets", p.max_bound_sets)
-      .number("max_storage_buffers_per_stage", p.max_storage_buffers_per_stage)
-      .number("max_storage_images_per_stage", p.max_storage_images_per_stage)
-      .number("storage_buffer_alignment_bytes", p.storage_buffer_alignment_bytes)
-      .number("device_memory_bytes", p.device_memory_bytes)
-      .number("timestamp_period_ns", p.timestamp_period_ns)
-      .take();
+  return json::to_text({{"name", p.name},
+                        {"driver_name", p.driver_name},
+                        {"driver_info", p.driver_info},
+                        {"vendor_id", p.vendor_id},
+                        {"device_id", p.device_id},
+                        {"api_version", version(p.api_version)},
+                        {"driver_version", p.driver_version},
+                        {"device_uuid", uuid(p.device_uuid)},
+                        {"driver_uuid", uuid(p.driver_uuid)},
+                        {"kind", name(p.kind)},
+                        {"subgroup_size", n.subgroup_size},
+                        {"max_workgroup_invocations", n.max_workgroup_invocations},
+                        {"max_workgroup_size_x", n.max_workgroup_size_x},
+                        {"shared_memory_bytes", n.shared_memory_bytes},
+                        {"max_storage_buffer_bytes", n.max_storage_buffer_bytes},
+                        {"max_image_extent", n.max_image_extent},
+                        {"compute_units", n.compute_units},
+                        {"is_cpu", n.is_cpu},
+                        {"is_integrated", n.is_integrated},
+                        {"bytes_per_us", n.bytes_per_us},
+                        {"f32_ops_per_us", n.f32_ops_per_us},
+                        {"int8_ops_per_us", n.int8_ops_per_us},
+                        {"launch_us", n.launch_us},
+                        {"features", names(p.features)},
+                        {"cooperative_matrices", list(p.cooperative_matrices)},
+                        {"flexible_cooperative_matrices", list(p.flexible_cooperative_matrices)},
+                        {"max_workgroup_count", p.max_workgroup_count},
+                        {"max_workgroup_size", p.max_workgroup_size},
+                        {"min_subgroup_size", p.min_subgroup_size},
+                        {"max_subgroup_size", p.max_subgroup_size},
+                        {"has_subgroup_size_control", p.has_subgroup_size_control},
+                        {"max_push_constants_bytes", p.max_push_constants_bytes},
+                        {"max_bound_sets", p.max_bound_sets},
+                        {"max_storage_buffers_per_stage", p.max_storage_buffers_per_stage},
+                        {"max_storage_images_per_stage", p.max_storage_images_per_stage},
+                        {"storage_buffer_alignment_bytes", p.storage_buffer_alignment_bytes},
+                        {"device_memory_bytes", p.device_memory_bytes},
+                        {"timestamp_period_ns", p.timestamp_period_ns}});
 }
 
 }  // namespace qgen

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/device/drivers.h"
+
 namespace qgen::vulkan {
 namespace {
 
@@ -63,8 +65,12 @@ std::unique_lock<std::mutex> lock_loader() {
 
 Done load_loader() {
   if (load_once() != VK_SUCCESS) {
-    return Error{Error::Kind::not_found, "no Vulkan loader: libvulkan.so.1 could not be opened",
-                 "install the package libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch)"};
+    const std::string fault = loading_fault("libvulkan.so.1");
+    const bool is_short = is_short_of_memory(fault);
+    return Error{is_short ? Error::Kind::system : Error::Kind::not_found,
+                 fmt::format("no Vulkan loader: libvulkan.so.1 cannot be loaded{}{}", fault.empty() ? "" : ": ", fault),
+                 is_short ? "give the process more memory (ulimit -v, the container's limits)"
+                          : "install the package libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch)"};
   }
   uint32_t version = VK_API_VERSION_1_0;
   if (vkEnumerateInstanceVersion) vkEnumerateInstanceVersion(&version);

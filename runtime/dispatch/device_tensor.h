@@ -10,7 +10,7 @@
 namespace qgen {
 
 struct DeviceTensor::Memory {
-  const dispatch::Allocator* allocator = nullptr;  // of the Executor that made it
+  dispatch::SharedAllocator allocator;  // of the Executor that made it; null: moved away
   DType dtype = DType::f32;
   Shape shape;
   Storage storage = Storage::buffer;
@@ -26,7 +26,7 @@ struct DeviceTensor::Memory {
 
 namespace dispatch {
 
-// Error: the tensor came from another allocator, so from another Executor.
+// Error: the tensor came from another allocator, so from another Executor; or it was moved from.
 Done check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory);
 
 }  // namespace dispatch

@@ -36,25 +36,24 @@ uint64_t stored_bytes_of(DType dtype, const Shape& shape, const LayoutInfo& layo
   return static_cast<uint64_t>(packed_layout(shape, layout.dims).elements());
 }
 
-Done check_host_tensor(const HostTensor& tensor) {
-  const uint64_t wanted = dense_bytes_of(tensor.dtype, tensor.shape);
-  if (tensor.data.size() == wanted) return std::monostate{};
-  return Error{Error::Kind::invalid_argument,
-               fmt::format("a host tensor of {} {} holds {} bytes, and its shape wants {}", name(tensor.dtype),
-                           to_text(tensor.shape), tensor.data.size(), wanted),
-               ""};
+Error moved_from(std::string_view what) {
+  return refused(fmt::format("the {} was moved from", what), "use the object that it was moved to");
 }
 
 }  // namespace
 
 // ---- tensors and recordings -----------------------------------------------------------------------------------------
 
-DType DeviceTensor::dtype() const { return memory_->dtype; }
-const Shape& DeviceTensor::shape() const { return memory_->shape; }
-Storage DeviceTensor::storage() const { return memory_->storage; }
-Layout DeviceTensor::layout() const { return memory_->layout; }
-OperandDesc DeviceTensor::desc() const { return {memory_->dtype, memory_->storage, memory_->layout, true}; }
-DeviceTensor::DeviceTensor(std::unique_ptr<Memory> memory) : memory_(std::move(memory)) {}
+const DeviceTensor::Memory& DeviceTensor::memory() const {
+  static const Memory kNone;
+  return memory_ ? *memory_ : kNone;
+}
+DType DeviceTensor::dtype() const { return memory().dtype; }
+const Shape& DeviceTensor::shape() const { return memory().shape; }
+Storage DeviceTensor::storage() const { return memory().storage; }
+Layout DeviceTensor::layout() const { return memory().layout; }
+OperandDesc DeviceTensor::desc() const { return {dtype(), storage(), layout(), true, 0, shape()}; }
+DeviceTensor::DeviceTensor(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
 DeviceTensor::DeviceTensor(DeviceTensor&&) noexcept = default;
 DeviceTensor& DeviceTensor::operator=(DeviceTensor&&) noexcept = default;
 DeviceTensor::~DeviceTensor() = default;
@@ -65,7 +64,8 @@ Recording& Recording::operator=(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Done dispatch::check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory) {
-  if (memory.allocator == &allocator) return std::monostate{};
+  if (memory.allocator.get() == &allocator) return std::monostate{};
+  if (!memory.allocator) return moved_from("tensor");
   return Error{Error::Kind::invalid_argument,
                fmt::format("a tensor of {} {} is another executor's", name(memory.dtype), to_text(memory.shape)),
                "download() it there and upload() it here"};
@@ -74,35 +74,36 @@ Done dispatch::check_is_from(const Allocator& allocator, const DeviceTensor::Mem
 // ---- the executor ---------------------------------------------------------------------------------------------------
 
 struct Executor::State {
-  State(const Device::Handles& owner, const KernelLibrary& library, const ExecutorOptions& wanted)
-      : device(owner),
-        options(wanted),
-        allocator(owner),
-        submission(owner, wanted.timeout_ms),
-        transfers(allocator, submission),
-        pipelines(owner, library),
+  State(std::shared_ptr<const Device::Handles> owner, const KernelLibrary& library, const ExecutorOptions& wanted,
+        dispatch::SharedAllocator memory)
+      : options(wanted),
+        allocator(std::move(memory)),
+        submission(std::make_shared<dispatch::Submission>(owner, wanted.timeout_ms)),
+        transfers(allocator, *submission),
+        pipelines(std::make_shared<dispatch::Pipelines>(owner, library)),
         absentees(allocator, transfers) {}
 
-  const Device::Handles& device;
+  // What is shared, recordings and tensors keep when this is gone.
   ExecutorOptions options;
-  dispatch::Allocator allocator;
-  dispatch::Submission submission;
+  dispatch::SharedAllocator allocator;
+  std::shared_ptr<dispatch::Submission> submission;
   dispatch::Transfers transfers;
-  dispatch::Pipelines pipelines;
+  std::shared_ptr<dispatch::Pipelines> pipelines;
   dispatch::Absentees absentees;
 
   Done init() {
-    if (const Done made = allocator.init(); !made) return made.error();
-    if (const Done made = submission.init(); !made) return made.error();
-    return pipelines.init(options.pipeline_cache_folder);
+    if (const Done made = submission->init(); !made) return made.error();
+    return pipelines->init(options.pipeline_cache_folder);
   }
 
+  ~State() {
+    submission->settle();
+    // Destructors have nobody to tell; the next run makes its pipelines anew.
+    if (pipelines->has_unsaved_pipelines()) (void)pipelines->save_cache();
+  }
+
+  const DeviceProfile& profile() const { return allocator->device().profile; }
   uint64_t guard_bytes() const { return (uint64_t{options.guard_bytes} + 3) / 4 * 4; }
-
-  Done check_is_ours(Recording& recording) const {
-    if (recording.state().submission == &submission) return std::monostate{};
-    return Error{Error::Kind::invalid_argument, "the recording is another executor's", "record() it here"};
-  }
 
   Done make_buffer(DeviceTensor::Memory& memory);
   Done make_image(DeviceTensor::Memory& memory);
@@ -110,8 +111,20 @@ struct Executor::State {
   Done read_bytes(const DeviceTensor::Memory& memory, std::span<std::byte> stored);
 };
 
+Done Executor::check_is_ours(const DeviceTensor& tensor) const {
+  if (!state_) return moved_from("executor");
+  return dispatch::check_is_from(*state_->allocator, tensor.memory());
+}
+
+Done Executor::check_is_ours(Recording& recording) const {
+  if (!state_) return moved_from("executor");
+  if (!recording.state()) return moved_from("recording");
+  if (recording.state()->submission == state_->submission) return std::monostate{};
+  return refused("the recording is another executor's", "record() it here");
+}
+
 Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
-  const auto limit = static_cast<uint64_t>(device.profile.numbers.max_storage_buffer_bytes);
+  const auto limit = static_cast<uint64_t>(profile().numbers.max_storage_buffer_bytes);
   const auto refuse = [&](std::string_view why, std::string hint) {
     return Error{Error::Kind::unsupported,
                  fmt::format("a buffer of {} {} {}", name(memory.dtype), to_text(memory.shape), why), std::move(hint)};
@@ -128,9 +141,8 @@ Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
   }
   memory.stored_bytes = stored_bytes_of(memory.dtype, memory.shape, layout);
   if (memory.stored_bytes > limit) {
-    return refuse(
-        fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, device.profile.name, limit),
-        "split the tensor");
+    return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, profile().name, limit),
+                  "split the tensor");
   }
   // Empty tensors too take memory: Vulkan binds no empty range.
   const uint64_t granules = (memory.stored_bytes + kBufferGranule - 1) / kBufferGranule;
@@ -172,15 +184,19 @@ Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<s
 
 Expected<Executor> Executor::create(const Device& device, const KernelLibrary& library,
                                     const ExecutorOptions& options) {
-  auto state = std::make_unique<State>(device.handles(), library, options);
+  if (!device.handles()) return moved_from("device");
+  auto allocator = dispatch::Allocator::create(device.handles());
+  if (!allocator) return allocator.error();
+  auto state = std::make_unique<State>(device.handles(), library, options, *std::move(allocator));
   if (const Done made = state->init(); !made) return made.error();
   return Executor(std::move(state));
 }
 
 Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Storage storage, Layout layout) {
+  if (!state_) return moved_from("executor");
   if (const Done sane = check_shape(shape); !sane) return sane.error();
-  auto memory = std::make_unique<DeviceTensor::Memory>();
-  memory->allocator = &state_->allocator;
+  auto memory = std::make_shared<DeviceTensor::Memory>();
+  memory->allocator = state_->allocator;
   memory->dtype = dtype;
   memory->shape = shape;
   memory->storage = storage;
@@ -192,6 +208,7 @@ Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Stora
 }
 
 Expected<DeviceTensor> Executor::upload(const HostTensor& tensor, Storage storage, Layout layout) {
+  if (const Done whole = check_host_tensor(tensor); !whole) return whole.error();
   auto result = allocate(tensor.dtype, tensor.shape, storage, layout);
   if (!result) return result.error();
   if (const Done written = write(*result, tensor); !written) return written.error();
@@ -199,8 +216,8 @@ Expected<DeviceTensor> Executor::upload(const HostTensor& tensor, Storage storag
 }
 
 Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
+  if (const Done ours = check_is_ours(to); !ours) return ours.error();
   const DeviceTensor::Memory& memory = to.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (from.dtype != memory.dtype || from.shape != memory.shape) {
     return Error{Error::Kind::invalid_argument,
                  fmt::format("{} {} cannot be written to a tensor of {} {}", name(from.dtype), to_text(from.shape),
@@ -230,8 +247,8 @@ Done Executor::write(const DeviceTensor& to, const HostTensor& from) {
 }
 
 Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
+  if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   auto data = dispatch::host_bytes(memory.dense_bytes);
   if (!data) return data.error();
   HostTensor result{memory.dtype, memory.shape, *std::move(data)};
@@ -261,8 +278,8 @@ Expected<HostTensor> Executor::download(const DeviceTensor& tensor) {
 }
 
 Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& tensor) {
+  if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage != Storage::buffer) {
     return Error{Error::Kind::invalid_argument, "the texels of a texture do not lie in an order of their own",
                  "download() the tensor"};
@@ -274,8 +291,8 @@ Expected<std::vector<std::byte>> Executor::download_stored(const DeviceTensor& t
 }
 
 Done Executor::write_stored(const DeviceTensor& to, std::span<const std::byte> from) {
+  if (const Done ours = check_is_ours(to); !ours) return ours.error();
   const DeviceTensor::Memory& memory = to.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage == Storage::buffer && from.size() == memory.stored_bytes) return state_->write_bytes(memory, from);
   return Error{Error::Kind::invalid_argument,
                fmt::format("{} bytes cannot be written as they are to a {} {} of {} bytes", from.size(),
@@ -284,8 +301,8 @@ Done Executor::write_stored(const DeviceTensor& to, std::span<const std::byte> f
 }
 
 Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
+  if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage == Storage::buffer) {
     return state_->transfers.fill_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, byte * 0x01010101u);
   }
@@ -295,8 +312,8 @@ Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
 }
 
 Expected<bool> Executor::guards_are_intact(const DeviceTensor& tensor) {
+  if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (const Done ours = dispatch::check_is_from(state_->allocator, memory); !ours) return ours.error();
   if (memory.storage != Storage::buffer || state_->guard_bytes() == 0) return true;
   bool is_intact = true;
   const auto check = [&](std::span<const std::byte> piece, uint64_t) {
@@ -311,35 +328,30 @@ Expected<bool> Executor::guards_are_intact(const DeviceTensor& tensor) {
 }
 
 Expected<Recording> Executor::record(std::span<const Work> works) {
-  dispatch::Recorder recorder(state_->device, state_->allocator, state_->submission, state_->pipelines,
-                              state_->absentees);
+  if (!state_) return moved_from("executor");
+  dispatch::Recorder recorder(state_->allocator, state_->submission, state_->pipelines, state_->absentees);
   auto recorded = recorder.record(works);
   if (!recorded) return recorded.error();
   return Recording(*std::move(recorded));
 }
 
 Done Executor::run(Recording& recording) {
-  if (const Done ours = state_->check_is_ours(recording); !ours) return ours.error();
-  return state_->submission.run(recording.state().commands);
+  if (const Done ours = check_is_ours(recording); !ours) return ours.error();
+  return state_->submission->run(recording.state()->commands);
 }
 
 Expected<Timing> Executor::time(Recording& recording) {
-  if (const Done ours = state_->check_is_ours(recording); !ours) return ours.error();
-  if (const Done ready = recording.state().prepare_timing(); !ready) return ready.error();
-  if (const Done ran = state_->submission.run(recording.state().timed_commands); !ran) return ran.error();
-  return recording.state().read_timing();
+  if (const Done ours = check_is_ours(recording); !ours) return ours.error();
+  if (const Done ready = recording.state()->prepare_timing(); !ready) return ready.error();
+  if (const Done ran = state_->submission->run(recording.state()->timed_commands); !ran) return ran.error();
+  return recording.state()->read_timing();
 }
 
-Done Executor::save_pipeline_cache() { return state_->pipelines.save_cache(); }
+Done Executor::save_pipeline_cache() { return state_ ? state_->pipelines->save_cache() : Done(moved_from("executor")); }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
-
-Executor::~Executor() {
-  if (!state_ || !state_->pipelines.has_unsaved_pipelines()) return;
-  // Destructors have nobody to tell; the next run makes its pipelines anew.
-  (void)save_pipeline_cache();
-}
+Executor::~Executor() = default;
 
 }  // namespace qgen

@@ -10,9 +10,16 @@
 //   executor.run(recording);                    // again and again
 //   HostTensor result = *executor.download(q);
 //
-// Lifetimes: a Device outlives its Executors; an Executor its tensors and recordings; the operands of a recording, the
-// recording. Moving any of them is safe. An Executor takes its own tensors and recordings only, and refuses another's.
-// With all that came from it, it belongs to one thread at a time; Executors of one Device may work in different threads.
+// Lifetimes: each object keeps what it uses. An Executor keeps its device and library; a tensor, its memory and the
+// device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone. They
+// may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses those of
+// others and those that were moved from. With all that came from it, it belongs to one thread at a time; Executors of
+// one Device may work in different threads.
+//
+// A work is checked against what its choice was made for: as many operands, those that were present, each with the
+// dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
+// without shapes, says less, and then its author answers for sizes. No operand that a work writes may be another of its
+// operands: kernels declare them `restrict`, and a recipe's later steps read what its first ones read.
 //
 // A buffer holds the tensor in its layout, rounded up to 16 bytes, so that kernels may read and write whole vec4s at
 // its end. Host tensors are row-major; upload(), write() and download() convert.
@@ -31,7 +38,7 @@
 
 namespace qgen {
 
-// A tensor on the device. Moving it moves the memory; it must not outlive its Executor.
+// A tensor on the device. Moving it moves the memory; one that was moved from is an empty f32 that no Executor takes.
 class DeviceTensor {
  public:
   DType dtype() const;
@@ -45,11 +52,12 @@ class DeviceTensor {
   ~DeviceTensor();
 
   struct Memory;
-  const Memory& memory() const { return *memory_; }
-  explicit DeviceTensor(std::unique_ptr<Memory> memory);
+  const Memory& memory() const;
+  const std::shared_ptr<const Memory>& shared_memory() const { return memory_; }  // null: it was moved away
+  explicit DeviceTensor(std::shared_ptr<const Memory> memory);
 
  private:
-  std::unique_ptr<Memory> memory_;
+  std::shared_ptr<const Memory> memory_;
 };
 
 // Texture shapes (rank 1 to 4, [N, C, H, W] with leading sides of 1): x = W, y = H, z = N * C, the packed dimension
@@ -71,7 +79,7 @@ class Recording {
   ~Recording();
   struct State;
   explicit Recording(std::unique_ptr<State> state);
-  State& state() { return *state_; }
+  State* state() { return state_.get(); }  // null: it was moved away
 
  private:
   std::unique_ptr<State> state_;
@@ -90,7 +98,7 @@ struct ExecutorOptions {
 
 class Executor {
  public:
-  // `device` and `library` must outlive the Executor.
+  // The tables and the blob that `library` views must outlive the Executor: the generated ones are constants.
   static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
 
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
@@ -107,7 +115,8 @@ class Executor {
 
   // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past
   // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
-  // Other errors: operands that are not what the kernel takes, a kernel that the device cannot run, out of memory.
+  // Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too many,
+  // null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
   Expected<Timing> time(Recording& recording);  // runs it once; an error where the queue has no timestamps
@@ -122,6 +131,8 @@ class Executor {
  private:
   struct State;
   explicit Executor(std::unique_ptr<State> state);
+  Done check_is_ours(const DeviceTensor& tensor) const;
+  Done check_is_ours(Recording& recording) const;
   std::unique_ptr<State> state_;
 };
 

@@ -11,16 +11,16 @@
 namespace qgen::dispatch {
 namespace {
 
-Error out_of_memory(const Allocator& allocator, uint64_t wanted_bytes, VkResult result) {
+Error out_of_memory(const SharedAllocator& allocator, uint64_t wanted_bytes, VkResult result) {
   if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY) {
     return vulkan::error_of(result, fmt::format("allocating {} bytes", wanted_bytes));
   }
   VmaTotalStatistics statistics{};
-  vmaCalculateStatistics(allocator.handle(), &statistics);
+  vmaCalculateStatistics(allocator->handle(), &statistics);
   return {Error::Kind::device,
           fmt::format("out of device memory: {} bytes were asked for, {} are in use here, and '{}' has {}",
-                      wanted_bytes, statistics.total.statistics.allocationBytes, allocator.device().profile.name,
-                      allocator.device().profile.device_memory_bytes),
+                      wanted_bytes, statistics.total.statistics.allocationBytes, allocator->device().profile.name,
+                      allocator->device().profile.device_memory_bytes),
           "free tensors, or split the work"};
 }
 
@@ -104,29 +104,30 @@ VmaAllocationCreateInfo allocation_info(BufferUse use) {
 
 }  // namespace
 
-Done Allocator::init() {
+Expected<std::shared_ptr<const Allocator>> Allocator::create(std::shared_ptr<const Device::Handles> device) {
+  const std::shared_ptr<Allocator> made(new Allocator(std::move(device)));
   VmaVulkanFunctions functions{};
   functions.vkGetInstanceProcAddr = vkGetInstanceProcAddr;
-  functions.vkGetDeviceProcAddr = device_->instance.functions().vkGetDeviceProcAddr;
+  functions.vkGetDeviceProcAddr = made->device_->instance.functions().vkGetDeviceProcAddr;
   VmaAllocatorCreateInfo info{};
-  info.instance = device_->instance.handle();
-  info.physicalDevice = device_->physical;
-  info.device = device_->device;
+  info.instance = made->device_->instance.handle();
+  info.physicalDevice = made->device_->physical;
+  info.device = made->device_->device;
   info.pVulkanFunctions = &functions;
   info.vulkanApiVersion = vulkan::kApiVersion;
   const auto lock = vulkan::lock_loader();  // it asks for functions by name
-  const VkResult result = vmaCreateAllocator(&info, &handle_);
+  const VkResult result = vmaCreateAllocator(&info, &made->handle_);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "making the memory allocator");
-  return std::monostate{};
+  return SharedAllocator(made);
 }
 
 Allocator::~Allocator() {
   if (handle_) vmaDestroyAllocator(handle_);
 }
 
-Expected<Buffer> Buffer::make(const Allocator& allocator, uint64_t size_bytes, BufferUse use) {
+Expected<Buffer> Buffer::make(const SharedAllocator& allocator, uint64_t size_bytes, BufferUse use) {
   // Drivers on the host's memory hand out more than there is, and fail at the first touch.
-  if (size_bytes > allocator.device().profile.device_memory_bytes && use != BufferUse::staging) {
+  if (size_bytes > allocator->device().profile.device_memory_bytes && use != BufferUse::staging) {
     return out_of_memory(allocator, size_bytes, VK_ERROR_OUT_OF_DEVICE_MEMORY);
   }
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
@@ -137,9 +138,9 @@ Expected<Buffer> Buffer::make(const Allocator& allocator, uint64_t size_bytes, B
   Buffer buffer;
   VmaAllocationInfo allocated{};
   const VkResult result =
-      vmaCreateBuffer(allocator.handle(), &info, &memory, &buffer.handle_, &buffer.allocation_, &allocated);
+      vmaCreateBuffer(allocator->handle(), &info, &memory, &buffer.handle_, &buffer.allocation_, &allocated);
   if (result != VK_SUCCESS) return out_of_memory(allocator, size_bytes, result);
-  buffer.allocator_ = &allocator;
+  buffer.allocator_ = allocator;
   buffer.size_bytes_ = size_bytes;
   buffer.mapped_ = static_cast<std::byte*>(allocated.pMappedData);
   return buffer;
@@ -154,8 +155,8 @@ Buffer::~Buffer() {
   if (handle_) vmaDestroyBuffer(allocator_->handle(), handle_, allocation_);
 }
 
-Expected<Image> Image::make(const Allocator& allocator, DType dtype, const Extent& extent) {
-  const Device::Handles& device = allocator.device();
+Expected<Image> Image::make(const SharedAllocator& allocator, DType dtype, const Extent& extent) {
+  const Device::Handles& device = allocator->device();
   if (const Done fits = check_image(device, dtype, extent); !fits) return fits.error();
   const uint64_t size_bytes = extent[0] * extent[1] * extent[2] * 4 * static_cast<uint64_t>(bytes(dtype));
   if (size_bytes > device.profile.device_memory_bytes) {
@@ -165,9 +166,9 @@ Expected<Image> Image::make(const Allocator& allocator, DType dtype, const Exten
   VmaAllocationCreateInfo memory{};
   memory.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
   Image image;
-  VkResult result = vmaCreateImage(allocator.handle(), &info, &memory, &image.handle_, &image.allocation_, nullptr);
+  VkResult result = vmaCreateImage(allocator->handle(), &info, &memory, &image.handle_, &image.allocation_, nullptr);
   if (result != VK_SUCCESS) return out_of_memory(allocator, size_bytes, result);
-  image.allocator_ = &allocator;
+  image.allocator_ = allocator;
   image.extent_ = extent;
 
   VkImageViewCreateInfo view{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};

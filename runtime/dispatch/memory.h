@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Buffers and images that free themselves. Each must go before the Allocator it came from.
+// Buffers and images that free themselves. Each keeps the Allocator it came from, and that the device: whatever order
+// a program destroys its objects in, memory is freed before what it belongs to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,8 +21,7 @@ namespace qgen::dispatch {
 
 class Allocator {
  public:
-  explicit Allocator(const Device::Handles& device) : device_(&device) {}
-  Done init();
+  static Expected<std::shared_ptr<const Allocator>> create(std::shared_ptr<const Device::Handles> device);
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
   ~Allocator();
@@ -29,9 +30,12 @@ class Allocator {
   const Device::Handles& device() const { return *device_; }
 
  private:
-  const Device::Handles* device_;
+  explicit Allocator(std::shared_ptr<const Device::Handles> device) : device_(std::move(device)) {}
+
+  std::shared_ptr<const Device::Handles> device_;
   VmaAllocator handle_ = VK_NULL_HANDLE;
 };
+using SharedAllocator = std::shared_ptr<const Allocator>;
 
 enum class BufferUse : uint8_t {
   device,   // storage in device memory, filled by copies
@@ -43,7 +47,7 @@ class Buffer {
  public:
   Buffer() = default;
   // Errors: out of memory, with the bytes asked for.
-  static Expected<Buffer> make(const Allocator& allocator, uint64_t size_bytes, BufferUse use);
+  static Expected<Buffer> make(const SharedAllocator& allocator, uint64_t size_bytes, BufferUse use);
 
   VkBuffer handle() const { return handle_; }
   uint64_t size_bytes() const { return size_bytes_; }
@@ -70,7 +74,7 @@ class Buffer {
     std::swap(size_bytes_, other.size_bytes_);
   }
 
-  const Allocator* allocator_ = nullptr;
+  SharedAllocator allocator_;
   VkBuffer handle_ = VK_NULL_HANDLE;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
   std::byte* mapped_ = nullptr;
@@ -82,7 +86,7 @@ class Image {
  public:
   Image() = default;
   // Errors: extents past the device's, a format that it cannot store to, out of memory; each with the numbers.
-  static Expected<Image> make(const Allocator& allocator, DType dtype, const Extent& extent);
+  static Expected<Image> make(const SharedAllocator& allocator, DType dtype, const Extent& extent);
 
   VkImage handle() const { return handle_; }
   VkImageView view() const { return view_; }
@@ -105,7 +109,7 @@ class Image {
     std::swap(extent_, other.extent_);
   }
 
-  const Allocator* allocator_ = nullptr;
+  SharedAllocator allocator_;
   VkImage handle_ = VK_NULL_HANDLE;
   VkImageView view_ = VK_NULL_HANDLE;
   VmaAllocation allocation_ = VK_NULL_HANDLE;

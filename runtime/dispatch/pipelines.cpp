@@ -62,8 +62,8 @@ VkDescriptorType descriptor_type_of(BindingKind kind) {
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
-Pipelines::Pipelines(const Device::Handles& device, const KernelLibrary& library)
-    : device_(&device), library_(&library) {}
+Pipelines::Pipelines(std::shared_ptr<const Device::Handles> device, KernelLibrary library)
+    : device_(std::move(device)), library_(std::move(library)) {}
 
 Done Pipelines::init(const std::filesystem::path& cache_folder) {
   std::vector<std::byte> known;
@@ -94,7 +94,7 @@ Pipelines::~Pipelines() {
 
 Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
-  Key key{library_->blob().module_digest(kernel.module), &interface, values_of(op, specialization)};
+  Key key{library_.blob().module_digest(kernel.module), &interface, values_of(op, specialization)};
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
 
   if (const Done runs = check_runs_here(kernel, interface, device_->profile); !runs) return runs.error();
@@ -138,7 +138,7 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
 Expected<Pipeline> Pipelines::make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
                                    const Layout& layout) {
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
-  const auto words = library_->blob().module(kernel.module);
+  const auto words = library_.blob().module(kernel.module);
   if (!words) return words.error();
 
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};

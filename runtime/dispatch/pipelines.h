@@ -26,7 +26,7 @@ struct Pipeline {
 
 class Pipelines {
  public:
-  Pipelines(const Device::Handles& device, const KernelLibrary& library);
+  Pipelines(std::shared_ptr<const Device::Handles> device, KernelLibrary library);
   // An empty folder keeps nothing on disk.
   Done init(const std::filesystem::path& cache_folder);
   Pipelines(const Pipelines&) = delete;
@@ -37,6 +37,8 @@ class Pipelines {
   // The pipeline stays where it is as long as this does.
   Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
 
+  const Device::Handles& device() const { return *device_; }
+  const KernelLibrary& library() const { return library_; }
   Done save_cache();
   bool has_unsaved_pipelines() const { return has_unsaved_pipelines_; }
   size_t count() const { return pipelines_.size(); }
@@ -53,8 +55,8 @@ class Pipelines {
   Expected<Pipeline> make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
                           const Layout& layout);
 
-  const Device::Handles* device_;
-  const KernelLibrary* library_;
+  std::shared_ptr<const Device::Handles> device_;
+  KernelLibrary library_;
   std::filesystem::path cache_path_;  // empty: none
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   bool was_cache_read_ = false;

@@ -12,6 +12,7 @@
 #include "runtime/dispatch/blocks.h"
 #include "runtime/dispatch/device_tensor.h"
 #include "runtime/dispatch/grid.h"
+#include "runtime/dispatch/work_checks.h"
 #include "runtime/library/layout_table.h"
 
 namespace qgen::dispatch {
@@ -65,39 +66,40 @@ std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
 
 // ---- stand-ins ------------------------------------------------------------------------------------------------------
 
-Expected<VkBuffer> Absentees::buffer() {
+Expected<std::shared_ptr<const Buffer>> Absentees::buffer() {
   if (!buffer_) {
-    auto made = Buffer::make(*allocator_, kAbsentBytes, BufferUse::device);
+    auto made = Buffer::make(allocator_, kAbsentBytes, BufferUse::device);
     if (!made) return made.error();
-    buffer_ = *std::move(made);
+    buffer_ = std::make_shared<Buffer>(*std::move(made));
   }
-  return buffer_.handle();
+  return buffer_;
 }
 
-Expected<VkImageView> Absentees::image(DType dtype) {
-  Image& image = images_[dtype];
+Expected<std::shared_ptr<const Image>> Absentees::image(DType dtype) {
+  std::shared_ptr<const Image>& image = images_[dtype];
   if (!image) {
-    auto made = Image::make(*allocator_, dtype, {1, 1, 1});
+    auto made = Image::make(allocator_, dtype, {1, 1, 1});
     if (!made) return made.error();
     if (const Done ready = transfers_->initialize(*made); !ready) return ready.error();
-    image = *std::move(made);
+    image = std::make_shared<Image>(*std::move(made));
   }
-  return image.view();
+  return image;
 }
 
 // ---- plan -----------------------------------------------------------------------------------------------------------
 
-Recorder::Recorder(const Device::Handles& device, const Allocator& allocator, Submission& submission,
-                   Pipelines& pipelines, Absentees& absentees)
-    : device_(&device),
-      allocator_(&allocator),
-      submission_(&submission),
-      pipelines_(&pipelines),
+Recorder::Recorder(SharedAllocator allocator, std::shared_ptr<Submission> submission,
+                   std::shared_ptr<Pipelines> pipelines, Absentees& absentees)
+    : allocator_(std::move(allocator)),
+      submission_(std::move(submission)),
+      pipelines_(std::move(pipelines)),
       absentees_(&absentees) {}
 
 Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Work> works) {
-  state_ = std::make_unique<Recording::State>(*device_, *submission_);
+  state_ = std::make_unique<Recording::State>(submission_, pipelines_);
   for (const Work& work : works) {
+    if (const Done kept = keep(work.operands); !kept) return kept.error();
+    if (const Done sound = check_work(work, pipelines_->library()); !sound) return sound.error();
     if (const Done planned = plan(work); !planned) return planned.error();
   }
   if (const Done allocated = allocate(); !allocated) return allocated.error();
@@ -112,6 +114,15 @@ Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Wor
   return std::move(state_);
 }
 
+Done Recorder::keep(std::span<const DeviceTensor* const> operands) {
+  for (const DeviceTensor* operand : operands) {
+    if (!operand) continue;
+    if (const Done ours = check_is_from(*allocator_, operand->memory()); !ours) return ours.error();
+    state_->kept.push_back(operand->shared_memory());
+  }
+  return std::monostate{};
+}
+
 Done Recorder::plan(const Work& work) {
   const auto scratch = place_scratch(*work.choice);
   if (!scratch) return scratch.error();
@@ -123,7 +134,7 @@ Done Recorder::plan(const Work& work) {
 
 Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Region> scratch) {
   Dispatch dispatch;
-  const auto groups = fold_grid(launch.groups, device_->profile.max_workgroup_count);
+  const auto groups = fold_grid(launch.groups, device().profile.max_workgroup_count);
   if (!groups) return groups.error();
   dispatch.groups = *groups;
   const auto pipeline = pipelines_->get(*launch.op, *launch.kernel, launch.specialization);
@@ -149,11 +160,11 @@ Expected<std::vector<Region>> Recorder::place_scratch(const Choice& choice) {
   for (size_t i = 0; i < choice.scratch_elements.size(); ++i) {
     const ScratchInfo& scratch = choice.recipe->scratch[i];
     const Integer size = Integer(static_cast<int64_t>(choice.scratch_elements[i])) * bytes(scratch.dtype);
-    if (size > Integer(device_->profile.numbers.max_storage_buffer_bytes)) {
+    if (size > Integer(device().profile.numbers.max_storage_buffer_bytes)) {
       return Error{Error::Kind::unsupported,
                    fmt::format("scratch '{}' of '{}' takes {} bytes, and a storage buffer of '{}' holds {}",
-                               scratch.name, choice.recipe->id, size.value, device_->profile.name,
-                               device_->profile.numbers.max_storage_buffer_bytes),
+                               scratch.name, choice.recipe->id, size.value, device().profile.name,
+                               device().profile.numbers.max_storage_buffer_bytes),
                    "split the work, or choose another kernel"};
     }
     const uint64_t range = std::max<uint64_t>(16, round_up(static_cast<uint64_t>(size.value), 16));
@@ -173,12 +184,6 @@ Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, c
     return BoundResource{BoundResource::Source::scratch, &binding, VK_NULL_HANDLE, region.offset, region.size, {}};
   }
   if (source.index == kAbsent) return bind_absent(launch, binding);
-  if (source.index >= work.operands.size()) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("'{}' was given {} operands, and kernel '{}' reads operand {}", work.choice->id,
-                             work.operands.size(), launch.kernel->id, source.index),
-                 "give one a line of the spec's operands, null where an optional one is left out"};
-  }
   const DeviceTensor* tensor = work.operands[source.index];
   return tensor ? bind_tensor(*tensor, launch, binding) : bind_absent(launch, binding);
 }
@@ -186,7 +191,6 @@ Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, c
 Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const Launch& launch,
                                               const BindingInfo& binding) {
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (const Done ours = check_is_from(*allocator_, memory); !ours) return ours.error();
   const OperandForm form = form_of(launch, binding);
   if (!takes(form, memory)) {
     return Error{
@@ -203,7 +207,7 @@ Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const 
   }
   resource.buffer = memory.buffer.handle();
   // Guards may reach past what one binding holds; they are still checked.
-  const auto limit = static_cast<uint64_t>(device_->profile.numbers.max_storage_buffer_bytes);
+  const auto limit = static_cast<uint64_t>(device().profile.numbers.max_storage_buffer_bytes);
   resource.range = std::min(memory.buffer.size_bytes(), limit);
   return resource;
 }
@@ -219,14 +223,16 @@ Expected<BoundResource> Recorder::bind_absent(const Launch& launch, const Bindin
   resource.binding = &binding;
   resource.source = BoundResource::Source::block;  // read only: nothing waits for it
   if (binding.kind == BindingKind::storage_image) {
-    const auto view = absentees_->image(form_of(launch, binding).dtype);
-    if (!view) return view.error();
-    resource.view = *view;
+    const auto image = absentees_->image(form_of(launch, binding).dtype);
+    if (!image) return image.error();
+    resource.view = (*image)->view();
+    state_->kept.push_back(*image);
     return resource;
   }
   const auto buffer = absentees_->buffer();
   if (!buffer) return buffer.error();
-  resource.buffer = *buffer;
+  resource.buffer = (*buffer)->handle();
+  state_->kept.push_back(*buffer);
   resource.range = kAbsentBytes;
   return resource;
 }
@@ -244,12 +250,12 @@ BoundResource Recorder::bind_block(const Launch& launch, const BindingInfo& bind
 
 Done Recorder::allocate() {
   if (scratch_bytes_ > 0) {
-    auto scratch = Buffer::make(*allocator_, scratch_bytes_, BufferUse::device);
+    auto scratch = Buffer::make(allocator_, scratch_bytes_, BufferUse::device);
     if (!scratch) return scratch.error();
     state_->scratch = *std::move(scratch);
   }
   if (!blocks_.empty()) {
-    auto blocks = Buffer::make(*allocator_, blocks_.size(), BufferUse::block);
+    auto blocks = Buffer::make(allocator_, blocks_.size(), BufferUse::block);
     if (!blocks) return blocks.error();
     std::copy(blocks_.begin(), blocks_.end(), blocks->mapped().begin());
     if (const VkResult flushed = blocks->flush(); flushed != VK_SUCCESS) {
@@ -282,7 +288,7 @@ Done Recorder::describe() {
   pool.maxSets = static_cast<uint32_t>(layouts.size());
   pool.poolSizeCount = static_cast<uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
-  VkResult result = device_->vk.vkCreateDescriptorPool(device_->device, &pool, nullptr, &state_->descriptors);
+  VkResult result = device().vk.vkCreateDescriptorPool(device().device, &pool, nullptr, &state_->descriptors);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "making a descriptor pool");
 
   VkDescriptorSetAllocateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
@@ -290,7 +296,7 @@ Done Recorder::describe() {
   info.descriptorSetCount = static_cast<uint32_t>(layouts.size());
   info.pSetLayouts = layouts.data();
   std::vector<VkDescriptorSet> sets(layouts.size());
-  result = device_->vk.vkAllocateDescriptorSets(device_->device, &info, sets.data());
+  result = device().vk.vkAllocateDescriptorSets(device().device, &info, sets.data());
   if (result != VK_SUCCESS) return vulkan::error_of(result, "making descriptor sets");
 
   for (size_t i = 0; i < sets.size(); ++i) {
@@ -306,7 +312,7 @@ Done Recorder::describe() {
       write.descriptorType = descriptor_type_of(resource.binding->kind);
       write.pBufferInfo = &buffer;
       write.pImageInfo = &image;
-      device_->vk.vkUpdateDescriptorSets(device_->device, 1, &write, 0, nullptr);
+      device().vk.vkUpdateDescriptorSets(device().device, 1, &write, 0, nullptr);
     }
   }
   return std::monostate{};
@@ -351,14 +357,14 @@ void Recording::State::encode(VkCommandBuffer to, const dispatch::Timestamps* wi
   if (with_timestamps) with_timestamps->reset(to);
   timestamp(0);
   for (size_t i = 0; i < dispatches.size(); ++i) {
-    encode_dispatch(device->vk, dispatches[i], to);
+    encode_dispatch(device().vk, dispatches[i], to);
     timestamp(i + 1);
   }
 }
 
 Done Recording::State::prepare_timing() {
   if (timed_commands) return std::monostate{};
-  auto made_timestamps = dispatch::Timestamps::make(*device, static_cast<uint32_t>(dispatches.size() + 1));
+  auto made_timestamps = dispatch::Timestamps::make(submission->device(), static_cast<uint32_t>(dispatches.size() + 1));
   if (!made_timestamps) return made_timestamps.error();
   timestamps = *std::move(made_timestamps);
   const auto made = submission->make_commands();
@@ -381,7 +387,7 @@ Expected<Timing> Recording::State::read_timing() const {
 Recording::State::~State() {
   submission->free_commands(timed_commands);
   submission->free_commands(commands);
-  if (descriptors) device->vk.vkDestroyDescriptorPool(device->device, descriptors, nullptr);
+  if (descriptors) device().vk.vkDestroyDescriptorPool(device().device, descriptors, nullptr);
 }
 
 }  // namespace qgen

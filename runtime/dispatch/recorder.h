@@ -3,6 +3,7 @@
 //
 // Works -> a recording: command buffers that can be submitted again and again.
 //
+//   check      each work against what its choice was made for (work_checks.h)
 //   plan       every launch becomes a Dispatch: its pipeline, what it binds, its push constants, whether it must wait
 //   allocate   one scratch arena (as large as the neediest work; the works share it) and one buffer of problem blocks
 //   describe   a descriptor set a dispatch
@@ -51,25 +52,27 @@ struct Dispatch {
 // Stand-ins for optional operands that are left out: kernels read nothing from them, but Vulkan wants something bound.
 class Absentees {
  public:
-  Absentees(const Allocator& allocator, Transfers& transfers) : allocator_(&allocator), transfers_(&transfers) {}
-  Expected<VkBuffer> buffer();
-  Expected<VkImageView> image(DType dtype);
+  Absentees(SharedAllocator allocator, Transfers& transfers)
+      : allocator_(std::move(allocator)), transfers_(&transfers) {}
+  Expected<std::shared_ptr<const Buffer>> buffer();
+  Expected<std::shared_ptr<const Image>> image(DType dtype);
 
  private:
-  const Allocator* allocator_;
+  SharedAllocator allocator_;
   Transfers* transfers_;
-  Buffer buffer_;
-  std::map<DType, Image> images_;
+  std::shared_ptr<const Buffer> buffer_;
+  std::map<DType, std::shared_ptr<const Image>> images_;
 };
 constexpr uint64_t kAbsentBytes = 16;
 
 class Recorder {
  public:
-  Recorder(const Device::Handles& device, const Allocator& allocator, Submission& submission, Pipelines& pipelines,
+  Recorder(SharedAllocator allocator, std::shared_ptr<Submission> submission, std::shared_ptr<Pipelines> pipelines,
            Absentees& absentees);
   Expected<std::unique_ptr<Recording::State>> record(std::span<const Work> works);
 
  private:
+  Done keep(std::span<const DeviceTensor* const> operands);
   Done plan(const Work& work);
   Done plan(const Work& work, const Launch& launch, std::span<const Region> scratch);
   Expected<std::vector<Region>> place_scratch(const Choice& choice);
@@ -81,10 +84,11 @@ class Recorder {
   Done allocate();
   Done describe();
 
-  const Device::Handles* device_;
-  const Allocator* allocator_;
-  Submission* submission_;
-  Pipelines* pipelines_;
+  const Device::Handles& device() const { return allocator_->device(); }
+
+  SharedAllocator allocator_;
+  std::shared_ptr<Submission> submission_;
+  std::shared_ptr<Pipelines> pipelines_;
   Absentees* absentees_;
   std::unique_ptr<Recording::State> state_;
   Dependencies dependencies_;
@@ -95,7 +99,8 @@ class Recorder {
 }  // namespace dispatch
 
 struct Recording::State {
-  State(const Device::Handles& owner, dispatch::Submission& queue) : device(&owner), submission(&queue) {}
+  State(std::shared_ptr<dispatch::Submission> queue, std::shared_ptr<const dispatch::Pipelines> made)
+      : submission(std::move(queue)), pipelines(std::move(made)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
@@ -105,8 +110,12 @@ struct Recording::State {
   Done prepare_timing();
   Expected<Timing> read_timing() const;
 
-  const Device::Handles* device;
-  dispatch::Submission* submission;
+  const Device::Handles& device() const { return pipelines->device(); }
+
+  // What the commands use, kept so that they may be submitted, or freed, after everything else is gone.
+  std::shared_ptr<dispatch::Submission> submission;
+  std::shared_ptr<const dispatch::Pipelines> pipelines;
+  std::vector<std::shared_ptr<const void>> kept;  // memory of operands and stand-ins
   std::vector<dispatch::Dispatch> dispatches;
   dispatch::Buffer scratch;
   dispatch::Buffer blocks;

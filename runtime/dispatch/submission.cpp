@@ -32,8 +32,7 @@ Done Submission::init() {
 }
 
 Submission::~Submission() {
-  // After a timeout the device still works on what was submitted, and nothing of it may be freed.
-  if (is_broken_) device_->vk.vkDeviceWaitIdle(device_->device);
+  settle();
   if (fence_) device_->vk.vkDestroyFence(device_->device, fence_, nullptr);
   if (pool_) device_->vk.vkDestroyCommandPool(device_->device, pool_, nullptr);
 }
@@ -49,8 +48,14 @@ Expected<VkCommandBuffer> Submission::make_commands() {
   return commands;
 }
 
+void Submission::settle() const {
+  if (is_broken_) device_->vk.vkDeviceWaitIdle(device_->device);
+}
+
 void Submission::free_commands(VkCommandBuffer commands) {
-  if (commands) device_->vk.vkFreeCommandBuffers(device_->device, pool_, 1, &commands);
+  if (!commands) return;
+  settle();
+  device_->vk.vkFreeCommandBuffers(device_->device, pool_, 1, &commands);
 }
 
 Done Submission::record(VkCommandBuffer commands, bool is_one_time,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "runtime/device/handles.h"
 
@@ -15,14 +16,18 @@ namespace qgen::dispatch {
 
 class Submission {
  public:
-  Submission(const Device::Handles& device, uint64_t timeout_ms) : device_(&device), timeout_ms_(timeout_ms) {}
+  Submission(std::shared_ptr<const Device::Handles> device, uint64_t timeout_ms)
+      : device_(std::move(device)), timeout_ms_(timeout_ms) {}
   Done init();
+  const std::shared_ptr<const Device::Handles>& device() const { return device_; }
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
   ~Submission();
 
   Expected<VkCommandBuffer> make_commands();
-  void free_commands(VkCommandBuffer commands);
+  void free_commands(VkCommandBuffer commands);  // null: none
+  // After a timeout the device still works on what was submitted, and nothing of it may be freed before this.
+  void settle() const;
 
   // Records through `record`, which is given the buffer with full_barrier() already in it.
   Done record(VkCommandBuffer commands, bool is_one_time, const std::function<void(VkCommandBuffer)>& record);
@@ -37,7 +42,7 @@ class Submission {
   VkResult wait();
   Done fail(VkResult result, std::string_view doing);
 
-  const Device::Handles* device_;
+  std::shared_ptr<const Device::Handles> device_;
   uint64_t timeout_ms_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer one_time_ = VK_NULL_HANDLE;

@@ -26,7 +26,7 @@ Sides sides_of(const Shape& shape) {
   return sides;
 }
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // Where element (n, c, h, w) lies: the index of its texel, times four, plus its lane.
 class Placement {
@@ -60,6 +60,7 @@ class Placement {
 // Calls visit(index of the element in row-major order, its place among the texels' lanes) for every element.
 template <typename Visit>
 void for_each_element(const Shape& shape, Layout layout, Visit visit) {
+  if (element_count(shape) == 0) return;  // its other sides may be long
   const Sides sides = sides_of(shape);
   const Placement place(sides, layout);
   int64_t index = 0;

@@ -6,19 +6,19 @@
 
 namespace qgen::dispatch {
 
-Expected<Timestamps> Timestamps::make(const Device::Handles& device, uint32_t count) {
-  if (device.profile.timestamp_period_ns <= 0) {
+Expected<Timestamps> Timestamps::make(std::shared_ptr<const Device::Handles> device, uint32_t count) {
+  if (device->profile.timestamp_period_ns <= 0) {
     return Error{Error::Kind::unsupported,
-                 fmt::format("the compute queue of '{}' has no timestamps", device.profile.name),
+                 fmt::format("the compute queue of '{}' has no timestamps", device->profile.name),
                  "measure on the host's clock around run()"};
   }
   VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = count;
   VkQueryPool pool = VK_NULL_HANDLE;
-  const VkResult result = device.vk.vkCreateQueryPool(device.device, &info, nullptr, &pool);
+  const VkResult result = device->vk.vkCreateQueryPool(device->device, &info, nullptr, &pool);
   if (result != VK_SUCCESS) return vulkan::error_of(result, "making timestamp queries");
-  return Timestamps(device, pool, count);
+  return Timestamps(std::move(device), pool, count);
 }
 
 void Timestamps::reset(VkCommandBuffer commands) const { device_->vk.vkCmdResetQueryPool(commands, pool_, 0, count_); }

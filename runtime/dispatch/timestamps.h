@@ -4,6 +4,7 @@
 // GPU timestamps within one command buffer.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace qgen::dispatch {
 class Timestamps {
  public:
   // Error: the queue has none.
-  static Expected<Timestamps> make(const Device::Handles& device, uint32_t count);
+  static Expected<Timestamps> make(std::shared_ptr<const Device::Handles> device, uint32_t count);
 
   void reset(VkCommandBuffer commands) const;  // before the first write() of a command buffer
   // Once all earlier commands are through `stage`.
@@ -31,15 +32,15 @@ class Timestamps {
   ~Timestamps();
 
  private:
-  Timestamps(const Device::Handles& device, VkQueryPool pool, uint32_t count)
-      : device_(&device), pool_(pool), count_(count) {}
+  Timestamps(std::shared_ptr<const Device::Handles> device, VkQueryPool pool, uint32_t count)
+      : device_(std::move(device)), pool_(pool), count_(count) {}
   void swap(Timestamps& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(pool_, other.pool_);
     std::swap(count_, other.count_);
   }
 
-  const Device::Handles* device_ = nullptr;
+  std::shared_ptr<const Device::Handles> device_;
   VkQueryPool pool_ = VK_NULL_HANDLE;
   uint32_t count_ = 0;
 };

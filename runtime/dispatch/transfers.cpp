@@ -63,7 +63,7 @@ Done Transfers::reserve(uint64_t size) {
   if (staging_.size_bytes() >= size) return std::monostate{};
   uint64_t grown = std::max(kMinStagingBytes, staging_.size_bytes());
   while (grown < size) grown *= 2;
-  auto buffer = Buffer::make(*allocator_, grown, BufferUse::staging);
+  auto buffer = Buffer::make(allocator_, grown, BufferUse::staging);
   if (!buffer) return buffer.error();
   staging_ = *std::move(buffer);
   return std::monostate{};

@@ -19,7 +19,8 @@ constexpr uint64_t kMaxStagingBytes = uint64_t{64} << 20;
 
 class Transfers {
  public:
-  Transfers(const Allocator& allocator, Submission& submission) : allocator_(&allocator), submission_(&submission) {}
+  Transfers(SharedAllocator allocator, Submission& submission)
+      : allocator_(std::move(allocator)), submission_(&submission) {}
 
   // Hands out or takes in the bytes from `offset` on.
   using Fill = std::function<void(std::span<std::byte> piece, uint64_t offset)>;
@@ -43,7 +44,7 @@ class Transfers {
   Done pull(std::span<std::byte> piece, uint64_t offset, const Drain& drain,
             const std::function<void(VkCommandBuffer)>& copy);
 
-  const Allocator* allocator_;
+  SharedAllocator allocator_;
   Submission* submission_;
   Buffer staging_;
 };

@@ -212,9 +212,6 @@ Expected<std::vector<uint32_t>> Blob::module(size_t index) const {
   return words;
 }
 
-Blob::Blob(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Blob::Blob(Blob&&) noexcept = default;
-Blob& Blob::operator=(Blob&&) noexcept = default;
-Blob::~Blob() = default;
+Blob::Blob(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 }  // namespace qgen

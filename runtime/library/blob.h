@@ -34,14 +34,10 @@ class Blob {
   // The checksum that the index holds: names the module in tuning files.
   uint64_t module_digest(size_t index) const;
 
-  Blob(Blob&&) noexcept;
-  Blob& operator=(Blob&&) noexcept;
-  ~Blob();
-
  private:
   struct State;
-  explicit Blob(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Blob(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;  // copies share what was unpacked
 };
 
 }  // namespace qgen

@@ -17,6 +17,7 @@
 #include "runtime/operators/affine_shape.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/divider.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/mapping.h"
 
 namespace qgen {
@@ -51,7 +52,7 @@ Done check_real(std::string_view operand, const ViewedDesc& viewed) {
 // One number a block, in a buffer.
 Done check_parameters(std::string_view operand, const TensorDesc& given, DType dtype) {
   if (Done known = check_dtype(operand, given.dtype, {&dtype, 1}); !known) return known;
-  if (given.storage == Storage::buffer) return std::monostate{};
+  if (given.storage == Storage::buffer) return check_shape(given.shape);
   return refused(fmt::format("{} lies in a {}, and is read from a buffer", operand, name(given.storage)));
 }
 
@@ -159,6 +160,7 @@ Expected<Call> quantize_affine_call(const ViewedDesc& input, const TensorDesc& s
 
 Expected<DeviceTensor> quantize_affine(Context& context, const ViewedTensor& input, const DeviceTensor& scale,
                                        const DeviceTensor* zero_point, const QuantizeAffineOptions& options) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   return run_for_one(context, quantize_affine_call(desc_of(input), desc_of(scale), desc_of(zero_point), options),
                      {input.tensor, &scale, argument_of(zero_point), {}});
 }
@@ -202,6 +204,7 @@ Expected<DeviceTensor> dequantize_affine(Context& context, const DeviceTensor& i
 Done dequantize_affine_to(Context& context, const DeviceTensor& input, const DeviceTensor& scale,
                           const DeviceTensor* zero_point, const std::optional<Shape>& block_size,
                           const ViewedTensor& output) {
+  if (Done given = check_given("output", output.tensor); !given) return given.error();
   const auto call =
       dequantize_affine_call(desc_of(input), desc_of(scale), desc_of(zero_point), block_size, desc_of(output));
   if (!call) return call.error();
@@ -214,13 +217,12 @@ Done dequantize_affine_to(Context& context, const DeviceTensor& input, const Dev
 
 namespace {
 
-// A subnormal eps counts as zero, like every subnormal f32.
 Expected<float> checked_eps(std::optional<float> given, DType dtype) {
   if (!given) return least_scale(dtype);
   if (!(*given >= 0) || std::isinf(*given)) {
     return refused(fmt::format("eps is {}, and must be a finite number that is not below 0", *given));
   }
-  return *given < std::numeric_limits<float>::min() ? 0.0f : *given;
+  return std::abs(flush_subnormal(*given));  // -0 is 0
 }
 
 Shape without_spanned(const Shape& counts, const Shape& data) {
@@ -271,6 +273,7 @@ Expected<Call> choose_qparams_affine_call(const ViewedDesc& input, const ChooseQ
   const auto counts = params_shape(input.view.shape, block);
   if (!counts) return counts.error();
   const Shape shape = options.keepdim ? *counts : without_spanned(*counts, input.view.shape);
+  if (Done size = check_size("scale", {DType::f32, shape}); !size) return size.error();
 
   generated::choose_qparams_affine::Problem fields;
   fill_blocks(fields, input, block, element_count(*counts));
@@ -282,6 +285,7 @@ Expected<Call> choose_qparams_affine_call(const ViewedDesc& input, const ChooseQ
 
 Expected<AffineParams> choose_qparams_affine(Context& context, const ViewedTensor& input,
                                              const ChooseQparamsAffineOptions& options) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   const auto call = choose_qparams_affine_call(desc_of(input), options);
   if (!call) return call.error();
   auto made = run(context, *call, {input.tensor, {}, {}});

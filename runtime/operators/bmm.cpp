@@ -158,13 +158,11 @@ Expected<Call> bmm_call(const FusedOperandDesc& input, const FusedOperandDesc& o
 
 Expected<DeviceTensor> bmm(Context& context, const FusedOperand& input, const FusedOperand& other,
                            const FusedOutput& output) {
-  return run_for_one(context, bmm_call(desc_of(input), desc_of(other), desc_of(output)),
-                     arguments_of(input, other, output));
+  return run_fused(context, bmm_call, input, other, output);
 }
 Expected<DeviceTensor> fused_bmm(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {
-  return run_for_one(context, fused_bmm_call(desc_of(input), desc_of(other), desc_of(output)),
-                     arguments_of(input, other, output));
+  return run_fused(context, fused_bmm_call, input, other, output);
 }
 
 }  // namespace qgen

@@ -52,6 +52,7 @@ Expected<Shape> common_shape(const Shape& a, const Shape& b) {
 Expected<Broadcast> broadcast(const Shape& a, const Shape& b) {
   auto shape = common_shape(a, b);
   if (!shape) return shape.error();
+  if (const Done sane = check_shape(*shape); !sane) return sane.error();
   Broadcast result{*std::move(shape), {sides_of(a), sides_of(b)}, {}};
   result.parts = parts_of(result, a, b);
   return result;

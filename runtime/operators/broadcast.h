@@ -28,7 +28,7 @@ struct Broadcast {
   std::vector<BatchPart> parts;  // innermost first; none for a batch of 1
 };
 
-// Errors: two sides that differ, and neither is 1.
+// Errors: two sides that differ, and neither is 1; of broadcast(), a common shape that check_shape() refuses too.
 Expected<Shape> common_shape(const Shape& a, const Shape& b);
 Expected<Broadcast> broadcast(const Shape& a, const Shape& b);
 

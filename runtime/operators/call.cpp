@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/operators/call.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 namespace qgen {
@@ -19,13 +21,6 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
   return otherwise;
 }
 
-// The explanation ends with the hint.
-Error no_kernel(const Selection& selection) {
-  std::string text = explain(selection);
-  if (text.ends_with('\n')) text.pop_back();
-  return {Error::Kind::unsupported, std::move(text), ""};
-}
-
 }  // namespace
 
 TensorDesc desc_of(const Weight& weight) {
@@ -34,7 +29,7 @@ TensorDesc desc_of(const Weight& weight) {
 }
 
 OperandDesc operand_of(const TensorDesc& tensor) {
-  return {tensor.dtype, tensor.storage, tensor.layout, true, tensor.other_layouts};
+  return {tensor.dtype, tensor.storage, tensor.layout, true, tensor.other_layouts, tensor.shape};
 }
 
 TensorDesc desc_of(const DeviceTensor& tensor) {
@@ -47,8 +42,63 @@ std::optional<TensorDesc> desc_of(const DeviceTensor* tensor) {
 
 Argument argument_of(const DeviceTensor* tensor) { return tensor ? Argument(tensor) : Argument(); }
 
+Done check_given(std::string_view operand, const DeviceTensor* tensor) {
+  if (tensor) return std::monostate{};
+  return refused(fmt::format("{} is null", operand), "only optional operands may be left out");
+}
+
+namespace {
+
+std::string text_of(const TensorDesc& desc) {
+  return fmt::format("{} {} {} {}", name(desc.dtype), to_text(desc.shape), name(desc.storage), name(desc.layout));
+}
+
+Done check_argument(const OperandInfo& operand, const std::optional<TensorDesc>& desc, const Argument& argument) {
+  const auto* tensor = std::get_if<const DeviceTensor*>(&argument);
+  const auto* weight = std::get_if<Weight*>(&argument);
+  const bool is_null = (tensor && !*tensor) || (weight && !*weight);
+  const auto refuse = [&](std::string_view fault) { return refused(fmt::format("{} {}", operand.name, fault)); };
+  if (!desc) {
+    const bool is_given = (tensor || weight) && !is_null;
+    return is_given ? refuse("is given, and the call was made without it") : Done(std::monostate{});
+  }
+  if (is_null) return refuse("is null, and the call was made with it");
+  if (!tensor && !weight) {  // to be allocated
+    return operand.access == Access::write ? Done(std::monostate{}) : refuse("is read, and no tensor is given");
+  }
+  const TensorDesc given = tensor ? desc_of(**tensor) : desc_of(**weight);
+  const bool is_same = given.dtype == desc->dtype && given.shape == desc->shape && given.storage == desc->storage &&
+                       (weight || given.layout == desc->layout);
+  if (is_same) return std::monostate{};
+  return refuse(fmt::format("is {}, and the call was made for {}", text_of(given), text_of(*desc)));
+}
+
+Done check_arguments(const Call& call, const std::vector<Argument>& arguments) {
+  const OperatorInfo& op = *call.problem.op;
+  if (arguments.size() != call.operands.size()) {
+    return refused(fmt::format("'{}' was given {} arguments, and has {} operands", op.name, arguments.size(),
+                               call.operands.size()),
+                   "give one an operand, those too that are left out or to be made");
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (Done sound = check_argument(op.operands[i], call.operands[i], arguments[i]); !sound) return sound;
+  }
+  return std::monostate{};
+}
+
+// A Call says each operand twice: as the selector sees it, and with its shape.
+Done check_call(const Call& call) {
+  const OperatorInfo* op = call.problem.op;
+  const bool is_whole = op && call.operands.size() == op->operands.size();
+  return is_whole ? Done(std::monostate{}) : refused("the call is not whole", "make it with an operator's function");
+}
+
+}  // namespace
+
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
                          const std::vector<Argument>& arguments) {
+  if (Done whole = check_call(call); !whole) return whole.error();
+  if (Done sound = check_arguments(call, arguments); !sound) return sound.error();
   BoundCall bound;
   bound.made.reserve(call.operands.size());  // operands point into it
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -72,6 +122,7 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
 }
 
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments) {
+  if (Done whole = check_call(call); !whole) return whole.error();
   const bool is_watched = static_cast<bool>(context.on_selection);
   const Selection selection =
       select(call.problem, context.profile, context.library, {.force = context.force_kernel, .best_only = !is_watched});
@@ -91,7 +142,9 @@ Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
   if (!call) return call.error();
   auto made = run(context, *call, arguments);
   if (!made) return made.error();
-  return std::move(made->front());
+  if (made->size() == 1) return std::move(made->front());
+  return refused(fmt::format("'{}' made {} tensors, and one is wanted", call->problem.op->name, made->size()),
+                 "run() gives all of them");
 }
 
 }  // namespace qgen

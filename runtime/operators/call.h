@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -62,6 +63,8 @@ Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::op
 // an operand that is left out, or one that run() allocates.
 using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
 Argument argument_of(const DeviceTensor* tensor);  // null: left out
+// Error: null, of an operand that is no optional one.
+Done check_given(std::string_view operand, const DeviceTensor* tensor);
 
 // The device, its kernels and their executor; and how to choose.
 struct Context {
@@ -73,10 +76,10 @@ struct Context {
 };
 
 // Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no
-// kernel fits (with a sentence for each), and those of Executor.
+// kernel fits (with a sentence for each), those of bind(), and those of Executor.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
 
-// The same of a Call that makes one tensor; where there is no Call, the reason.
+// The same of a Call that makes one tensor, which no argument stands for; where there is no Call, the reason.
 Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
                                    const std::vector<Argument>& arguments);
 
@@ -85,6 +88,8 @@ struct BoundCall {
   std::vector<const DeviceTensor*> operands;  // of Work
   std::vector<DeviceTensor> made;             // those of `operands` that were allocated, in their order
 };
+// Errors: arguments that are too few, too many, null, or other than the Call was made for; an input without one; and
+// those of allocating and of Weight::form().
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
                          const std::vector<Argument>& arguments);
 

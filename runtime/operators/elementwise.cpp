@@ -14,6 +14,7 @@
 #include "q8ta_binary.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_unary.h"
+#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/packed_checks.h"
@@ -65,6 +66,7 @@ double hardswish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 Expected<Call> q8ta_unary_call(const TensorDesc& input, UnaryFunction function, const Q8taUnaryOptions& options) {
+  if (!function) return refused("the function of q8ta_unary is null");
   const TensorDesc output = packed_desc(input.shape, options.layout);
   if (Done fits = check_operand("input", input, options.input); !fits) return fits.error();
   if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();
@@ -208,9 +210,8 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
   }
   Shape output = input;
   output[rank - 3] /= r * r;
-  output[rank - 2] *= r;
-  output[rank - 1] *= r;
-  return output;
+  for (const size_t d : {rank - 2, rank - 1}) output[d] = (Integer(output[d]) * r).value;
+  return output;  // check_operand() refuses what saturated
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Expected<Call> embedding_q4gsw_call(const TensorDesc& indices, const TensorDesc&
   fields.n = static_cast<uint32_t>(weight.shape[0]);
   fields.k = static_cast<uint32_t>(weight.shape[1]);
   fields.groups = static_cast<uint32_t>(*groups);
-  fields.group_size = fields.k / fields.groups;
+  fields.group_size = static_cast<uint32_t>(weight.shape[1] / *groups);
   return make_call(generated::embedding_q4gsw::op, fields, {indices, *form, scales, output});
 }
 

@@ -9,6 +9,7 @@
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "runtime/operators/broadcast.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/fused_checks.h"
 
 namespace qgen {
@@ -85,7 +86,7 @@ Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, c
   if (!range) return range.error();
   const FusedShape dimensions = merged(fused_shape({of_input->blocks, of_other->blocks, of_output->blocks}));
   auto fields = fields_of<generated::fused_binary::Problem>(operation, dimensions, *of_input, *of_output, *range);
-  fields.alpha = alpha;
+  fields.alpha = flush_subnormal(alpha);
   fields.input_kind = kind_of(input.tensor.dtype);
   fields.other_kind = kind_of(other.tensor.dtype);
   fields.output_kind = kind_of(output.dtype);
@@ -100,16 +101,6 @@ Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, c
   return make_call(generated::fused_binary::op, fields,
                    {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
                     TensorDesc{output.dtype, *shape}, output.scale, output.zero_point});
-}
-
-Expected<DeviceTensor> run_unary(Context& context, const Expected<Call>& call, const FusedOperand& input,
-                                 const FusedOutput& output) {
-  return run_for_one(context, call, arguments_of(input, output));
-}
-
-Expected<DeviceTensor> run_binary(Context& context, const Expected<Call>& call, const FusedOperand& input,
-                                  const FusedOperand& other, const FusedOutput& output) {
-  return run_for_one(context, call, arguments_of(input, other, output));
 }
 
 }  // namespace
@@ -156,22 +147,22 @@ Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandD
 }
 
 Expected<DeviceTensor> requantize(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, requantize_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, requantize_call, input, output);
 }
 Expected<DeviceTensor> fused_relu(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, fused_relu_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, fused_relu_call, input, output);
 }
 Expected<DeviceTensor> fused_hardswish(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_unary(context, fused_hardswish_call(desc_of(input), desc_of(output)), input, output);
+  return run_fused(context, fused_hardswish_call, input, output);
 }
 Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output, float alpha) {
-  return run_binary(context, fused_add_call(desc_of(input), desc_of(other), desc_of(output), alpha), input, other,
-                    output);
+  const auto add = [&](const auto&... operands) { return fused_add_call(operands..., alpha); };
+  return run_fused(context, add, input, other, output);
 }
 Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {
-  return run_binary(context, fused_mul_call(desc_of(input), desc_of(other), desc_of(output)), input, other, output);
+  return run_fused(context, fused_mul_call, input, other, output);
 }
 
 }  // namespace qgen

@@ -36,4 +36,20 @@ Expected<IntegerRange> checked_range(const FusedOutputDesc& output);
 // Kernels are made for one kind of reals.
 Done check_reals_agree(std::initializer_list<DType> dtypes);
 
+// Runs the Call that `make` makes of what the operands are. Error: one is null.
+template <typename MakeCall>
+Expected<DeviceTensor> run_fused(Context& context, MakeCall make, const FusedOperand& input,
+                                 const FusedOutput& output) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
+  return run_for_one(context, make(desc_of(input), desc_of(output)), arguments_of(input, output));
+}
+template <typename MakeCall>
+Expected<DeviceTensor> run_fused(Context& context, MakeCall make, const FusedOperand& input, const FusedOperand& other,
+                                 const FusedOutput& output) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
+  if (Done given = check_given("other", other.tensor); !given) return given.error();
+  return run_for_one(context, make(desc_of(input), desc_of(other), desc_of(output)),
+                     arguments_of(input, other, output));
+}
+
 }  // namespace qgen

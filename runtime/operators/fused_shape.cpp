@@ -64,6 +64,7 @@ FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operand
 }
 
 FusedShape merged(const FusedShape& shape) {
+  if (std::ranges::find(shape, 0, &FusedDimension::side) != shape.end()) return {};
   return merge_dimensions(
       shape, [](const FusedDimension& outer, const FusedDimension& inner) { return joined(outer, inner); });
 }

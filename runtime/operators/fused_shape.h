@@ -37,7 +37,8 @@ struct BlockedOperand {
 };
 // The operands' shapes broadcast to the output's.
 FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operands);
-// As few dimensions as possible, none of side 1, so that elements and parameters stay what they were.
+// As few dimensions as possible, none of side 1, so that elements and parameters stay what they were. None of a shape
+// without elements.
 FusedShape merged(const FusedShape& shape);
 // All dense, of one shape, and none with more than one parameter.
 bool is_simple(const FusedShape& merged);

@@ -9,6 +9,7 @@
 #include "linear_q8ta_q8csw.h"
 #include "q8ta_linear.h"
 #include "runtime/operators/checks.h"
+#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/weight_checks.h"
 
 namespace qgen {
@@ -57,6 +58,7 @@ Done check_params(std::string_view scale_name, float scale, std::string_view zer
 Done check_operands(const TensorDesc& input, const TensorDesc& weight, const TensorDesc& scales,
                     const std::optional<TensorDesc>& bias) {
   if (Done product = check_product(input.shape, weight.shape); !product) return product;
+  if (Done sane = check_shape(weight.shape); !sane) return sane;
   if (Done count = check_count("input", input.shape); !count) return count;
   const int64_t n = weight.shape[0];
   if (Done count = check_count("output", output_shape(input.shape, n)); !count) return count;
@@ -68,11 +70,7 @@ uint32_t rows_of(const Shape& input) {
   return static_cast<uint32_t>(element_count(Shape(input.begin(), input.end() - 1)));
 }
 
-// As everywhere a subnormal counts as zero: of scales above 2^126.
-float inverse(float scale) {
-  const float inverse_scale = 1.0f / scale;
-  return std::isnormal(inverse_scale) ? inverse_scale : 0.0f;
-}
+float inverse(float scale) { return flush_subnormal(1.0f / scale); }
 
 Expected<DeviceTensor> run_in_int8(Context& context, const Expected<Call>& call, const DeviceTensor& input,
                                    Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {

@@ -9,6 +9,7 @@
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
+#include "runtime/library/integer.h"
 #include "runtime/operators/packed_checks.h"
 #include "runtime/operators/packed_walk.h"
 #include "runtime/tensor/packed_layout.h"
@@ -45,7 +46,7 @@ Expected<std::array<int64_t, kDims>> real_strides(std::string_view operand, cons
                                operand, stride, expected),
                    "give it a dense copy"};
     }
-    expected = stride * side;
+    expected = (Integer(stride) * side).value;  // an empty view may have any strides
   }
   return strides;
 }
@@ -145,6 +146,7 @@ Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& para
 
 Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params,
                                      Layout output) {
+  if (Done given = check_given("input", input.tensor); !given) return given.error();
   return run_for_one(context, q8ta_quantize_call(desc_of(input), params, output), {input.tensor, {}});
 }
 

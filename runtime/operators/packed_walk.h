@@ -37,7 +37,7 @@ struct Walk {
   std::array<uint32_t, 3> box_shifts;
   std::array<uint32_t, 9> dividers;
 };
-// Of a shape with fewer than 2^32 elements.
+// Of a shape with fewer than 2^32 elements. One without elements has no boxes.
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
 
 // Strides between blocks, by Dim.

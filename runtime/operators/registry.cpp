@@ -62,7 +62,12 @@ Done check_names(std::string_view op, std::string_view what, const Map& given,
 Done check_inputs(const OperatorEntry& entry, const Request& request) {
   if (Done known = check_names(entry.name, "input", request.inputs, names_of(entry.inputs)); !known) return known;
   for (const TensorInfo& info : entry.inputs) {
-    if (info.is_optional || request.inputs.contains(info.name)) continue;
+    const auto given = request.inputs.find(info.name);
+    if (given != request.inputs.end()) {
+      if (Done whole = check_host_tensor(given->second, fmt::format("input '{}'", info.name)); !whole) return whole;
+      continue;
+    }
+    if (info.is_optional) continue;
     return Error{Error::Kind::invalid_argument, fmt::format("'{}' needs input '{}'", entry.name, info.name),
                  std::string(info.summary)};
   }

@@ -27,6 +27,7 @@ uint64_t bytes_of(const WeightForm& form, const Shape& shape) {
 
 Expected<Weight> Weight::create(HostTensor source, const WeightOptions& options) {
   if (const Done matrix = check_weight(source.dtype, source.shape); !matrix) return matrix.error();
+  if (const Done whole = check_host_tensor(source, "the weight"); !whole) return whole.error();
   if (const Done symmetric = check_zero_points(options.zero_points); !symmetric) return symmetric.error();
   const bool fits_four_bits = std::ranges::all_of(source.as<int8_t>(), [](int8_t w) { return w >= -8 && w <= 7; });
   Weight weight(source.shape, fits_four_bits, options.max_form_bytes);
@@ -125,9 +126,8 @@ Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
   if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
   const auto matrix = source(executor);
   if (!matrix) return matrix.error();
-  const std::vector<int32_t> sums = run_sums(**matrix, run);
-  const Shape shape = run == k() ? Shape{n()} : Shape{n(), (k() + run - 1) / run};
-  auto uploaded = executor.upload(make_tensor<int32_t>(DType::i32, shape, sums), Storage::buffer);
+  const HostTensor sums = make_tensor<int32_t>(DType::i32, run_sums_shape(shape_, run), run_sums(**matrix, run));
+  auto uploaded = executor.upload(sums, Storage::buffer);
   if (!uploaded) return uploaded.error();
   return &sums_.emplace(run, *std::move(uploaded)).first->second;
 }

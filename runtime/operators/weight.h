@@ -33,7 +33,7 @@ struct WeightOptions {
 
 class Weight {
  public:
-  // Errors: the source is no matrix of i8, a zero point is not 0, not one form fits the bound.
+  // Errors: the source is no matrix of i8 or lacks some of it, a zero point is not 0, not one form fits the bound.
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
   // Of a form that was saved. Errors: those of unpack() too.
   static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
@@ -59,7 +59,7 @@ class Weight {
   Done keep(DeviceTensor form);
   // The matrix in one form, to save.
   Expected<PackedWeight> packed(Executor& executor, Layout layout);
-  // The sum of each row, i32 [N]; or of each `run` neighbours in a row, [N, K / run rounded up].
+  // The sum of each row, i32 [N]; or of each `run` neighbours in a row, of the shape that run_sums_shape() says.
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
   Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);
 

@@ -9,7 +9,7 @@
 namespace qgen {
 Done check_plain(std::string_view operand, const TensorDesc& given, DType dtype) {
   const bool is_plain = given.storage == Storage::buffer && given.layout == Layout::strided;
-  if (given.dtype == dtype && is_plain) return std::monostate{};
+  if (given.dtype == dtype && is_plain) return check_shape(given.shape);
   return refused(fmt::format("{} is {} in a {}{}, and must be {} in a plain buffer", operand, name(given.dtype),
                              name(given.storage), is_plain ? "" : fmt::format(" as {}", name(given.layout)),
                              name(dtype)));
@@ -28,6 +28,7 @@ Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weigh
   if (Done real = check_plain("weight_scales", scales, DType::f32); !real) return real.error();
   if (weight.shape.size() != 2)
     return refused(fmt::format("the weight has shape {}, and is [N, K]", to_text(weight.shape)));
+  if (Done sane = check_shape(weight.shape); !sane) return sane.error();
   const int64_t n = weight.shape[0], k = weight.shape[1];
   const Shape& shape = scales.shape;
   if (shape == Shape{n} || shape == Shape{n, 1}) return 1;

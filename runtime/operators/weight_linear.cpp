@@ -75,7 +75,7 @@ Fields sides_of(const Checked& checked) {
   fields.k = u32(checked.weight.shape[1]);
   fields.m = u32(element_count(Shape(checked.output.shape.begin(), checked.output.shape.end() - 1)));
   fields.groups = u32(checked.groups);
-  fields.group_size = fields.k / fields.groups;
+  fields.group_size = u32(checked.weight.shape[1] / checked.groups);
   return fields;
 }
 
@@ -119,7 +119,7 @@ Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, cons
   fields.runs = run == 0 ? 0 : u32((weight.shape[1] + run - 1) / run);
   fill_mapping(fields, options.mapping_type, options.range);
   fields.eps = least_scale(input.dtype);
-  const TensorDesc sums{DType::i32, {weight.shape[0], fields.runs}};
+  const TensorDesc sums{DType::i32, run_sums_shape(weight.shape, run)};
   return make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
 }
 

@@ -13,16 +13,17 @@
 namespace qgen {
 namespace {
 
-uint32_t blocks(int64_t side, uint32_t block) { return static_cast<uint32_t>((side + block - 1) / block); }
+int64_t blocks(int64_t side, int64_t block) { return side / block + (side % block != 0); }
 
 // The sides of the matrix and the row of its form.
 template <typename Fields>
 Expected<Fields> fields_of(const WeightForm& form, const Shape& shape) {
-  Fields fields;
-  fields.blocks_n = blocks(shape[0], form.block_n);
-  fields.blocks_k = blocks(shape[1], form.block_k);
-  const Shape padded{int64_t{fields.blocks_n} * form.block_n, int64_t{fields.blocks_k} * form.block_k};
+  const int64_t blocks_n = blocks(shape[0], form.block_n), blocks_k = blocks(shape[1], form.block_k);
+  const Shape padded{blocks_n * form.block_n, blocks_k * form.block_k};
   if (Done count = check_count("output with its padding", padded); !count) return count.error();
+  Fields fields;
+  fields.blocks_n = static_cast<uint32_t>(blocks_n);
+  fields.blocks_k = static_cast<uint32_t>(blocks_k);
   fields.n = static_cast<uint32_t>(shape[0]);
   fields.k = static_cast<uint32_t>(shape[1]);
   fields.words = static_cast<uint32_t>(packed_bytes(form, shape) / 4);
@@ -71,7 +72,7 @@ Expected<Call> quantize_q4gsw_call(const TensorDesc& input, const TensorDesc& sc
   auto fields = fields_of<generated::quantize_q4gsw::Problem>(*form, input.shape);
   if (!fields) return fields.error();
   fields->groups = static_cast<uint32_t>(*groups);
-  fields->group_size = fields->k / fields->groups;
+  fields->group_size = static_cast<uint32_t>(input.shape[1] / *groups);
   fields->quant_min = static_cast<int32_t>(options.range.min);
   fields->quant_max = static_cast<int32_t>(options.range.max);
   return make_call(generated::quantize_q4gsw::op, *fields, {input, scales, output});

@@ -2,55 +2,50 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A plan as JSON, keys in a fixed order.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
+#include "runtime/json/write.h"
 #include "runtime/planner/plan.h"
-#include "runtime/planner/text_report.h"
 
 namespace qgen::planner {
 namespace {
 
-template <typename List, typename Write>
-std::string array(const List& list, Write write) {
-  std::vector<std::string> parts;
-  for (const auto& item : list) parts.push_back(write(item));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
+using Json = nlohmann::ordered_json;
+
+Json json_of(const PlannedTensor& t) { return {{"name", t.name}, {"home", name(t.home)}}; }
+
+Json json_of(const PlannedNode& n) {
+  Json takes = Json::array();
+  for (const Representation& r : n.takes) takes.push_back(name(r));
+  return {{"name", n.name}, {"kernel", n.kernel}, {"cost_us", n.cost_us}, {"takes", std::move(takes)}};
 }
 
-template <typename List, typename Write>
-std::string lines(const List& list, Write write) {
-  std::vector<std::string> parts;
-  for (const auto& item : list) parts.push_back("\n    " + write(item));
-  return parts.empty() ? "[]" : fmt::format("[{}\n  ]", fmt::join(parts, ","));
+Json json_of(const Conversion& c) {
+  return {{"tensor", c.tensor},   {"from", name(c.from)}, {"to", name(c.to)},
+          {"cost_us", c.cost_us}, {"readers", c.readers}, {"leaves", c.leaves}};
 }
 
-std::string quoted_name(Representation r) { return quoted(name(r)); }
+Json json_of(const Dropped& d) {
+  return {{"tensor", d.tensor}, {"representation", name(d.representation)}, {"reason", d.reason}};
+}
+
+template <typename List>
+Json list_of(const List& list) {
+  Json items = Json::array();
+  for (const auto& item : list) items.push_back(json_of(item));
+  return items;
+}
 
 }  // namespace
 
 std::string to_json(const Plan& plan) {
-  const auto tensor = [](const PlannedTensor& t) {
-    return fmt::format(R"({{"name": {}, "home": {}}})", quoted(t.name), quoted_name(t.home));
-  };
-  const auto node = [](const PlannedNode& n) {
-    return fmt::format(R"({{"name": {}, "kernel": {}, "cost_us": {}, "takes": {}}})", quoted(n.name), quoted(n.kernel),
-                       n.cost_us, array(n.takes, quoted_name));
-  };
-  const auto conversion = [](const Conversion& c) {
-    return fmt::format(R"({{"tensor": {}, "from": {}, "to": {}, "cost_us": {}, "readers": {}, "leaves": {}}})",
-                       quoted(c.tensor), quoted_name(c.from), quoted_name(c.to), c.cost_us, array(c.readers, quoted),
-                       c.leaves);
-  };
-  const auto dropped = [](const Dropped& d) {
-    return fmt::format(R"({{"tensor": {}, "representation": {}, "reason": {}}})", quoted(d.tensor),
-                       quoted_name(d.representation), quoted(d.reason));
-  };
-  return fmt::format(
-      "{{\n  \"cost_us\": {},\n  \"lower_bound_us\": {},\n  \"tensors\": {},\n  \"operators\": {},\n"
-      "  \"conversions\": {},\n  \"dropped\": {}\n}}\n",
-      plan.cost_us, plan.lower_bound_us, lines(plan.tensors, tensor), lines(plan.nodes, node),
-      lines(plan.conversions, conversion), lines(plan.dropped, dropped));
+  return json::to_text({{"cost_us", plan.cost_us},
+                        {"lower_bound_us", plan.lower_bound_us},
+                        {"tensors", list_of(plan.tensors)},
+                        {"operators", list_of(plan.nodes)},
+                        {"conversions", list_of(plan.conversions)},
+                        {"dropped", list_of(plan.dropped)}}) +
+         "\n";
 }
 
 }  // namespace qgen::planner

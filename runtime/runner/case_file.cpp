@@ -1,141 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-//
-// case.json is read with the YAML reader: JSON without duplicate keys is YAML.
 #include "runtime/runner/case_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "runtime/json/read.h"
+#include "runtime/json/write.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
 namespace {
 
-Error refused(const std::filesystem::path& file, const YAML::Node& node, std::string_view what) {
-  return {Error::Kind::invalid_argument, fmt::format("{}:{}: {}", file.string(), node.Mark().line + 1, what),
-          "tests/conformance/README.md says what a case holds"};
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCaseFile = "case.json";
+constexpr std::string_view kZeroPoint = "zero_point";
+
+Expected<std::string> read_text(const fs::path& file) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(file, ignored);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return refused(fmt::format("{}: {}", file.string(), fs::is_directory(status) ? "is a folder" : "is no file"),
+                   "a case is a folder with a file case.json in it");
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (stream && text) return std::move(text).str();
+  return Error{Error::Kind::system, fmt::format("{}: cannot be read", file.string()), ""};
 }
 
-std::optional<std::vector<int64_t>> integers_of(const YAML::Node& list) {
-  std::vector<int64_t> integers(list.size());
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (!YAML::convert<int64_t>::decode(list[i], integers[i])) return std::nullopt;
+std::optional<AttributeValue> attribute_of(const json::Value& value) {
+  if (const auto* boolean = value.as<bool>()) return *boolean;
+  if (const auto* integer = value.as<int64_t>()) return *integer;
+  if (const auto* real = value.as<double>()) return *real;
+  if (const auto* word = value.as<std::string>()) return *word;
+  const auto* list = value.as<json::List>();
+  if (!list) return std::nullopt;
+  std::vector<int64_t> integers;
+  for (const json::Value& item : *list) {
+    const auto* integer = item.as<int64_t>();
+    if (!integer) return std::nullopt;
+    integers.push_back(*integer);
   }
   return integers;
 }
 
-// What stands in quotes has YAML's tag "!".
-std::optional<AttributeValue> attribute_of(const YAML::Node& node) {
-  bool boolean = false;
-  int64_t integer = 0;
-  double real = 0;
-  if (node.IsScalar() && node.Tag() == "!") return node.as<std::string>();
-  if (node.IsSequence()) return integers_of(node);
-  if (YAML::convert<int64_t>::decode(node, integer)) return integer;
-  if (YAML::convert<bool>::decode(node, boolean)) return boolean;
-  if (YAML::convert<double>::decode(node, real)) return real;
-  return std::nullopt;
-}
+// One case.json. `entry` is the operator that it names, or null where this library has none of the name: then what it
+// takes cannot be looked up.
+struct Reader {
+  const fs::path& file;
+  const json::Document& document;
+  const OperatorEntry* entry = nullptr;
 
-// The files beside case.json that a list of names means.
-Expected<Tensors> load_tensors(const std::filesystem::path& file, const YAML::Node& root, const char* key) {
-  Tensors tensors;
-  if (!root[key] || !root[key].IsSequence()) return refused(file, root, fmt::format("there is no list of '{}'", key));
-  for (const auto& node : root[key]) {
-    if (!node.IsScalar()) return refused(file, node, fmt::format("'{}' holds something that is no name", key));
-    const auto operand = node.as<std::string>();
-    auto tensor = load_npy(file.parent_path() / (operand + ".npy"));
-    if (!tensor) return tensor.error();
-    tensors.emplace(operand, *std::move(tensor));
+  // A name that a case uses stands among those that the operator has.
+  Done check_name(const json::Mark& mark, std::string_view what, std::string_view name, const auto& infos) const {
+    if (!entry || std::ranges::find(infos, name, [](const auto& info) { return info.name; }) != std::end(infos)) {
+      return std::monostate{};
+    }
+    std::vector<std::string_view> known;
+    for (const auto& info : infos) known.push_back(info.name);
+    return json::error_at(document, mark, fmt::format("'{}' has no {} '{}'", entry->name, what, name),
+                          json::hint_of(name, known));
   }
-  return tensors;
-}
 
-Tolerance tolerance_of(const YAML::Node& tolerance, std::string_view output) {
-  const auto zero_point = tolerance["zero_point_abs"];
-  if (output == "zero_point" && zero_point) return {.abs = zero_point.as<double>()};
-  return {tolerance["abs"].as<double>(0), tolerance["rel"].as<double>(0)};
-}
-
-Expected<ConformanceCase> read_case(const std::filesystem::path& file) {
-  const YAML::Node root = YAML::LoadFile(file.string());
-  if (!root.IsMap() || !root["op"] || !root["op"].IsScalar()) return refused(file, root, "there is no 'op'");
-  ConformanceCase result{.name = case_name(file), .op = root["op"].as<std::string>()};
-  for (const auto& pair : root["attributes"]) {
-    const auto value = attribute_of(pair.second);
-    if (!value)
-      return refused(file, pair.second, fmt::format("'{}' is no attribute's value", pair.first.as<std::string>()));
-    result.request.attributes.emplace(pair.first.as<std::string>(), *value);
+  // The files beside case.json that a list of names means.
+  Expected<Tensors> tensors(const json::Value& list, std::string_view what, std::span<const TensorInfo> infos) const {
+    const auto* names = list.as<json::List>();
+    if (!names) return json::wrong(document, list, "a list of names");
+    Tensors result;
+    for (const json::Value& item : *names) {
+      const auto* name = item.as<std::string>();
+      if (!name) return json::wrong(document, item, "a list of names");
+      if (Done known = check_name(item.mark, what, *name, infos); !known) return known.error();
+      if (result.contains(*name)) {
+        return json::error_at(document, item.mark, fmt::format("{} '{}' is given twice", what, *name));
+      }
+      auto tensor = load_npy(file.parent_path() / (*name + ".npy"));
+      if (!tensor) return tensor.error();
+      result.emplace(*name, *std::move(tensor));
+    }
+    return result;
   }
-  auto inputs = load_tensors(file, root, "inputs");
-  if (!inputs) return inputs.error();
-  result.request.inputs = *std::move(inputs);
-  auto expected = load_tensors(file, root, "expect");
-  if (!expected) return expected.error();
-  result.expected = *std::move(expected);
-  const YAML::Node tolerance = root["tolerance"];
-  if (!tolerance || !tolerance.IsMap()) return refused(file, root, "there is no 'tolerance'");
-  for (const auto& [output, tensor] : result.expected)
-    result.tolerances.emplace(output, tolerance_of(tolerance, output));
-  if (const auto f16_rel = tolerance["f16_rel"]) result.f16_rel = f16_rel.as<double>();
+
+  Expected<Tensors> expected(const json::Value& list) const {
+    auto result = tensors(list, "output", entry ? entry->outputs : std::span<const TensorInfo>());
+    if (result && result->empty()) {
+      return json::error_at(document, list.mark, "'expect' is empty: there is nothing to judge",
+                            "name the outputs whose values lie beside the case");
+    }
+    return result;
+  }
+
+  Done add_attribute(const json::Member& member, Request& request) const {
+    const auto infos = entry ? entry->attributes : std::span<const AttributeInfo>();
+    if (Done known = check_name(member.mark, "attribute", member.key, infos); !known) return known;
+    auto value = attribute_of(member.value);
+    if (!value) return json::wrong(document, member.value, "a number, true, false, a word or a list of integers");
+    if (entry) {
+      const auto& info = *std::ranges::find(infos, member.key, &AttributeInfo::name);
+      if (const auto taken = converted(info, *value); !taken) {
+        return json::error_at(document, member.value.mark, taken.error().message, taken.error().hint);
+      }
+    }
+    request.attributes.emplace(member.key, *std::move(value));
+    return std::monostate{};
+  }
+
+  Expected<std::optional<double>> tolerance(const json::Object& tolerances, std::string_view key) const {
+    const json::Value* value = tolerances.find(key);
+    if (!value) return std::optional<double>();
+    const auto number = json::number_of(*value);
+    if (!number || !(*number >= 0) || !std::isfinite(*number)) {
+      return json::wrong(document, *value, "a finite number that is not below 0");
+    }
+    return number;
+  }
+
+  Done add_tolerances(const json::Value& value, ConformanceCase& result) const {
+    const auto object = json::Object::of(document, value, {"abs", "rel", "zero_point_abs", "f16_rel"});
+    if (!object) return object.error();
+    const auto abs = tolerance(*object, "abs"), rel = tolerance(*object, "rel");
+    const auto zero_point_abs = tolerance(*object, "zero_point_abs"), f16_rel = tolerance(*object, "f16_rel");
+    for (const auto* one : {&abs, &rel, &zero_point_abs, &f16_rel}) {
+      if (!*one) return one->error();
+    }
+    if (*zero_point_abs && !result.expected.contains(kZeroPoint)) {
+      return json::error_at(document, object->find("zero_point_abs")->mark,
+                            "'zero_point_abs' is given, and no 'zero_point' is expected");
+    }
+    for (const auto& [output, tensor] : result.expected) {
+      const bool is_zero_point = *zero_point_abs && output == kZeroPoint;
+      result.tolerances.emplace(
+          output, is_zero_point ? Tolerance{.abs = **zero_point_abs} : Tolerance{abs->value_or(0), rel->value_or(0)});
+    }
+    result.f16_rel = *f16_rel;
+    return std::monostate{};
+  }
+
+  Done read(const json::Object& root, ConformanceCase& result) const {
+    if (const json::Value* attributes = root.find("attributes")) {
+      const auto* members = attributes->as<json::Members>();
+      if (!members) return json::wrong(document, *attributes, "an object");
+      for (const json::Member& member : *members) {
+        if (Done added = add_attribute(member, result.request); !added) return added;
+      }
+    }
+    const auto inputs = root.need("inputs"), expect = root.need("expect"), tolerances = root.need("tolerance");
+    for (const auto* needed : {&inputs, &expect, &tolerances}) {
+      if (!*needed) return needed->error();
+    }
+    auto given = tensors(**inputs, "input", entry ? entry->inputs : std::span<const TensorInfo>());
+    if (!given) return given.error();
+    result.request.inputs = *std::move(given);
+    auto wanted = expected(**expect);
+    if (!wanted) return wanted.error();
+    result.expected = *std::move(wanted);
+    return add_tolerances(**tolerances, result);
+  }
+};
+
+Expected<ConformanceCase> case_of(const fs::path& file, const json::Document& document) {
+  const auto root =
+      json::Object::of(document, document.root, {"op", "inputs", "attributes", "expect", "tolerance", "origin"});
+  if (!root) return root.error();
+  const auto op = root->need("op");
+  if (!op) return op.error();
+  const auto* name = (*op)->as<std::string>();
+  if (!name) return json::wrong(document, **op, "the name of an operator");
+  ConformanceCase result{.name = case_name(file), .op = *name};
+  if (Done read = Reader{file, document, find_operator(*name)}.read(*root, result); !read) return read.error();
   return result;
 }
 
-std::string json_of(const AttributeValue& value) {
-  const bool is_word = std::holds_alternative<std::string>(value);
-  return is_word ? fmt::format("\"{}\"", to_text(value)) : to_text(value);
-}
-
-std::string json_of(const ConformanceCase& saved) {
-  std::vector<std::string> inputs, attributes, expect;
-  for (const auto& [name, tensor] : saved.request.inputs) inputs.push_back(fmt::format("\"{}\"", name));
+nlohmann::ordered_json json_of(const ConformanceCase& saved) {
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::array(), expect = inputs;
+  nlohmann::ordered_json attributes = nlohmann::ordered_json::object();
+  for (const auto& [name, tensor] : saved.request.inputs) inputs.push_back(name);
+  for (const auto& [name, tensor] : saved.expected) expect.push_back(name);
   for (const auto& [name, value] : saved.request.attributes) {
-    attributes.push_back(fmt::format("\"{}\": {}", name, json_of(value)));
+    std::visit([&, &key = name](const auto& held) { attributes[key] = held; }, value);
   }
-  for (const auto& [name, tensor] : saved.expected) expect.push_back(fmt::format("\"{}\"", name));
-  return fmt::format(
-      "{{\"op\": \"{}\", \"inputs\": [{}], \"attributes\": {{{}}}, \"expect\": [{}], \"tolerance\": {{\"abs\": 0}}}}\n",
-      saved.op, fmt::join(inputs, ", "), fmt::join(attributes, ", "), fmt::join(expect, ", "));
+  return {{"op", saved.op},
+          {"inputs", std::move(inputs)},
+          {"attributes", std::move(attributes)},
+          {"expect", std::move(expect)},
+          {"tolerance", {{"abs", 0}}}};
 }
 
 }  // namespace
 
-std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
+Expected<std::vector<fs::path>> find_cases(const fs::path& folder) {
+  std::vector<fs::path> files;
   std::error_code error;
-  for (auto entry = std::filesystem::recursive_directory_iterator(folder, error);
-       !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->path().filename() == "case.json") files.push_back(entry->path());
+  auto entry = fs::recursive_directory_iterator(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == kCaseFile) files.push_back(entry->path());
+  }
+  if (error) {
+    return Error{Error::Kind::not_found,
+                 fmt::format("cannot look for cases in '{}': {}", folder.string(), error.message()),
+                 "name a folder; each case in it is a folder with a file case.json"};
+  }
+  if (files.empty()) {
+    return Error{Error::Kind::not_found, fmt::format("there is no case.json below '{}'", folder.string()), ""};
   }
   std::ranges::sort(files);
   return files;
 }
 
-std::string case_name(const std::filesystem::path& file) {
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+std::string case_name(const fs::path& file) {
+  const fs::path folder = fs::absolute(file).parent_path();
   return (folder.parent_path().filename() / folder.filename()).string();
 }
 
-Expected<ConformanceCase> load_case(const std::filesystem::path& file) {
-  try {
-    return read_case(file);
-  } catch (const YAML::Exception& error) {
-    return Error{Error::Kind::invalid_argument, fmt::format("{}:{}: {}", file.string(), error.mark.line + 1, error.msg),
-                 "tests/conformance/README.md says what a case holds"};
-  }
+Expected<ConformanceCase> load_case(const fs::path& file) {
+  const auto text = read_text(file);
+  if (!text) return text.error();
+  const auto document = json::read(file.string(), *text);
+  auto result = document ? case_of(file, *document) : Expected<ConformanceCase>(document.error());
+  if (result) return result;
+  Error error = result.error();
+  if (error.hint.empty()) error.hint = "tests/conformance/README.md says what a case holds";
+  return error;
 }
 
-Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved) {
+Done save_case(const fs::path& folder, const ConformanceCase& saved) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  fs::create_directories(folder, error);
   std::ofstream file(folder / "case.json", std::ios::binary);
-  file << json_of(saved);
+  file << json::to_text(json_of(saved)) << '\n';
   file.close();
   if (!file) return Error{Error::Kind::system, fmt::format("cannot write {}", (folder / "case.json").string()), ""};
   for (const Tensors* tensors : {&saved.request.inputs, &saved.expected}) {

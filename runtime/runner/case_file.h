@@ -23,8 +23,11 @@ struct ConformanceCase {
   std::map<std::string, Tolerance, std::less<>> tolerances;  // of an expected tensor without one: exact
   std::optional<double> f16_rel;
 };
-std::vector<std::filesystem::path> find_cases(const std::filesystem::path& folder);  // of each the case.json, sorted
+// Of each case below a folder its case.json, sorted. Errors: there is none; a folder that cannot be read.
+Expected<std::vector<std::filesystem::path>> find_cases(const std::filesystem::path& folder);
 std::string case_name(const std::filesystem::path& file);
+// Nothing is taken for something else: what a case may not hold is an error with its line and column. Where the library
+// has the operator, names and attributes are held to it.
 Expected<ConformanceCase> load_case(const std::filesystem::path& file);
 // Into a folder, which is made. What is written is exact: tolerances are not.
 Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved);

@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
@@ -67,8 +69,8 @@ Done add_storage(const OperatorEntry& entry, std::string_view text, Request& req
   return add(request.places, named->name, Place{*storage, first});
 }
 
-// After add_storage(), with which it must agree.
-Done add_layout(const OperatorEntry& entry, std::string_view text, Request& request) {
+// After add_storage(), with which it must agree. `laid_out`: the operands that have a layout.
+Done add_layout(const OperatorEntry& entry, std::string_view text, std::set<std::string>& laid_out, Request& request) {
   const auto named = split_named("--layout", text);
   if (!named) return named.error();
   if (Done free = check_has_place(entry, named->name); !free) return free;
@@ -81,6 +83,7 @@ Done add_layout(const OperatorEntry& entry, std::string_view text, Request& requ
         fmt::format("'{}' is no layout", named->value),
         meant.empty() ? fmt::format("there are {}", fmt::join(words, ", ")) : fmt::format("did you mean '{}'?", meant));
   }
+  if (!laid_out.insert(named->name).second) return refused(fmt::format("{} is given two layouts", named->name));
   const Place place{info(*layout).storage, *layout};
   const auto [placed, is_new] = request.places.try_emplace(named->name, place);
   if (!is_new && placed->second.storage != place.storage) {
@@ -153,8 +156,9 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
   for (const std::string& storage : text.storages) {
     if (Done added = add_storage(entry, storage, request); !added) return added.error();
   }
+  std::set<std::string> laid_out;
   for (const std::string& layout : text.layouts) {
-    if (Done added = add_layout(entry, layout, request); !added) return added.error();
+    if (Done added = add_layout(entry, layout, laid_out, request); !added) return added.error();
   }
   for (const std::string& attribute : text.attributes) {
     if (Done added = add_attribute(entry, attribute, request); !added) return added.error();
@@ -168,11 +172,24 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
   return request;
 }
 
-Error no_output(const OperatorEntry& entry, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const TensorInfo& info : entry.outputs) names.push_back(info.name);
-  return refused(fmt::format("'{}' has no output '{}'", entry.name, name),
-                 fmt::format("there are {}", fmt::join(names, ", ")));
+Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed) {
+  OutputFiles files;
+  std::set<std::filesystem::path> paths;
+  for (const std::string& text : typed) {
+    const auto named = split_named("--output", text);
+    if (!named) return named.error();
+    if (std::ranges::find(entry.outputs, named->name, &TensorInfo::name) == entry.outputs.end()) {
+      std::vector<std::string_view> names;
+      for (const TensorInfo& info : entry.outputs) names.push_back(info.name);
+      return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name),
+                     fmt::format("there are {}", fmt::join(names, ", ")));
+    }
+    if (!paths.insert(std::filesystem::absolute(named->value).lexically_normal()).second) {
+      return refused(fmt::format("two outputs are to go to '{}'", named->value));
+    }
+    if (Done added = add(files, named->name, named->value); !added) return added.error();
+  }
+  return files;
 }
 
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {

@@ -4,6 +4,7 @@
 // What a person types, as a request: "input=x.npy", "block_size=1,64", "input=texture3d".
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,16 @@ struct RequestText {
 // Files are read, values parsed as the operator's attributes are. Errors say what was typed.
 Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& text);
 
+// The file of each output that is wanted, by the output's name. Errors: an output that the operator does not have, or
+// that is given twice; one file for two.
+using OutputFiles = std::map<std::string, std::string, std::less<>>;
+Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed);
+
 // "name=value". Error: there is no '=', or nothing before it.
 struct Named {
   std::string name, value;
 };
 Expected<Named> split_named(std::string_view flag, std::string_view text);
-
-Error no_output(const OperatorEntry& entry, std::string_view name);
 
 // What `qgen-run OP --help` and `qgen-run --list` print.
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op);

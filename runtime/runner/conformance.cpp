@@ -25,7 +25,12 @@ CaseResult run_case(Context& context, const std::filesystem::path& file, const C
   const std::string folder = file.parent_path().string();
   if (!tested) return {.name = case_name(file), .folder = folder, .fault = to_text(tested.error()), .faults = 1};
   const OperatorEntry* entry = find_operator(tested->op);
-  if (!entry) return {.name = tested->name, .folder = folder, .kind = CaseResult::Kind::unknown_operator};
+  if (!entry) {
+    return {.name = tested->name,
+            .folder = folder,
+            .kind = CaseResult::Kind::unknown_operator,
+            .fault = to_text(unknown_operator(tested->op))};
+  }
   tested->op = entry->name;  // the case may call it by another
   const Verdict verdict =
       verify(context, *entry, tested->request,
@@ -36,8 +41,12 @@ CaseResult run_case(Context& context, const std::filesystem::path& file, const C
                     .kind = verdict.findings.empty() ? CaseResult::Kind::passed : CaseResult::Kind::failed,
                     .kernels = verdict.kernels.size(),
                     .runs = verdict.runs,
+                    .skipped_ways = verdict.skipped.size(),
                     .largest_error = verdict.largest_error,
                     .faults = verdict.findings.size()};
+  if (!verdict.skipped.empty()) {
+    result.skipped_reason = verdict.skipped.front().way + ": " + verdict.skipped.front().reason;
+  }
   if (verdict.findings.empty()) return result;
   const Finding& first = verdict.findings.front();
   result.failed_kernel = first.kernel;

@@ -3,7 +3,7 @@
 //
 // Conformance cases (case_file.h), run.
 //
-//   for (const auto& file : find_cases("tests/conformance")) {
+//   for (const auto& file : *find_cases("tests/conformance")) {
 //     const CaseResult result = run_case(context, file, {.all_kernels = true});
 //   }
 //
@@ -22,10 +22,12 @@ struct CaseOptions {
 struct CaseResult {
   std::string name, folder;
   enum class Kind : uint8_t { passed, failed, unknown_operator } kind = Kind::failed;
-  size_t kernels = 0;  // variants and recipes that ran
-  size_t runs = 0;     // each with its specialization, in each way
+  size_t kernels = 0;          // variants and recipes that ran
+  size_t runs = 0;             // each with its specialization, in each way
+  size_t skipped_ways = 0;     // that the device cannot hold
+  std::string skipped_reason;  // of the first of them, with the way
   double largest_error = 0;
-  std::string fault;  // why it failed: the first of
+  std::string fault;  // why it failed: the first of. Of an unknown operator: its name, with a hint
   size_t faults = 0;
   std::string failed_kernel;  // its id
 };

@@ -15,15 +15,13 @@ namespace {
 constexpr uint32_t kCounted = 10;  // of a submission
 constexpr uint32_t kWarmUps = 2;   // submissions that are not counted at all: clocks rise, caches and pages fill
 
-// Calls submit(samples) until there are enough; each call adds kCounted.
+// Calls submit(samples) as often as it takes; each call adds kCounted.
 Expected<Spread> spread_over(const MeasureOptions& options, const std::function<Done(std::vector<double>&)>& submit) {
   std::vector<double> samples;
-  for (uint32_t i = 0; i < kWarmUps; ++i) {
-    if (Done warm = submit(samples); !warm) return warm.error();
-  }
-  samples.clear();
-  while (samples.size() < options.replays) {
+  for (uint32_t i = 0; i < submissions_of(options); ++i) {
+    if (i == kWarmUps) samples.clear();
     if (Done timed = submit(samples); !timed) return timed.error();
+    if (options.on_submission) options.on_submission();
   }
   return spread_of(std::move(samples));
 }
@@ -40,6 +38,10 @@ uint64_t bytes_of(const TensorDesc& operand) {
 }
 
 }  // namespace
+
+uint32_t submissions_of(const MeasureOptions& options) {
+  return kWarmUps + (options.replays + kCounted - 1) / kCounted;
+}
 
 Spread spread_of(std::vector<double> samples) {
   if (samples.empty()) return {};
@@ -87,7 +89,7 @@ Expected<Spread> measure_copy(Context& context, uint64_t bytes_moved, const Meas
   const generated::copy_words::Problem fields{.numel = static_cast<uint32_t>(4 * vectors)};
   const PreparedCall copy{make_call(generated::copy_words::op, fields, {words, words}), {&*from, {}}, {}, {}};
   const Selection selection = select(copy.call.problem, context.profile, context.library, {.best_only = true});
-  if (selection.ranked.empty()) return Error{Error::Kind::unsupported, explain(selection), ""};
+  if (selection.ranked.empty()) return no_kernel(selection);
   const auto measured = measure(context, copy, selection.ranked.front(), options);
   if (!measured) return measured.error();
   return measured->device_us;

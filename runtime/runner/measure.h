@@ -5,6 +5,7 @@
 // other, and the first of each, which finds an idle device, is not counted.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct Measurement {
   Spread device_us;
 };
 struct MeasureOptions {
-  uint32_t replays = 60;  // counted, at least
+  uint32_t replays = 60;                // counted, at least
+  std::function<void()> on_submission;  // hears of each, once it is done; may be empty
 };
+// How many submissions one measurement takes.
+uint32_t submissions_of(const MeasureOptions& options);
 Expected<Measurement> measure(Context& context, const PreparedCall& prepared, const Choice& choice,
                               const MeasureOptions& options);
 

@@ -62,18 +62,18 @@ void fill(HostTensor& tensor, double value) {
 }
 
 // The weights of a language model have too many elements to make each of a double.
-void fill_bytes_between(HostTensor& tensor, double low, double high) {
+void fill_bytes_between(HostTensor& tensor, int64_t low, int64_t high) {
   Noise noise;
-  const auto byte = [](double value) { return static_cast<int64_t>(std::fmin(std::fmax(value, -128.0), 127.0)); };
-  const int64_t first = byte(std::ceil(low)), last = byte(std::floor(high));
-  const auto count = static_cast<uint64_t>(std::max<int64_t>(1, last - first + 1));
+  const auto count = static_cast<uint64_t>(high - low + 1);
   for (int8_t& value : tensor.as<int8_t>())
-    value = static_cast<int8_t>(first + static_cast<int64_t>(noise.next() * count >> 32));
+    value = static_cast<int8_t>(low + static_cast<int64_t>(noise.next() * count >> 32));
 }
 
 // Reals from low up to high, integers from low to high.
 void fill_between(HostTensor& tensor, double low, double high) {
-  if (tensor.dtype == DType::i8) return fill_bytes_between(tensor, low, high);
+  if (tensor.dtype == DType::i8) {
+    return fill_bytes_between(tensor, static_cast<int64_t>(low), static_cast<int64_t>(high));
+  }
   Noise noise;
   const double range = is_real(tensor.dtype) ? high - low : high - low + 1;
   for (int64_t i = 0; i < element_count(tensor.shape); ++i) {
@@ -97,20 +97,36 @@ void fill_with_noise(HostTensor& tensor) {
   for (uint16_t& value : tensor.as<uint16_t>()) value = narrow(real());
 }
 
+// "0.05" as an element of the dtype. A number that the dtype holds only as another one (300 as i8, 1e40 or 1e-50 as f32,
+// 0.5 as an integer) is refused; what it rounds is not.
+Expected<double> number_of(std::string_view text, DType dtype) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return refused(text, "is no number");
+  if (error != std::errc()) return refused(text, "is past the range of a double");
+  if (is_real(dtype) && !std::isfinite(value)) return value;
+  HostTensor held = zeros(dtype, {});
+  set_element(held, 0, value);
+  const double is = element(held, 0);
+  const bool is_held = is_real(dtype) ? std::isfinite(is) && (is == 0) == (value == 0) : is == value;
+  if (is_held) return value;
+  return refused(text, fmt::format("cannot be held by {}, which would make it {}", name(dtype), is));
+}
+
 // "0.05", or "-8..7".
 Done fill_as(HostTensor& tensor, std::string_view text) {
-  constexpr AttributeInfo kValue{"value", AttributeInfo::Kind::real, "", "", {}};
   const size_t dots = text.find("..");
-  const auto low = parse_attribute(kValue, text.substr(0, dots));
+  const auto low = number_of(text.substr(0, dots), tensor.dtype);
   if (!low) return low.error();
   if (dots == std::string_view::npos) {
-    fill(tensor, std::get<double>(*low));
+    fill(tensor, *low);
     return std::monostate{};
   }
-  const auto high = parse_attribute(kValue, text.substr(dots + 2));
+  const auto high = number_of(text.substr(dots + 2), tensor.dtype);
   if (!high) return high.error();
-  if (std::get<double>(*high) < std::get<double>(*low)) return refused(text, "ends before it begins");
-  fill_between(tensor, std::get<double>(*low), std::get<double>(*high));
+  if (!std::isfinite(*low) || !std::isfinite(*high)) return refused(text, "has an end that is not finite");
+  if (*high < *low) return refused(text, "ends before it begins");
+  fill_between(tensor, *low, *high);
   return std::monostate{};
 }
 

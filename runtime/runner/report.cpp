@@ -7,22 +7,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "runtime/json/write.h"
 
 namespace qgen::runner {
 namespace {
 
 using Kind = CaseResult::Kind;
 
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c == '\n' ? "\\n" : static_cast<unsigned char>(c) < 0x20 ? " " : std::string(1, c);
-  }
-  return result + '"';
-}
-
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+using Json = nlohmann::ordered_json;
 
 std::string_view name(Kind kind) {
   switch (kind) {
@@ -35,20 +30,46 @@ std::string_view name(Kind kind) {
 
 double gb_per_s(uint64_t bytes, double us) { return us > 0 ? static_cast<double>(bytes) / us / 1e3 : 0; }
 
-std::string json_of(const CaseResult& result) {
-  return fmt::format(
-      "{{\"name\": {}, \"result\": {}, \"kernels\": {}, \"runs\": {}, \"largest_error\": {}, \"faults\": {}, "
-      "\"fault\": {}, "
-      "\"kernel\": {}}}",
-      json_string(result.name), json_string(name(result.kind)), result.kernels, result.runs,
-      number(result.largest_error), result.faults, json_string(result.fault), json_string(result.failed_kernel));
+Json json_of(const CaseResult& result) {
+  return {{"name", result.name},
+          {"result", name(result.kind)},
+          {"kernels", result.kernels},
+          {"runs", result.runs},
+          {"skipped_ways", result.skipped_ways},
+          {"largest_error", result.largest_error},
+          {"faults", result.faults},
+          {"fault", result.fault},
+          {"kernel", result.failed_kernel}};
 }
 
-std::string json_of(const Measurement& kernel, uint64_t bytes) {
-  return fmt::format(
-      "{{\"id\": {}, \"median_us\": {:.3f}, \"low_us\": {:.3f}, \"high_us\": {:.3f}, \"gb_per_s\": {:.1f}}}",
-      json_string(kernel.kernel), kernel.device_us.median, kernel.device_us.low, kernel.device_us.high,
-      gb_per_s(bytes, kernel.device_us.median));
+Json json_of(const Measurement& kernel, uint64_t bytes) {
+  return {{"id", kernel.kernel},
+          {"median_us", kernel.device_us.median},
+          {"low_us", kernel.device_us.low},
+          {"high_us", kernel.device_us.high},
+          {"gb_per_s", gb_per_s(bytes, kernel.device_us.median)}};
+}
+
+// What people want to see first of a tensor: how it begins, and of a longer one how far its values reach.
+std::string values_of(const HostTensor& tensor) {
+  constexpr int64_t kShown = 8;
+  const int64_t count = element_count(tensor.shape);
+  if (count == 0) return "no elements";
+  std::vector<std::string> shown;
+  for (int64_t i = 0; i < std::min(count, kShown); ++i) shown.push_back(fmt::format("{:.6g}", element(tensor, i)));
+  if (count <= kShown) return fmt::format("{}", fmt::join(shown, ", "));
+  double least = std::numeric_limits<double>::infinity(), largest = -least;
+  int64_t nans = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = element(tensor, i);
+    nans += std::isnan(value) ? 1 : 0;
+    least = std::fmin(least, value);
+    largest = std::fmax(largest, value);
+  }
+  std::string text = fmt::format("{}, ...", fmt::join(shown, ", "));
+  if (nans < count) text += fmt::format("  from {:.6g} to {:.6g}", least, largest);
+  if (nans > 0) text += fmt::format("  {} of {} are nan", nans, count);
+  return text;
 }
 
 }  // namespace
@@ -58,13 +79,19 @@ size_t CaseReport::count(Kind kind) const {
 }
 
 std::string lines_of(const CaseResult& result) {
-  if (result.kind == Kind::unknown_operator) return fmt::format("--    {}: unknown operator\n", result.name);
+  if (result.kind == Kind::unknown_operator) return fmt::format("--    {}: {}\n", result.name, result.fault);
+  std::string text;
   if (result.kind == Kind::passed) {
-    return fmt::format("ok    {}: {} runs of {} kernels, largest error {:.3g}\n", result.name, result.runs,
+    text = fmt::format("ok    {}: {} runs of {} kernels, largest error {:.3g}\n", result.name, result.runs,
                        result.kernels, result.largest_error);
+  } else {
+    text = fmt::format("FAIL  {}: {}\n", result.name, result.fault);
+    if (result.faults > 1) text += fmt::format("      and {} more of {} runs\n", result.faults - 1, result.runs);
   }
-  std::string text = fmt::format("FAIL  {}: {}\n", result.name, result.fault);
-  if (result.faults > 1) text += fmt::format("      and {} more of {} runs\n", result.faults - 1, result.runs);
+  if (result.skipped_ways > 0) {
+    text += fmt::format("      skipped: {}{}\n", result.skipped_reason,
+                        result.skipped_ways > 1 ? fmt::format("; and {} more", result.skipped_ways - 1) : "");
+  }
   if (result.failed_kernel.empty()) return text;
   return text + fmt::format("      again: qgen-run --cases {} --all-kernels --kernel '{}'\n", result.folder,
                             result.failed_kernel);
@@ -76,13 +103,25 @@ std::string summary_of(const CaseReport& report) {
 }
 
 std::string to_json(const CaseReport& report) {
-  std::vector<std::string> cases;
+  Json cases = Json::array();
   for (const CaseResult& result : report.results) cases.push_back(json_of(result));
-  return fmt::format(
-      "{{\"device\": {}, \"folder\": {}, \"passed\": {}, \"failed\": {}, \"unknown_operator\": {},\n \"cases\": [\n  "
-      "{}\n]}}\n",
-      json_string(report.device), json_string(report.folder), report.count(Kind::passed), report.count(Kind::failed),
-      report.count(Kind::unknown_operator), fmt::join(cases, ",\n  "));
+  return json::to_text({{"device", report.device},
+                        {"folder", report.folder},
+                        {"passed", report.count(Kind::passed)},
+                        {"failed", report.count(Kind::failed)},
+                        {"unknown_operator", report.count(Kind::unknown_operator)},
+                        {"cases", std::move(cases)}}) +
+         "\n";
+}
+
+std::string to_text(const RunReport& report) {
+  std::string text = fmt::format("{} on \"{}\"\n", report.kernel, report.device);
+  for (const MadeTensor& made : report.made) {
+    text +=
+        fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype), qgen::to_text(made.tensor.shape),
+                    values_of(made.tensor), made.file.empty() ? "" : fmt::format("  -> {}", made.file));
+  }
+  return text;
 }
 
 std::string to_text(const TimeReport& report) {
@@ -101,12 +140,14 @@ std::string to_text(const TimeReport& report) {
 }
 
 std::string to_json(const TimeReport& report) {
-  std::vector<std::string> kernels;
+  Json kernels = Json::array();
   for (const Measurement& kernel : report.kernels) kernels.push_back(json_of(kernel, report.bytes_moved));
-  return fmt::format(
-      "{{\"device\": {}, \"question\": {}, \"bytes_moved\": {}, \"copy_us\": {:.3f},\n \"kernels\": [\n  {}\n]}}\n",
-      json_string(report.device), json_string(report.question), report.bytes_moved, report.copy_us.median,
-      fmt::join(kernels, ",\n  "));
+  return json::to_text({{"device", report.device},
+                        {"question", report.question},
+                        {"bytes_moved", report.bytes_moved},
+                        {"copy_us", report.copy_us.median},
+                        {"kernels", std::move(kernels)}}) +
+         "\n";
 }
 
 }  // namespace qgen::runner

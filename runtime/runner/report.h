@@ -20,6 +20,18 @@ std::string lines_of(const CaseResult& result);
 std::string summary_of(const CaseReport& report);
 std::string to_json(const CaseReport& report);
 
+struct MadeTensor {
+  std::string name;
+  HostTensor tensor;
+  std::string file;  // where it was saved; empty: nowhere
+};
+struct RunReport {
+  std::string device;
+  std::string kernel;
+  std::vector<MadeTensor> made;
+};
+std::string to_text(const RunReport& report);
+
 struct TimeReport {
   std::string device;
   std::string question;  // Selection's

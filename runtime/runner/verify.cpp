@@ -45,6 +45,17 @@ SelectOptions select_options(const VerifyOptions& options) {
           .best_only = !options.all_kernels};
 }
 
+// Whether the device can hold what the call makes where the call puts it: inputs were uploaded and are known to fit.
+Done check_outputs_fit(Context& context, const PreparedCall& prepared) {
+  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
+    const auto& desc = prepared.call.operands[i];
+    if (!desc || !std::holds_alternative<std::monostate>(prepared.arguments[i])) continue;
+    const auto made = context.executor.allocate(desc->dtype, desc->shape, desc->storage, desc->layout);
+    if (!made) return made.error();
+  }
+  return std::monostate{};
+}
+
 bool is_as_it_stands(const Way& way) { return way.places.empty() && !way.is_half; }
 
 void verify_in_way(Context& context, const OperatorEntry& entry, const Request& request, const Way& way,
@@ -55,15 +66,15 @@ void verify_in_way(Context& context, const OperatorEntry& entry, const Request& 
   const auto expected = judge(way, *completed);
   if (!expected) return;
   const auto prepared = entry.prepare(context, *completed);
+  const Done held = prepared ? check_outputs_fit(context, *prepared) : Done(prepared.error());
   // A place that cannot hold the tensor (an image too wide) is no place for it.
-  const bool is_too_large = !prepared && prepared.error().kind == Error::Kind::unsupported && !is_as_it_stands(way);
-  if (is_too_large) return;
-  if (!prepared) return add(prepared.error());
+  const bool is_skipped = !held && held.error().kind == Error::Kind::unsupported && !is_as_it_stands(way);
+  if (is_skipped) return verdict.skipped.push_back({to_text(way), held.error().message});
+  if (!held) return add(held.error());
   const size_t runs = verdict.runs;
   verify(context, *prepared, *expected, options, to_text(way), verdict);
   if (verdict.runs == runs && is_as_it_stands(way) && options.kernel.empty()) {
-    const Selection selection = select(prepared->call.problem, context.profile, context.library);
-    add({Error::Kind::unsupported, explain(selection), ""});
+    add(no_kernel(select(prepared->call.problem, context.profile, context.library)));
   }
 }
 

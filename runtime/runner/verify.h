@@ -42,11 +42,15 @@ struct Finding {
   std::string way;
   std::string fault;
 };
+struct SkippedWay {
+  std::string way, reason;
+};
 struct Verdict {
   size_t runs = 0;
   std::set<std::string> kernels;  // variants and recipes that ran
   double largest_error = 0;
   std::vector<Finding> findings;
+  std::vector<SkippedWay> skipped;  // the device cannot hold a tensor so: an image would be too wide
 };
 
 // `request` as complete() takes it.

@@ -74,4 +74,16 @@ std::string explain(const Selection& selection, size_t max_lines) {
   return text;
 }
 
+Error no_kernel(const Selection& selection) {
+  if (selection.rejected.size() == 1) {
+    const Rejection& only = selection.rejected.front();
+    const bool is_request = only.hurdle == Hurdle::request;
+    return {is_request ? Error::Kind::not_found : Error::Kind::unsupported,
+            fmt::format("'{}' {}{}", only.id, is_request ? "" : "does not fit: ", only.reason), selection.hint};
+  }
+  std::string text = explain(selection);  // which ends with the hint
+  if (text.ends_with('\n')) text.pop_back();
+  return {Error::Kind::unsupported, std::move(text), ""};
+}
+
 }  // namespace qgen

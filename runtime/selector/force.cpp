@@ -18,6 +18,21 @@ std::string specializations_text(const OperatorInfo& op) {
   return fmt::format("{}", fmt::join(ids, ", "));
 }
 
+// The id that was probably meant; else those that hold what was written, as "tiled"; else what ids look like.
+std::string hint_of(std::string_view written, const std::vector<std::string_view>& known) {
+  const std::string_view meant = nearest(written, known);
+  if (!meant.empty()) return fmt::format("did you mean '{}'?", meant);
+  std::vector<std::string_view> shown;
+  std::ranges::copy_if(known, std::back_inserter(shown), [&](std::string_view id) {
+    return !written.empty() && id.find(written) != std::string_view::npos;
+  });
+  if (shown.empty()) shown = known;
+  constexpr size_t kMaxShown = 4;
+  const size_t left = shown.size() - std::min(shown.size(), kMaxShown);
+  shown.resize(shown.size() - left);
+  return fmt::format("there are {}{}", fmt::join(shown, ", "), left > 0 ? fmt::format(" and {} more", left) : "");
+}
+
 Error unknown_id(const OperatorInfo& op, const KernelLibrary& library, std::string_view id) {
   const auto elsewhere = library.find_kernel(id.substr(0, id.find('/')));
   if (elsewhere.op && elsewhere.op != &op) {
@@ -26,9 +41,8 @@ Error unknown_id(const OperatorInfo& op, const KernelLibrary& library, std::stri
   std::vector<std::string_view> known;
   for (const KernelInfo& kernel : op.kernels) known.push_back(kernel.id);
   for (const RecipeInfo& recipe : op.recipes) known.push_back(recipe.id);
-  const std::string_view meant = nearest(id.substr(0, id.find_first_of("/(")), known);
   return {Error::Kind::not_found, fmt::format("is no kernel or recipe of '{}'", op.name),
-          meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
+          hint_of(id.substr(0, id.find_first_of("/(")), known)};
 }
 
 // "op.two_pass(a, b)" -> {"a", "b"}

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <iterator>
 #include <tuple>
@@ -126,7 +125,7 @@ Selection unanswered(std::string question, std::string_view id, std::string reas
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options) {
-  assert(problem.op && "a problem belongs to an operator");
+  if (!problem.op) return unanswered("a problem without an operator", "", "the problem names no operator", "");
   const OperatorInfo& op = *problem.op;
   if (std::string fault = fault_of(problem); !fault.empty()) {
     return unanswered(fmt::format("{} on \"{}\"", op.name, device.name), op.name, std::move(fault), "");
@@ -139,6 +138,8 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   collect(problem, request, *forced, options, selection);
   if (!selection.ranked.empty()) {
     if (options.best_only) selection.ranked.resize(1);
+    const auto answered = std::make_shared<const Problem>(problem);
+    for (Choice& choice : selection.ranked) choice.problem = answered;
     return selection;
   }
   if (options.best_only) {

@@ -4,7 +4,7 @@
 // Which kernel runs a problem on a device, and why not the others. Pure: no Vulkan, no clock, no environment.
 //
 //   const auto selection = select(problem, profile, library);
-//   if (selection.ranked.empty()) return Error{..., explain(selection)};
+//   if (selection.ranked.empty()) return no_kernel(selection);
 //   dispatch(selection.ranked.front());
 //
 // The explanation names a reason for every kernel:
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "runtime/device/device_profile.h"
+#include "runtime/library/error.h"
 #include "runtime/library/kernel_library.h"
 
 namespace qgen {
@@ -41,6 +42,9 @@ struct OperandDesc {
   Layout layout = Layout::strided;
   bool is_present = true;      // false: an optional operand that is left out
   uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
+  // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
+  // nullopt: the caller answers for it.
+  std::optional<std::vector<int64_t>> shape = std::nullopt;
 };
 
 // The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
@@ -72,6 +76,7 @@ struct Choice {
   std::vector<Launch> launches;
   std::vector<uint64_t> scratch_elements;  // one a row of recipe->scratch
   double cost_us = 0;
+  std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
 };
 
 // How far a refused kernel came: the checks in their order.
@@ -114,5 +119,9 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
 // The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered, what
 // came furthest first. No list of the two is longer than max_lines.
 std::string explain(const Selection& selection, size_t max_lines = 20);
+
+// Of a selection without a choice, why there is none. The cause comes first: where one kernel was asked for, or the
+// request itself is at fault, it is all that is said, and where every kernel refused, the explanation is.
+Error no_kernel(const Selection& selection);
 
 }  // namespace qgen

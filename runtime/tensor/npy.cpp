@@ -345,8 +345,9 @@ std::string header_text(const HostTensor& tensor) {
 }
 
 HostTensor widened(const HostTensor& bf16) {
-  HostTensor wide = zeros(DType::f32, bf16.shape);
-  std::ranges::transform(bf16.as<uint16_t>(), wide.as<float>().begin(), bf16_to_f32);
+  const auto narrow = bf16.as<uint16_t>();
+  HostTensor wide{DType::f32, bf16.shape, std::vector<std::byte>(narrow.size() * sizeof(float))};
+  std::ranges::transform(narrow, wide.as<float>().begin(), bf16_to_f32);
   return wide;
 }
 
@@ -389,6 +390,7 @@ Expected<HostTensor> load_npy(const std::filesystem::path& path) {
 }
 
 Done save_npy(const std::filesystem::path& path, const HostTensor& tensor) {
+  if (const Done whole = check_host_tensor(tensor, path.string() + ": the tensor"); !whole) return whole.error();
   const std::vector<std::byte> file = write_npy(tensor);
   std::ofstream stream(path, std::ios::binary | std::ios::trunc);
   stream.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));

@@ -144,14 +144,7 @@ Done check_tensor(const char* field, const HostTensor& tensor, DType dtype) {
   if (tensor.dtype != dtype) {
     return refused(fmt::format("{} is {}, and must be {}", field, name(tensor.dtype), name(dtype)));
   }
-  if (Done shape = check_shape(tensor.shape); !shape)
-    return refused(fmt::format("{}: {}", field, shape.error().message));
-  const int64_t wanted_bytes = element_count(tensor.shape) * bytes(dtype);
-  if (static_cast<int64_t>(tensor.data.size()) != wanted_bytes) {
-    return refused(fmt::format("{} holds {} bytes, and its shape {} takes {}", field, tensor.data.size(),
-                               to_text(tensor.shape), wanted_bytes));
-  }
-  return std::monostate{};
+  return check_host_tensor(tensor, field);
 }
 
 Done check_zero_point(const HostTensor& zero_point, const Shape& scale) {

@@ -62,6 +62,17 @@ HostTensor zeros(DType dtype, const Shape& shape) {
   return {dtype, shape, std::vector<std::byte>(static_cast<size_t>(element_count(shape) * bytes(dtype)))};
 }
 
+Done check_host_tensor(const HostTensor& tensor, std::string_view what) {
+  if (what.empty()) return check_host_tensor(tensor, fmt::format("a host tensor of {}", name(tensor.dtype)));
+  if (const Done sane = check_shape(tensor.shape); !sane) {
+    return Error{sane.error().kind, fmt::format("{}: {}", what, sane.error().message), sane.error().hint};
+  }
+  const auto wanted = static_cast<uint64_t>(element_count(tensor.shape) * bytes(tensor.dtype));
+  if (tensor.data.size() == wanted) return std::monostate{};
+  return refused(fmt::format("{} holds {} bytes, and its shape {} takes {}", what, tensor.data.size(),
+                             to_text(tensor.shape), wanted));
+}
+
 // ---- floats of 16 bits ----------------------------------------------------------------------------------------------
 
 namespace {

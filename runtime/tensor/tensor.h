@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/library/error.h"
@@ -48,6 +49,9 @@ struct HostTensor {
   }
 };
 HostTensor zeros(DType dtype, const Shape& shape);
+// The data are as many bytes as dtype and shape take. Whatever takes a HostTensor from outside asks this first; what
+// reads elements one by one relies on it. `what` begins the sentence: "scale", "input 'x'"; empty: "a host tensor".
+Done check_host_tensor(const HostTensor& tensor, std::string_view what = {});
 
 // A tensor of the given values; T is the dtype's own C++ type (uint16_t of f16 and bf16).
 template <typename T>

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "runtime/library/integer.h"
+
 namespace qgen {
 namespace {
 
@@ -28,7 +30,7 @@ constexpr WeightForm kForms[] = {
     {.layout = Layout::weight_q4_rows, .bits = 4, .block_n = 1, .block_k = 32, .pair_k = 4},
 };
 
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 struct Blocks {
   int64_t n, k;
@@ -104,7 +106,8 @@ int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int6
 
 int64_t packed_bytes(const WeightForm& form, const Shape& shape) {
   const Blocks blocks = blocks_of(form, shape);
-  return blocks.n * blocks.k * elements(form) * form.bits / 8;
+  // A block of 128 elements may hold one, so that the padding of 2^60 elements is past 64 bits.
+  return (Integer(blocks.n) * blocks.k * (elements(form) * form.bits / 8)).value;
 }
 
 Done check_weight(DType dtype, const Shape& shape) {
@@ -116,6 +119,7 @@ Done check_weight(DType dtype, const Shape& shape) {
 
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source) {
   if (const Done fits = check_weight(source.dtype, source.shape); !fits) return fits.error();
+  if (const Done whole = check_host_tensor(source, "the weight"); !whole) return whole.error();
   const auto values = source.as<int8_t>();
   const int64_t rows = source.shape[0];
   const int64_t columns = source.shape[1];
@@ -160,14 +164,21 @@ Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, s
 
 std::vector<int32_t> run_sums(const HostTensor& source, int64_t run) {
   const auto values = source.as<int8_t>();
-  const auto columns = static_cast<size_t>(source.shape[1]);
+  const auto rows = static_cast<size_t>(source.shape[0]), columns = static_cast<size_t>(source.shape[1]);
   const auto length = static_cast<size_t>(std::max<int64_t>(run, 1));
   const size_t runs = std::max<size_t>((columns + length - 1) / length, 1);
-  std::vector<int32_t> sums(static_cast<size_t>(source.shape[0]) * runs, 0);
-  for (size_t i = 0; i < values.size(); ++i) sums[i / columns * runs + i % columns / length] += values[i];
+  std::vector<int32_t> sums(rows * runs, 0);
+  for (size_t n = 0; n < rows; ++n) {
+    for (size_t k = 0; k < columns; ++k) sums[n * runs + k / length] += values[n * columns + k];
+  }
   return sums;
 }
 
 std::vector<int32_t> row_sums(const HostTensor& source) { return run_sums(source, source.shape[1]); }
+
+Shape run_sums_shape(const Shape& weight, int64_t run) {
+  if (run >= weight[1]) return {weight[0]};
+  return {weight[0], ceil_div(weight[1], std::max<int64_t>(run, 1))};
+}
 
 }  // namespace qgen

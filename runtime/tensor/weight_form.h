@@ -35,17 +35,21 @@ const WeightForm* find_weight_form(Layout layout);  // null: a layout of activat
 
 // The element's place in the packed form: a byte, or of 4 bits a nibble, low ones first.
 int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k);
-int64_t packed_bytes(const WeightForm& form, const Shape& shape);
+int64_t packed_bytes(const WeightForm& form, const Shape& shape);  // saturates
 
 // Errors: a weight is a matrix of i8.
 Done check_weight(DType dtype, const Shape& shape);
 
-// Errors of both: the source is no matrix of i8, an element does not fit four bits, the bytes are not packed_bytes().
+// Errors of both: the source is no matrix of i8 or lacks some of it, an element does not fit four bits, the bytes are
+// not packed_bytes().
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source);
 Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, std::span<const std::byte> packed);
 
-// The sum of each `run` neighbours in a row, [N, K / run rounded up], and of each row: exact up to 2^24 columns.
+// The sum of each `run` neighbours in a row, and of each row: exact up to 2^24 columns. Of a source for which
+// check_weight() and check_host_tensor() hold; a run of 0 is one of 1.
 std::vector<int32_t> run_sums(const HostTensor& source, int64_t run);
 std::vector<int32_t> row_sums(const HostTensor& source);
+// [N, K / run rounded up]; of whole rows [N].
+Shape run_sums_shape(const Shape& weight, int64_t run);
 
 }  // namespace qgen

@@ -52,7 +52,7 @@ float other_element(Matrices at, uint k, uint n) {
 
 float added(float sum, float x, float y) {
   precise const float product = x * y;
-  precise const float next = sum + flush_subnormal(product);
+  precise const float next = sum + flush_product(product);
   return flush_subnormal(next);
 }
 

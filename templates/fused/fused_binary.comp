@@ -39,16 +39,16 @@ $else
 $include "lib/fused_any.glsl"
 $end
 
-// Rounded once each, a subnormal result counting as zero.
+// Rounded once each, then flushed.
 float sum_of(float x, float y) {
   precise const float scaled = problem.alpha * y;
-  precise const float sum = x + flush_subnormal(scaled);
+  precise const float sum = x + flush_product(scaled);
   return flush_subnormal(sum);
 }
 
 float product_of(float x, float y) {
   precise const float product = x * y;
-  return flush_subnormal(product);
+  return flush_product(product);
 }
 
 const uint kAdd = 3u;  // else a product

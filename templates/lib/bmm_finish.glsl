@@ -24,6 +24,6 @@ void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 input
   const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
   const float input_scale = flush_subnormal(input_scale_data[input_parameter]);
   precise const float scale = input_scale * flush_subnormal(other_scale_data[other_parameter]);
-  precise const float y = sum * flush_subnormal(scale);
-  store_output((batch * problem.m + m) * problem.n + n, flush_subnormal(y), output_parameter_of(at, m, n));
+  precise const float y = sum * flush_product(scale);  // an integer: no product is below the scale
+  store_output((batch * problem.m + m) * problem.n + n, y, output_parameter_of(at, m, n));
 }

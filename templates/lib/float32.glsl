@@ -6,18 +6,21 @@
 // Vulkan rounds +, - and * correctly, but leaves division 2.5 ulp, lets subnormals be flushed or kept, and lets a
 // device without signed-zero-inf-nan-preserve fold a comparison with NaN. So here division is exact, a subnormal counts
 // as zero, and NaN is told by its bits. A caller marks products `precise`, so that no compiler fuses them into a sum.
+//
+// Of the operations only a product can be below 2^-126 and round up to it: docs/affine.md says why, and which do.
 $include "lib/rounding_shift.glsl"
 
 const uint kInfinity = 0x7f800000u;
 const uint kNan = 0x7fc00000u;
 const uint kMagnitude = 0x7fffffffu;
+const uint kSmallestNormal = 0x00800000u;  // 2^-126
 const int kLargestInt = 0x7fffffff;
 const int kSmallestInt = -0x7fffffff - 1;
 
 bool is_finite(float x) { return (floatBitsToUint(x) & kMagnitude) < kInfinity; }
 bool is_nan(float x) { return (floatBitsToUint(x) & kMagnitude) > kInfinity; }
 
-// mix() of a boolean selects, where ?: may branch.
+// Of what is read, and of sums. mix() of a boolean selects, where ?: may branch.
 float flush_subnormal(float x) {
   const uint bits = floatBitsToUint(x);
   return uintBitsToFloat(mix(bits, bits & ~kMagnitude, (bits & kInfinity) == 0u));
@@ -26,6 +29,13 @@ float flush_subnormal(float x) {
 vec4 flush_subnormal(vec4 x) {
   const uvec4 bits = floatBitsToUint(x);
   return uintBitsToFloat(mix(bits, bits & ~kMagnitude, equal(bits & kInfinity, uvec4(0u))));
+}
+
+// Of a product of two reals. What is just below 2^-126 becomes 2^-126 where a device rounds before it asks what is
+// subnormal, or keeps subnormals, and zero elsewhere: so 2^-126 counts as zero too.
+float flush_product(float x) {
+  const uint bits = floatBitsToUint(x);
+  return uintBitsToFloat(mix(bits, bits & ~kMagnitude, (bits & kMagnitude) <= kSmallestNormal));
 }
 
 // a / b where one of them is zero, infinite or NaN; subnormals have become zero.
@@ -116,7 +126,7 @@ float reciprocal(float x) {
   // Of a power of two k is 2^24, which carries into the exponent. Below the least normal there is only zero.
   const int quotient_bits = ((253 - int(magnitude >> 23)) << 23) + (k - 0x00800000);
   uint result = mix(uint(quotient_bits), 0u, quotient_bits < 0x00800000);
-  result = mix(result, kInfinity, magnitude < 0x00800000u);
+  result = mix(result, kInfinity, magnitude < kSmallestNormal);
   result = mix(result, kNan, magnitude > kInfinity);
   return uintBitsToFloat((floatBitsToUint(x) & ~kMagnitude) | result);
 }
@@ -133,6 +143,12 @@ int round_to_int(float x) {
   if (x >= 2147483648.0) return kLargestInt;
   if (x < -2147483648.0) return kSmallestInt;
   return int(roundEven(x));
+}
+
+// The same as an unsigned integer, of a real that is not negative.
+uint round_to_uint(float x) {
+  if (is_nan(x)) return 0u;
+  return x >= 4294967296.0 ? 0xffffffffu : uint(roundEven(x));
 }
 
 int saturating_add(int a, int b) {

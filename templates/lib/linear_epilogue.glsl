@@ -45,7 +45,7 @@ Columns columns_at(uint column) {
   for (uint lane = 0u; lane < 4u; ++lane) {
     const uint n = min(column + lane, problem.n - 1u);
     precise const float scale = problem.input_scale * flush_subnormal(weight_scales_data[n]);
-    columns.scale[lane] = flush_subnormal(scale);
+    columns.scale[lane] = flush_product(scale);
     columns.bias[lane] = problem.has_bias != 0u ? flush_subnormal(bias_data[n]) : 0.0;
     columns.correction[lane] = -problem.input_zero_point * weight_sums_data[n];
   }

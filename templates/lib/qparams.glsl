@@ -27,9 +27,10 @@ float scale_of(ivec2 extremes) {
   return !is_nan(by_lowest) && !is_nan(by_highest) && by_lowest > by_highest ? by_lowest : by_highest;
 }
 
-// `lowest` is not above zero, so neither is what is subtracted, and the sum in uint cannot pass quant_max.
+// `lowest` is not above zero, so the steps from it to zero are what quant_min is raised by, and fit 32 bits where they
+// do not reach quant_max: nothing saturates that the formula does not clamp.
 int asymmetric_zero_point(float lowest, float scale) {
-  const uint steps_below_zero = 0u - uint(round_to_int(divide(lowest, scale)));
+  const uint steps_below_zero = round_to_uint(divide(-lowest, scale));
   const uint steps = uint(problem.quant_max) - uint(problem.quant_min);
   return int(uint(problem.quant_min) + min(steps_below_zero, steps));
 }
@@ -40,9 +41,8 @@ struct Qparams {
 };
 
 Qparams qparams_of(ivec2 extremes) {
-  const int smallest_normal = 0x00800000;
-  if (extremes.x < smallest_normal) extremes.x = 0;
-  if (extremes.y < smallest_normal) extremes.y = 0;
+  if (extremes.x < int(kSmallestNormal)) extremes.x = 0;
+  if (extremes.y < int(kSmallestNormal)) extremes.y = 0;
   const bool is_asymmetric = problem.mapping == kAsymmetric;
   if (max(extremes.x, extremes.y) > int(kInfinity)) {
     return Qparams(uintBitsToFloat(kNan), is_asymmetric ? problem.quant_min : problem.symmetric_zero_point);

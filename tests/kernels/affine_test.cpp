@@ -13,11 +13,13 @@
 
 #include "tests/kernels/kernel_test.h"
 #include "tests/reference/affine.h"
+#include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using testing::kSmallestNormal;
 using testing::Random;
 using testing::tensor_of;
 
@@ -234,7 +236,7 @@ TEST_F(AffineTest, Ties) {
   }
 }
 
-constexpr double kSmallestNormal = 0x1p-126, kLargest = 0x1.fffffep127, kLargestHalf = 65504;
+constexpr double kLargest = 0x1.fffffep127, kLargestHalf = 65504;
 // clang-format off
 const double kSpecials[] = {0,        -0.0,        kInf,    -kInf,       kNan,           kSmallestNormal,
                             -kSmallestNormal,
@@ -397,6 +399,78 @@ TEST_F(AffineTest, ChoosesFromSpecialValues) {
         expect_reference("choose_qparams_affine", request, kEveryVariant);
       }
     }
+  }
+}
+
+// Neither the rounded quotient nor the difference saturates: only the clamp to the bounds does.
+TEST_F(AffineTest, ZeroPointsAcrossTheWholeOfInt32) {
+  const std::vector<double> rows = {-4,    -3,  -2, -1, -4,   4,  0, 0, -4,   1,   2, 0, -1,    3,    0, 0,
+                                    -1,    1e9, 0,  0,  -1e9, 1,  0, 0, -0.7, 0.3, 0, 0, -1,    0,    0, 1e-9,
+                                    -kInf, 1,   2,  3,  kInf, -1, 0, 0, 1,    2,   3, 4, -3e38, 3e38, 0, 0};
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {12, 4}, rows);
+  request.attributes["block_size"] = Shape{1, 4};
+  request.attributes["target_dtype"] = std::string("int32");
+  const int64_t least = -2147483648LL, most = 2147483647;
+  for (const auto& [low, high] : {std::pair{least, most}, {least, int64_t{100}}, {int64_t{-5}, most}, {least, least}}) {
+    request.attributes["quant_min"] = low;
+    request.attributes["quant_max"] = high;
+    for (const double eps : {0.0, 1e-9, 0x1p-40}) {
+      request.attributes["eps"] = eps;
+      expect_reference("choose_qparams_affine", request, kEveryVariant);
+    }
+  }
+  Request golden;
+  golden.inputs["input"] = tensor_of(DType::f32, {4}, {-4, -3, -2, -1});
+  golden.attributes["target_dtype"] = std::string("int32");
+  expect_reference("choose_qparams_affine", golden, kEveryVariant);
+  const Tensors made =
+      reference::find("choose_qparams_affine")(*complete(*find_operator("choose_qparams_affine"), golden));
+  EXPECT_EQ(element(made.at("zero_point"), 0), 2147483647);
+}
+
+// (2 - 2^-23) * 2^-127 has 24 significant bits and would be a tie among subnormal floats: it is below 2^-126, and zero.
+TEST_F(AffineTest, QuotientsNextToTheSmallestNormal) {
+  const double below = 2 - 0x1p-23;
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {4, 1}, {-below * 0x1p-120, -0x1p-119, -below * 0x1p-119, -1e-40});
+  request.attributes["block_size"] = Shape{1, 1};
+  request.attributes["eps"] = 0.0;
+  for (const char* mapping : kMappings) {
+    request.attributes["mapping_type"] = mapping;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+  }
+  // By 2^31, half of the range of int32.
+  request.inputs["input"] =
+      tensor_of(DType::f32, {4, 1}, {below * 0x1p-96, 0x1p-95, -below * 0x1p-96, below * 0x1p-95});
+  request.attributes["target_dtype"] = std::string("int32");
+  for (const char* mapping : kMappings) {
+    request.attributes["mapping_type"] = mapping;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+  }
+}
+
+// A block of no elements has the parameters of zeros; a side without elements has no blocks of other sizes.
+TEST_F(AffineTest, ParametersOfNoElements) {
+  struct Row {
+    std::optional<Shape> block;
+    Shape parameters;
+  };
+  const Row kRows[] = {{std::nullopt, {1, 1}},
+                       {Shape{4, 0}, {1, 1}},
+                       {Shape{1, 0}, {4, 1}},
+                       {Shape{4, 1}, {1, 0}},
+                       {Shape{2, 7}, {2, 0}}};
+  for (const Row& row : kRows) {
+    Request request;
+    request.inputs["input"] = zeros(DType::f32, {4, 0});
+    if (row.block) request.attributes["block_size"] = *row.block;
+    expect_reference("choose_qparams_affine", request, kEveryVariant);
+    const auto completed = complete(*find_operator("choose_qparams_affine"), request);
+    const Tensors made = reference::find("choose_qparams_affine")(*completed);
+    EXPECT_EQ(made.at("scale").data, tensor_of(DType::f32, row.parameters, {kSmallestNormal}).data);
+    EXPECT_EQ(made.at("zero_point").data, tensor_of(DType::i32, row.parameters, {-128}).data);
+    EXPECT_EQ(made.at("scale").shape, row.parameters);
   }
 }
 

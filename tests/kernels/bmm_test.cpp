@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -187,6 +188,52 @@ TEST_F(BmmTest, ExtremeNumbers) {
   bytes.inputs["input_scale"] = tensor_of(DType::f32, {4, 1}, {1e-40, 1e-30, 3e38, nan});
   bytes.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {1.0, 1e-9, 1e30, inf});
   expect_reference("bmm", bytes, kEveryVariant);
+}
+
+// docs/affine.md: a product that comes to 2^-126 counts as zero. Of reals that is each term of a sum.
+TEST_F(BmmTest, TermsNextToTheSmallestNormal) {
+  const auto [x, y] = testing::factors_of_the_smallest_normal(testing::floats_below_one());
+  const int64_t count = std::ssize(x);
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {count, 1, 1}, x);
+  request.inputs["other"] = tensor_of(DType::f32, {count, 1, 1}, y);
+  request.attributes["output_dtype"] = std::string("float32");
+  expect_reference("fused_bmm", request, kEveryVariant);
+  // With a term before it, and one after.
+  request.inputs["input"] = tensor_of(DType::f32, {count, 1, 3}, {0.75});
+  request.inputs["other"] = tensor_of(DType::f32, {count, 3, 1}, {0x1p-125});
+  for (int64_t i = 0; i < count; ++i) {
+    set_element(request.inputs["input"], 3 * i + 1, x[static_cast<size_t>(i)]);
+    set_element(request.inputs["other"], 3 * i + 1, y[static_cast<size_t>(i)]);
+  }
+  expect_reference("fused_bmm", request, kEveryVariant);
+  request.attributes["output_dtype"] = std::string("int8");
+  request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
+  expect_reference("fused_bmm", request, kEveryVariant);
+}
+
+// Of integers it is the product of their scales.
+TEST_F(BmmTest, ScalesNextToTheSmallestNormal) {
+  const auto [x, y] = testing::factors_of_the_smallest_normal(testing::floats_below_one());
+  const int64_t count = std::ssize(x);
+  Request request;
+  request.inputs["input_scale"] = tensor_of(DType::f32, {count, 1, 1}, x);
+  request.inputs["other_scale"] = tensor_of(DType::f32, {count, 1, 1}, y);
+  for (const DType bytes : {DType::i8, DType::u8}) {
+    request.inputs["input"] = tensor_of(bytes, {count, 2, 5}, {20, 1, 100, 7, 0, 33});
+    request.inputs["other"] = tensor_of(bytes, {count, 5, 2}, {1, 2, 0});
+    request.attributes["output_dtype"] = std::string("float32");
+    request.inputs.erase("output_scale");
+    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("fused_bmm", request, kEveryVariant);
+    request.attributes["output_dtype"] = std::string("int8");
+    request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
+    expect_reference("bmm", request, kEveryVariant);
+  }
+  // Integers of 16 bits have no sum of their own: each is a real, and is multiplied as one.
+  request.inputs["input"] = tensor_of(DType::i16, {count, 1, 2}, {1, -1, 2});
+  request.inputs["other"] = tensor_of(DType::i8, {count, 2, 1}, {1, 3});
+  expect_reference("fused_bmm", request, kEveryVariant);
 }
 
 // Cases whose results can be worked out by hand.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -231,6 +232,113 @@ TEST_F(FusedTest, HardswishOfEveryExponent) {
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {static_cast<int64_t>(reals.size())}, reals);
   expect_reference("fused_hardswish", request, kEveryVariant);
+}
+
+// docs/affine.md: a product that comes to 2^-126 counts as zero.
+class FusedNextToTheSmallestNormalTest : public FusedTest {
+ protected:
+  // To reals, and to integers that show whether there was a 2^-126.
+  void expect_products(Request request) {
+    expect_reference("fused_mul", request, kEveryVariant);
+    request.attributes["output_dtype"] = std::string("int8");
+    for (const double scale : {testing::kSmallestNormal, 2 * testing::kSmallestNormal}) {
+      request.inputs["output_scale"] = tensor_of(DType::f32, {}, {scale});
+      expect_reference("fused_mul", request, kEveryVariant);
+    }
+  }
+  // An operand of integers, one scale each; what they stand for is their product.
+  static void add_integers(Request& request, const std::string& name, DType dtype, double integer,
+                           const std::vector<double>& scales) {
+    const Shape shape{std::ssize(scales)};
+    request.inputs[name] = tensor_of(dtype, shape, {integer});
+    request.inputs[name + "_scale"] = tensor_of(DType::f32, shape, scales);
+  }
+};
+
+TEST_F(FusedNextToTheSmallestNormalTest, ProductsOfReals) {
+  const auto [x, y] = testing::factors_of_the_smallest_normal(testing::floats_below_one());
+  const Shape shape{std::ssize(x)};
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, shape, x);
+  request.inputs["other"] = tensor_of(DType::f32, shape, y);
+  request.attributes["output_dtype"] = std::string("float32");
+  expect_products(request);
+}
+
+TEST_F(FusedNextToTheSmallestNormalTest, ProductsOfEveryMixture) {
+  const auto [x, y] = testing::factors_of_the_smallest_normal(testing::short_floats_below_one());
+  const Shape shape{std::ssize(x)};
+  Request request;
+  request.attributes["output_dtype"] = std::string("float32");
+  request.inputs["input"] = tensor_of(DType::f32, shape, x);
+  for (const DType dtype : {DType::i8, DType::u8, DType::i16, DType::i32}) {
+    add_integers(request, "other", dtype, 1, y);
+    expect_products(request);
+  }
+  request.attributes["output_dtype"] = std::string("float16");
+  request.inputs["input"] = tensor_of(DType::f16, shape, x);
+  add_integers(request, "other", DType::i8, 1, y);
+  expect_products(request);
+  request.attributes["output_dtype"] = std::string("float32");
+  for (const DType dtype : {DType::i8, DType::i16}) {
+    add_integers(request, "input", dtype, 1, x);
+    expect_products(request);
+  }
+}
+
+TEST_F(FusedNextToTheSmallestNormalTest, ProductsOfBytesOfOneParameterEach) {
+  const auto [x, y] = testing::factors_of_the_smallest_normal({97 / 128.0, 101 / 128.0, 119 / 128.0});
+  for (size_t i = 0; i < x.size(); ++i) {
+    Request request;
+    request.inputs["input"] = tensor_of(DType::i8, {37}, {x[i] * 128, 1, -3, 0, 127});
+    request.inputs["input_scale"] = tensor_of(DType::f32, {}, {0x1p-7});
+    request.inputs["other"] = tensor_of(DType::i8, {37}, {1, -1, 2});
+    request.inputs["other_scale"] = tensor_of(DType::f32, {}, {y[i]});
+    request.attributes["output_dtype"] = std::string("float32");
+    expect_products(request);
+  }
+}
+
+// Alpha is one number for all: its product with the other operand counts.
+TEST_F(FusedNextToTheSmallestNormalTest, Sums) {
+  for (const double alpha : testing::floats_below_one()) {
+    const auto [x, y] = testing::factors_of_the_smallest_normal({alpha});
+    Request request;
+    request.inputs["input"] = tensor_of(DType::f32, {4, 1}, {0.0, -0.0, testing::kSmallestNormal, -0x1.4p-126});
+    request.inputs["other"] = tensor_of(DType::f32, {std::ssize(y)}, y);
+    request.attributes["alpha"] = alpha;
+    expect_reference("fused_add", request, kEveryVariant);
+    request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
+    expect_reference("fused_add", request, kEveryVariant);
+  }
+}
+
+// A sixth of three times x comes to 2^-126.
+TEST_F(FusedNextToTheSmallestNormalTest, Hardswish) {
+  std::vector<double> reals;
+  for (const float middle : {0x1p-125f, 0x1p-126f, 0x3p-126f, 0x6p-126f}) {
+    float x = middle;
+    for (int i = 0; i < 4; ++i) x = std::nextafter(x, 0.0f);
+    for (int i = 0; i < 9; ++i, x = std::nextafter(x, 1.0f)) {
+      reals.push_back(static_cast<double>(x));
+      reals.push_back(-static_cast<double>(x));
+    }
+  }
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {std::ssize(reals)}, reals);
+  expect_reference("fused_hardswish", request, kEveryVariant);
+  request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
+  expect_reference("fused_hardswish", request, kEveryVariant);
+}
+
+TEST_F(FusedTest, SubnormalAlphaCountsAsZero) {
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {4}, {0.0, -0.0, 1.0, 1e-30});
+  request.inputs["other"] = tensor_of(DType::f32, {4, 1}, {3e38, -3e38, 1.0, kInf});
+  for (const double alpha : {1e-40, -1e-40, 0x0.fffffep-126, 0x1p-126}) {
+    request.attributes["alpha"] = alpha;
+    expect_reference("fused_add", request, kEveryVariant);
+  }
 }
 
 // On either side of what lib/fused_bytes.glsl calls tame: 2^-40 and 2^40, numbers that are none, zero points out of

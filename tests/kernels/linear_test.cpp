@@ -9,6 +9,7 @@
 
 #include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
+#include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
@@ -153,6 +154,29 @@ TEST_F(LinearTest, TakesAnyOutputScale) {
   for (const double scale : {2e-38, 3e-38, 1e30, 3e38}) {
     request.attributes["output_scale"] = scale;
     expect_right(request, kInBuffers);
+  }
+}
+
+// docs/affine.md: a product that comes to 2^-126 counts as zero, which that of the two scales may.
+TEST_F(LinearTest, ScalesNextToTheSmallestNormal) {
+  for (const double input_scale : testing::floats_below_one()) {
+    const auto [x, y] = testing::factors_of_the_smallest_normal({input_scale});
+    const int64_t n = std::ssize(y);
+    Request request;
+    request.inputs["input"] = tensor_of(DType::i8, {2, 4}, {25, 25, 25, 25, -1, 0, 0, 0});
+    request.inputs["weight"] = tensor_of(DType::i8, {n, 4}, {1});
+    request.inputs["weight_scales"] = tensor_of(DType::f32, {n}, y);
+    request.attributes["input_scale"] = input_scale;
+    request.attributes["activation"] = std::string("hardswish");
+    Request real = request;
+    real.inputs["input"] = tensor_of(DType::f32, {2, 4}, {100 * input_scale, 0, 0, 0, -input_scale, 0, 0, 0});
+    expect_reference("linear_q8ta_q8csw", real, kInBuffers);
+    request.attributes["output_scale"] = testing::kSmallestNormal;
+    expect_right(request, kInBuffers);
+    request.attributes["activation"] = std::string("none");
+    expect_right(request, kInBuffers);
+    real.attributes["activation"] = std::string("none");
+    expect_reference("linear_q8ta_q8csw", real, kInBuffers);
   }
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Host floats are IEEE 754 and round to nearest even, so +, * and / below are the RN of docs/affine.md; what is left to
-// say is what becomes of subnormals, NaN and saturation.
+// Each operation on floats is one RN of docs/affine.md; what is left to say is what becomes of NaN and saturation.
 #include "tests/reference/affine.h"
 
 #include <algorithm>
@@ -10,14 +9,10 @@
 #include <limits>
 
 #include "runtime/tensor/quant_params.h"
+#include "tests/reference/float32.h"
 
 namespace qgen::reference {
 namespace {
-
-static_assert(std::numeric_limits<float>::is_iec559);
-
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
-float quotient(float a, float b) { return flushed(flushed(a) / flushed(b)); }
 
 // Half to even, saturating, NaN -> 0.
 int32_t round_to_int(float x) {
@@ -47,6 +42,14 @@ int32_t zero_point_element(const HostTensor* zero_point, int64_t parameter) {
   return zero_point->as<int32_t>()[element_count(zero_point->shape) == 1 ? 0 : parameter];
 }
 
+// clamp(quant_min - round_half_even(quotient), quant_min, quant_max); NaN is 0. A double holds the difference exactly
+// wherever the clamp does not decide.
+int32_t asymmetric_zero_point(float quotient, IntegerBounds bounds) {
+  if (std::isnan(quotient)) return bounds.min;
+  const double low = bounds.min, high = bounds.max;
+  return static_cast<int32_t>(std::clamp(low - std::nearbyint(double{quotient}), low, high));
+}
+
 // The block that holds the element at row-major `index`, counted in row-major order of blocks.
 int64_t block_index(const Shape& shape, const Shape& block, int64_t index) {
   int64_t result = 0, block_stride = 1;
@@ -66,6 +69,7 @@ int32_t quantize(float x, float scale, int32_t zero_point, IntegerBounds bounds)
   return clamped(int64_t{t} + zero_point, bounds);
 }
 
+// The product of an integer and a scale that is not subnormal is zero or at least the scale.
 float dequantize(int32_t q, float scale, int32_t zero_point) {
   constexpr IntegerBounds kInt32{std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
   const int32_t difference = clamped(int64_t{q} - zero_point, kInt32);
@@ -94,12 +98,12 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
       break;
     }
   }
-  if (!std::isnan(scale)) scale = std::max(flushed(eps), scale);
+  if (!std::isnan(scale)) scale = std::max(std::abs(flushed(eps)), scale);
 
   if (mapping != Mapping::asymmetric) {
     return {scale, static_cast<int32_t>((int64_t{bounds.max} + bounds.min + 1) / 2)};
   }
-  return {scale, clamped(int64_t{bounds.min} - round_to_int(quotient(mn, scale)), bounds)};
+  return {scale, asymmetric_zero_point(quotient(mn, scale), bounds)};
 }
 
 HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,

@@ -6,11 +6,10 @@
 #include <cmath>
 
 #include "runtime/tensor/quant_params.h"
+#include "tests/reference/float32.h"
 
 namespace qgen::reference {
 namespace {
-
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 // Coordinates of row-major `index`.
 Shape coordinates(const Shape& shape, int64_t index) {
@@ -35,7 +34,7 @@ struct Parameters {
 
   explicit Parameters(const FusedOperand& of) : operand(of), block(*block_of(of.tensor->shape, of.scale->shape)) {}
   int64_t index(int64_t element) const { return param_index(operand.tensor->shape, block, element); }
-  float scale(int64_t element) const { return flushed(operand.scale->as<float>()[index(element)]); }
+  float scale(int64_t element) const { return operand.scale->as<float>()[index(element)]; }
   int64_t zero_point(int64_t element) const {
     if (!operand.zero_point) return 0;
     const auto values = operand.zero_point->as<int32_t>();
@@ -66,8 +65,7 @@ float exact(const FusedOperand& input, const FusedOperand& other, int64_t k, con
     const int64_t x = integer(*input.tensor, of_input[i]) - z, y = integer(*other.tensor, of_other[i]) - w;
     sum += static_cast<uint64_t>(x) * static_cast<uint64_t>(y);
   }
-  const float scale = flushed(a.scale(of_input[0]) * b.scale(of_other[0]));
-  return flushed(static_cast<float>(static_cast<int64_t>(sum)) * scale);
+  return static_cast<float>(static_cast<int64_t>(sum)) * product(a.scale(of_input[0]), b.scale(of_other[0]));
 }
 
 }  // namespace
@@ -98,7 +96,7 @@ HostTensor fused_bmm(const FusedOperand& input, const FusedOperand& other, const
       sum = exact(input, other, k, of_input, of_other);
     } else {
       for (size_t j = 0; j < of_input.size(); ++j) {
-        sum = flushed(sum + flushed(x.as<float>()[of_input[j]] * y.as<float>()[of_other[j]]));
+        sum = flushed(sum + product(x.as<float>()[of_input[j]], y.as<float>()[of_other[j]]));
       }
     }
     result.as<float>()[i] = sum;

@@ -6,18 +6,17 @@
 #include <cmath>
 
 #include "runtime/tensor/quant_params.h"
+#include "tests/reference/float32.h"
 
 namespace qgen::reference {
 namespace {
-
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 float relu(float x) { return std::isnan(x) || x > 0 ? x : 0.0f; }
 
 float hardswish(float x) {
   const float shifted = x + 3.0f;
   const float gate = std::isnan(shifted) ? shifted : std::clamp(shifted, 0.0f, 6.0f);
-  return flushed(flushed(x * gate) / 6.0f);
+  return quotient(product(x, gate), 6.0f);
 }
 
 float apply(FusedOperation operation, float x, float y, float alpha) {
@@ -25,8 +24,8 @@ float apply(FusedOperation operation, float x, float y, float alpha) {
     case FusedOperation::copy: return x;
     case FusedOperation::relu: return relu(x);
     case FusedOperation::hardswish: return hardswish(x);
-    case FusedOperation::add: return flushed(x + flushed(alpha * y));
-    case FusedOperation::multiply: return flushed(x * y);
+    case FusedOperation::add: return flushed(x + product(alpha, y));
+    case FusedOperation::multiply: return product(x, y);
   }
   return x;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Host floats are IEEE 754 and round to nearest even: each operation below is one RN of docs/linear.md.
+// Each operation on floats below is one RN of docs/linear.md.
 #include "tests/reference/linear.h"
 
 #include <algorithm>
@@ -9,11 +9,10 @@
 #include <limits>
 
 #include "tests/reference/affine.h"
+#include "tests/reference/float32.h"
 
 namespace qgen::reference {
 namespace {
-
-float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 float activated(float y, LinearActivation activation) {
   if (std::isnan(y)) return y;
@@ -21,7 +20,7 @@ float activated(float y, LinearActivation activation) {
     case LinearActivation::none: return y;
     case LinearActivation::relu: return std::max(y, 0.0f);
     case LinearActivation::relu6: return std::clamp(y, 0.0f, 6.0f);
-    case LinearActivation::hardswish: return flushed(flushed(y * std::clamp(y + 3.0f, 0.0f, 6.0f)) / 6.0f);
+    case LinearActivation::hardswish: return quotient(product(y, std::clamp(y + 3.0f, 0.0f, 6.0f)), 6.0f);
   }
   return y;
 }
@@ -46,9 +45,8 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
     for (size_t column = 0; column < n; ++column) {
       const int64_t sum =
           sum_of(x.as<int8_t>().subspan(row * k, k), w.as<int8_t>().subspan(column * k, k), params.input_zero_point);
-      const float scale = flushed(flushed(params.input_scale) * flushed(scales.as<float>()[column]));
-      const float product = flushed(static_cast<float>(sum) * scale);
-      const float real = flushed(product + (bias ? flushed(bias->as<float>()[column]) : 0.0f));
+      const float scaled = static_cast<float>(sum) * product(params.input_scale, scales.as<float>()[column]);
+      const float real = flushed(scaled + (bias ? flushed(bias->as<float>()[column]) : 0.0f));
       y.as<float>()[row * n + column] = activated(real, params.activation);
     }
   }

@@ -29,7 +29,8 @@ inline bool validation_is_wanted() {
 class SharedDevice : public ::testing::Environment {
  public:
   const Expected<Device>& get() {
-    if (!device_) device_.emplace(Device::open({}, {.validation = validation_is_wanted()}));
+    if (!device_)
+      device_.emplace(Device::open({}, {.validation = validation_is_wanted(), .robust_buffer_access = true}));
     return *device_;
   }
   void TearDown() override { device_.reset(); }

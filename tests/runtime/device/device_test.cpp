@@ -98,6 +98,14 @@ TEST_F(OpenedDevice, OpensFromManyThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(OpeningADevice, EnablesRobustBuffersWhenAsked) {
+  for (const bool is_wanted : {false, true}) {
+    const auto device = Device::open({}, {.robust_buffer_access = is_wanted});
+    ASSERT_TRUE(device) << to_text(device.error());
+    EXPECT_EQ(device->has_robust_buffer_access(), is_wanted);
+  }
+}
+
 TEST(OpeningADevice, RefusesUnknownNames) {
   const auto device = Device::open("no such device");
   ASSERT_FALSE(device);
@@ -110,8 +118,10 @@ TEST(OpeningADevice, SaysThatThereIsNoDriver) {
   const auto device = Device::open();
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().kind, Error::Kind::not_found);
-  EXPECT_EQ(device.error().message, "no Vulkan driver: the loader found none that works");
-  EXPECT_THAT(device.error().hint, HasSubstr("VK_ICD_FILENAMES"));
+  EXPECT_EQ(device.error().message,
+            "no Vulkan driver can be used, of those that VK_DRIVER_FILES names\n"
+            "  /nonexistent.json: there is no such file");
+  EXPECT_THAT(device.error().hint, HasSubstr("VK_DRIVER_FILES"));
 }
 
 TEST(OpeningADevice, SaysThatThereIsNoValidationLayer) {

@@ -49,6 +49,7 @@ TEST(FeatureChain, EnablesExactlyWhatIsGranted) {
   FeatureChain offered(kMatrices), wanted(kMatrices);
   offered.features.features.geometryShader = VK_TRUE;  // no feature of qgen's
   offered.features.features.shaderInt16 = VK_TRUE;
+  offered.features.features.robustBufferAccess = VK_TRUE;    // costs time, and is asked for apart
   offered.vulkan11.variablePointersStorageBuffer = VK_TRUE;  // half of a feature
   offered.vulkan13.maintenance4 = VK_TRUE;
   offered.matrix2.cooperativeMatrixFlexibleDimensions = VK_TRUE;
@@ -58,7 +59,17 @@ TEST(FeatureChain, EnablesExactlyWhatIsGranted) {
   EXPECT_TRUE(wanted.vulkan13.maintenance4);
   EXPECT_TRUE(wanted.matrix2.cooperativeMatrixFlexibleDimensions);
   EXPECT_FALSE(wanted.features.features.geometryShader);
+  EXPECT_FALSE(wanted.features.features.robustBufferAccess);
   EXPECT_FALSE(wanted.vulkan11.variablePointersStorageBuffer);
+}
+
+TEST(FeatureChain, EnablesRobustBuffersWhereTheyAreOffered) {
+  for (const VkBool32 is_offered : {VK_FALSE, VK_TRUE}) {
+    FeatureChain offered(kNone), wanted(kNone);
+    offered.features.features.robustBufferAccess = is_offered;
+    enable_robust_buffer_access(offered, wanted);
+    EXPECT_EQ(wanted.features.features.robustBufferAccess, is_offered);
+  }
 }
 
 TEST(FeatureChain, CountsSubgroupOperationsOfComputeOnly) {

@@ -57,7 +57,7 @@ TEST(ProfileText, ForPrograms) {
   EXPECT_EQ(to_json(example()), R"({
   "name": "Example \"GPU\" 1",
   "driver_name": "example",
-  "driver_info": "1.2\u00093",
+  "driver_info": "1.2\t3",
   "vendor_id": 4318,
   "device_id": 43,
   "api_version": "1.3.230",
@@ -74,12 +74,14 @@ TEST(ProfileText, ForPrograms) {
   "compute_units": 2,
   "is_cpu": false,
   "is_integrated": false,
-  "bytes_per_us": 10000,
-  "f32_ops_per_us": 100000,
-  "int8_ops_per_us": 100000,
-  "launch_us": 5,
+  "bytes_per_us": 10000.0,
+  "f32_ops_per_us": 100000.0,
+  "int8_ops_per_us": 100000.0,
+  "launch_us": 5.0,
   "features": ["shader_int8", "subgroup_basic"],
-  "cooperative_matrices": [{"m": 16, "n": 16, "k": 32, "a": "i8", "b": "i8", "c": "i32", "result": "i32", "scope": "subgroup"}],
+  "cooperative_matrices": [
+    {"m": 16, "n": 16, "k": 32, "a": "i8", "b": "i8", "c": "i32", "result": "i32", "scope": "subgroup"}
+  ],
   "flexible_cooperative_matrices": [],
   "max_workgroup_count": [65535, 65535, 65535],
   "max_workgroup_size": [128, 128, 64],

@@ -29,7 +29,11 @@ bool bounds_are_checked() {
   return layers && std::string_view(layers).find("GPU_ASSISTED") != std::string_view::npos;
 }
 
-TEST(BoundsChecks, NameAWriteBehindABuffer) {
+// Other tests turn robust buffers on, and must hear of such a write all the same.
+class BoundsChecks : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Robust, BoundsChecks, ::testing::Bool());
+
+TEST_P(BoundsChecks, NameAWriteBehindABuffer) {
   if (!bounds_are_checked()) GTEST_SKIP() << "no bounds checks were asked for";
   const KernelKit kit({{.id = "write.at",
                         .glsl = kWriteAt,
@@ -38,7 +42,7 @@ TEST(BoundsChecks, NameAWriteBehindABuffer) {
                         .bindings = {{0, 0, BindingKind::storage_buffer, Access::write}},
                         .push_constants = {{0, 0, sizeof(uint32_t)}}}});
   const KernelLibrary library = kit.library();
-  const auto device = Device::open({}, {.validation = true});
+  const auto device = Device::open({}, {.validation = true, .robust_buffer_access = GetParam()});
   ASSERT_TRUE(device) << to_text(device.error());
   auto executor = Executor::create(*device, library, {});
   ASSERT_TRUE(executor) << to_text(executor.error());

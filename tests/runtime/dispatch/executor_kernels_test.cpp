@@ -137,7 +137,7 @@ TEST_F(ExecutorTest, RefusesWhatKernelsDoNotTake) {
             "operand 'input' of kernel 'picky.f32' takes f32 texture3d width_packed, and was given f32 texture3d "
             "height_packed");
   EXPECT_EQ(refusal({{&copy, {&i32, nullptr}}}), "operand 'output' of kernel 'copy.i32' is left out");
-  EXPECT_EQ(refusal({{&copy, {&i32}}}), "'copy.i32' was given 1 operands, and kernel 'copy.i32' reads operand 1");
+  EXPECT_EQ(refusal({{&copy, {&i32}}}), "'copy.i32' was given 1 operands, and takes 2");
 }
 
 TEST_F(ExecutorTest, RefusesKernelsThatTheDeviceCannotRun) {

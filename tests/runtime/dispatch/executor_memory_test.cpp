@@ -116,7 +116,7 @@ TEST_F(ExecutorTest, WriteReplacesTheContents) {
   HostTensor torn = of({1, 2, 3});
   torn.data.pop_back();
   EXPECT_EQ(executor().write(tensor, torn).error().message,
-            "a host tensor of i32 [3] holds 11 bytes, and its shape wants 12");
+            "a host tensor of i32 holds 11 bytes, and its shape [3] takes 12");
 }
 
 TEST_F(ExecutorTest, RefusesWhatDoesNotFit) {

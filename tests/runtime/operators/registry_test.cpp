@@ -41,6 +41,14 @@ TEST(Registry, FillsInDefaults) {
   EXPECT_EQ(find_attribute<Shape>(*request, "sides"), std::nullopt);  // the operator sees to it
 }
 
+TEST(Registry, I8_RefusesTornInputs) {
+  Request request = request_with({{"axis", int64_t{2}}});
+  request.inputs.at("input").data.resize(3);
+  const auto completed = complete(kReduce, request);
+  ASSERT_FALSE(completed);
+  EXPECT_EQ(completed.error().message, "input 'input' holds 3 bytes, and its shape [1] takes 4");
+}
+
 // Each leads to an operator that there is, by no operator's own name, and stands in order.
 TEST(Registry, FindsOperatorsByOtherNames) {
   EXPECT_TRUE(std::ranges::is_sorted(operator_aliases(), {}, &OperatorAlias::name));
@@ -66,6 +74,8 @@ const RefusalCase kRefusals[] = {
     {"attribute_unknown", request_with({{"axis", int64_t{0}}, {"mod", "sum"}}),
      "'reduce' has no attribute 'mod'\n  hint: did you mean 'mode'?"},
     {"attribute_of_another_kind", request_with({{"axis", true}}), "axis is true, and must be an integer"},
+    {"real_past_f32", request_with({{"axis", int64_t{0}}, {"eps", 1e39}}),
+     "eps is '1e+39', and must be a number within the range of f32, up to 3.4e38"},
     {"integer_from_a_real", request_with({{"axis", 1.0}}), "axis is 1, and must be an integer"},
     {"word_unknown", request_with({{"axis", int64_t{0}}, {"mode", "meen"}}),
      "mode is 'meen', and must be one of sum, mean\n  hint: did you mean 'mean'?"},
@@ -120,6 +130,16 @@ const ParseCase kParses[] = {
     {Kind::integer, "9223372036854775808", "x is '9223372036854775808', and must be an integer"},
     {Kind::real, "1e-5", "1e-05"},
     {Kind::real, "1.5x", "x is '1.5x', and must be a number"},
+    {Kind::real, "3.4e38", "3.4e+38"},
+    {Kind::real, "1e-45", "1e-45"},  // the least that f32 has
+    {Kind::real, "0", "0"},
+    // What f32 holds only as infinity or 0 is told as it was typed.
+    {Kind::real, "1e39", "x is '1e39', and must be a number within the range of f32, up to 3.4e38"},
+    {Kind::real, "-1e39", "x is '-1e39', and must be a number within the range of f32, up to 3.4e38"},
+    {Kind::real, "1e999", "x is '1e999', which is past the range of f32"},
+    {Kind::real, "1e-46", "x is '1e-46', and must be 0 or a number that f32 can tell from 0, from 1.4e-45"},
+    {Kind::real, "nan", "x is 'nan', and must be a finite number"},
+    {Kind::real, "-inf", "x is '-inf', and must be a finite number"},
     {Kind::boolean, "true", "true"},
     {Kind::boolean, "0", "false"},
     {Kind::boolean, "yes", "x is 'yes', and must be true or false"},

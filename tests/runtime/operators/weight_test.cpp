@@ -37,6 +37,19 @@ TEST(Weights, A7_ZeroPointsAreLookedAt) {
       "weight zero point [1] is 3, and kernels take symmetric weights\n  hint: quantize the weight with zero point 0");
 }
 
+// 4 MB for a shape of eight elements crashed, and seven bytes for 65,536 packed what lay behind them.
+TEST(Weights, I8_BytesMustFitTheShape) {
+  EXPECT_EQ(said(Weight::create({DType::i8, {2, 4}, std::vector<std::byte>(4 << 20)}, {})),
+            "the weight holds 4194304 bytes, and its shape [2, 4] takes 8");
+  EXPECT_EQ(said(Weight::create({DType::i8, {64, 1024}, std::vector<std::byte>(7)}, {})),
+            "the weight holds 7 bytes, and its shape [64, 1024] takes 65536");
+  EXPECT_EQ(said(Weight::create({DType::i8, {0, 1024}, std::vector<std::byte>(7)}, {})),
+            "the weight holds 7 bytes, and its shape [0, 1024] takes 0");
+  const PackedWeight vast{Layout::weight_q8_panels, {int64_t{1} << 59, 1}, std::vector<std::byte>(64)};
+  EXPECT_NE(said(Weight::create(vast, {})).find("64 bytes are given for i8 [576460752303423488, 1]"),
+            std::string::npos);
+}
+
 class WeightTest : public testing::DeviceTest {
  protected:
   KernelLibrary library = *KernelLibrary::open(generated::library());
@@ -74,6 +87,17 @@ TEST_F(WeightTest, KeepsFormsThatFit) {
   EXPECT_EQ(weight->form_bytes(), 256u);
   EXPECT_EQ(kept({4, 64}, Layout::weight_q8_panels).substr(0, 50),
             "a weight [4, 64] takes 256 bytes as weight_q8_pane");
+}
+
+// A run of 0 was a division by it.
+TEST_F(WeightTest, I8_SumsOfAnyRun) {
+  auto weight = Weight::create(tensor_of(DType::i8, {2, 5}, {1, -8, 7}), {});
+  ASSERT_TRUE(weight);
+  for (const auto& [run, shape] : {std::pair(int64_t{0}, Shape{2, 5}), {2, {2, 3}}, {5, {2}}, {1 << 30, {2}}}) {
+    const auto sums = weight->sums(executor, run);
+    ASSERT_TRUE(sums) << to_text(sums.error());
+    EXPECT_EQ((*sums)->shape(), shape) << run;
+  }
 }
 
 // What is on the device alone comes to the host when something else is made of it.

@@ -57,6 +57,7 @@ const RequestCase kRequests[] = {
     {"layout_of_another_storage",
      {.storages = {"input=buffer"}, .layouts = {"input=height_packed"}},
      "input is placed in a buffer, and height_packed is a layout of a texture3d"},
+    {"layout_twice", {.layouts = {"output=width_packed", "output=channels_packed"}}, "output is given two layouts"},
     {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
 };
 
@@ -71,6 +72,22 @@ TEST(Command, PlacesNoWeight) {
   const auto request = parse_request(*find_operator("q8ta_linear"), {.layouts = {"weight=weight_q8_rows"}});
   ASSERT_FALSE(request);
   EXPECT_EQ(to_text(request.error()), "weight lies as the kernel that is chosen reads it, and cannot be placed");
+}
+
+TEST(Command, OutputsGoToAFileEach) {
+  const OperatorEntry& entry = *find_operator("choose_qparams_affine");
+  const auto text_of_outputs = [&](const std::vector<std::string>& typed) {
+    const auto files = parse_outputs(entry, typed);
+    if (!files) return to_text(files.error());
+    std::string text;
+    for (const auto& [output, file] : *files) text += output + "->" + file + " ";
+    return text;
+  };
+  EXPECT_EQ(text_of_outputs({"zero_point=z.npy", "scale=s.npy"}), "scale->s.npy zero_point->z.npy ");
+  EXPECT_EQ(text_of_outputs({"scale=s.npy", "scale=t.npy"}), "scale is given twice");
+  EXPECT_EQ(text_of_outputs({"scale=s.npy", "zero_point=./x/../s.npy"}), "two outputs are to go to './x/../s.npy'");
+  EXPECT_EQ(text_of_outputs({"scales=s.npy"}),
+            "'choose_qparams_affine' has no output 'scales'\n  hint: there are scale, zero_point");
 }
 
 struct MadeUpCase {
@@ -88,8 +105,25 @@ const MadeUpCase kMadeUp[] = {
     {"4x:f32", "'4x' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
     {"-4:f32", "'-4' is no shape\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
     {"4:f31", "'f31' is no dtype\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
-    {"4:f32=much", "value is 'much', and must be a number"},
-    {"4:f32=0..much", "value is 'much', and must be a number"},
+#define HINT "\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"
+    {"4:f32=much", "'much' is no number" HINT},
+    {"4:f32=0..much", "'much' is no number" HINT},
+    // A number that the dtype does not have is not made into another.
+    {"4:i8=300", "'300' cannot be held by i8, which would make it 127" HINT},
+    {"4:u8=-1", "'-1' cannot be held by u8, which would make it 0" HINT},
+    {"4:i32=0.5", "'0.5' cannot be held by i32, which would make it 0" HINT},
+    {"4:i8=nan", "'nan' cannot be held by i8, which would make it 0" HINT},
+    {"4:i8=-200..7", "'-200' cannot be held by i8, which would make it -128" HINT},
+    {"4:f32=1e40", "'1e40' cannot be held by f32, which would make it inf" HINT},
+    {"4:f32=1e-60", "'1e-60' cannot be held by f32, which would make it 0" HINT},
+    {"4:f16=70000", "'70000' cannot be held by f16, which would make it inf" HINT},
+    {"4:f32=1e999", "'1e999' is past the range of a double" HINT},
+    {"4:f32=0..inf", "'0..inf' has an end that is not finite" HINT},
+    {"4:f32=nan..1", "'nan..1' has an end that is not finite" HINT},
+    {"4:f32=nan", "f32 [4]"},
+    {"4:f16=-inf", "f16 [4]"},
+    {"4:f16=0.1", "f16 [4]"},
+#undef HINT
     {"4:i8=7..-8", "'7..-8' ends before it begins\n  hint: for example 4096x4096:f32, 1:f32=0.05, 64x64:i8=-8..7"},
     {"3:i8=-8..7", "i8 [3]"},
 };
@@ -128,11 +162,6 @@ TEST(MadeUpInput, LiesBetween) {
   EXPECT_EQ(counts.size(), 4u);
   for (const auto& [value, count] : counts) EXPECT_NEAR(count, 250, 60) << value;
   EXPECT_TRUE(counts.contains(-2) && counts.contains(1));
-  // Of bytes, what a byte can be: the integers between, or the one that is nearest.
-  const HostTensor between = *made_up_input("1000:i8=0.5..2.5");
-  for (int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(element(between, i) == 1 || element(between, i) == 2);
-  EXPECT_EQ(element(*made_up_input("1:i8=200..300"), 0), 127);
-  EXPECT_EQ(element(*made_up_input("1:i8=-inf..-1e30"), 0), -128);
   const HostTensor reals = *made_up_input("1000:f32=2..3");
   for (int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(element(reals, i) >= 2 && element(reals, i) <= 3);
 }

@@ -32,5 +32,12 @@ TEST(BytesMoved, CountWeightsByTheirBits) {
             4u * (128 + 8 + 16) + 256);
 }
 
+// What progress is counted in.
+TEST(Measurement, TakesSoManySubmissions) {
+  EXPECT_EQ(submissions_of({.replays = 1}), 2u + 1);
+  EXPECT_EQ(submissions_of({.replays = 60}), 2u + 6);
+  EXPECT_EQ(submissions_of({.replays = 61}), 2u + 7);
+}
+
 }  // namespace
 }  // namespace qgen::runner

@@ -433,6 +433,7 @@ no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 b
     {"a forced id that is nothing", scale_rows(4, 1024), as_it_is, {.force = "fastest"}, R"(
 no kernel fits scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
   fastest: is no kernel or recipe of 'scale_rows'
+  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, scale_rows.f32.buffer.vec4 and 1 more
 )"},
     {"a forced specialization that is not there",
      scale_rows(4, 1024),
@@ -531,6 +532,44 @@ TEST(Select, BestOnlyIsTheBest) {
       EXPECT_TRUE(best.rejected.empty()) << c.name;
     }
   }
+}
+
+struct NoKernelCase {
+  Problem problem;
+  const char* force;
+  Error::Kind kind;
+  std::string_view text;
+};
+// The cause stands first. Of one kernel it is all; where all kernels refused, the explanation is the error.
+TEST(NoKernel, SaysTheCauseFirst) {
+  const NoKernelCase cases[] = {
+      {scale_rows(4, 4), "scale_rows.f32.buffer.vec5", Error::Kind::not_found,
+       "'scale_rows.f32.buffer.vec5' is no kernel or recipe of 'scale_rows'\n"
+       "  hint: did you mean 'scale_rows.f32.buffer.vec1'?"},
+      {scale_rows(4, 4), "buffer.vec1", Error::Kind::not_found,
+       "'buffer.vec1' is no kernel or recipe of 'scale_rows'\n"
+       "  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f32.buffer.vec1"},
+      {scale_rows(4, 4), "nope", Error::Kind::not_found,
+       "'nope' is no kernel or recipe of 'scale_rows'\n"
+       "  hint: there are scale_rows.f16.buffer.vec1, scale_rows.f16.buffer.vec4, scale_rows.f32.buffer.vec1, "
+       "scale_rows.f32.buffer.vec4 and 1 more"},
+      {scale_rows(4, 1024), "scale_rows.f16.buffer.vec1", Error::Kind::unsupported,
+       "'scale_rows.f16.buffer.vec1' does not fit: takes input as f16 buffer, given f32 buffer\n"
+       "  hint: scale_rows.f16.buffer.vec1 fits with input as f16 buffer, output as f16 buffer"},
+      {sum(2048), "sum.two_pass(sum_partial.vec1)", Error::Kind::not_found,
+       "'sum.two_pass(sum_partial.vec1)' has 2 steps, and kernels are given for 1"},
+  };
+  const auto library = KernelLibrary::open(test::sample_library());
+  ASSERT_TRUE(library);
+  for (const NoKernelCase& row : cases) {
+    const Error error = no_kernel(select(row.problem, sample_device(), *library, {.force = row.force}));
+    EXPECT_EQ(to_text(error), row.text);
+    EXPECT_EQ(error.kind, row.kind) << row.force;
+  }
+  DeviceProfile small = sample_device();
+  small.max_push_constants_bytes = 8;
+  const Selection none = select(scale_rows(4, 4), small, *library);
+  EXPECT_EQ(to_text(no_kernel(none)) + "\n", explain(none));
 }
 
 // ---- what a choice holds --------------------------------------------------------------------------------------------

@@ -253,5 +253,18 @@ TEST(Npy, FilesAreSavedAndLoaded) {
   EXPECT_EQ(save_npy("/dev/full", tensor).error().message, "/dev/full: cannot be written: No space left on device");
 }
 
+TEST(Npy, I8_TornTensorsAreNotSaved) {
+  const auto path = std::filesystem::temp_directory_path() / "qgen_torn_tensor.npy";
+  for (const DType dtype : {DType::i8, DType::bf16}) {
+    const HostTensor torn{dtype, {4}, std::vector<std::byte>(64)};
+    const Done saved = save_npy(path, torn);
+    ASSERT_FALSE(saved);
+    EXPECT_EQ(saved.error().message, path.string() + ": the tensor holds 64 bytes, and its shape [4] takes " +
+                                         std::to_string(4 * bytes(dtype)));
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_FALSE(read_npy(write_npy(torn)));
+  }
+}
+
 }  // namespace
 }  // namespace qgen

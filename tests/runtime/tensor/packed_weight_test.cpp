@@ -69,5 +69,14 @@ TEST(PackedWeight, RefusesOtherBytes) {
             "the packed weight holds 16 bytes, and [2, 3] as weight_q8_rows takes 32");
 }
 
+TEST(PackedWeights, I8_AreNotMadeOfTornMatrices) {
+  for (const size_t size : {size_t{0}, size_t{7}, size_t{4} << 20}) {
+    const auto packed = pack(Layout::weight_q8_rows, {DType::i8, {64, 1024}, std::vector<std::byte>(size)});
+    ASSERT_FALSE(packed);
+    EXPECT_EQ(packed.error().message,
+              "the weight holds " + std::to_string(size) + " bytes, and its shape [64, 1024] takes 65536");
+  }
+}
+
 }  // namespace
 }  // namespace qgen

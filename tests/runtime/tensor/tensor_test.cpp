@@ -284,5 +284,21 @@ TEST(Elements, ZerosHoldTheirBytes) {
   }
 }
 
+TEST(HostTensors, I8_HoldWhatTheirShapeSays) {
+  const auto said = [](const HostTensor& tensor, std::string_view what = {}) {
+    const Done whole = check_host_tensor(tensor, what);
+    return whole ? "whole" : whole.error().message;
+  };
+  EXPECT_EQ(said(zeros(DType::f16, {2, 3})), "whole");
+  EXPECT_EQ(said(zeros(DType::f16, {})), "whole");
+  EXPECT_EQ(said(zeros(DType::f32, {int64_t{1} << 40, 0})), "whole");
+  EXPECT_EQ(said({DType::f16, {2, 3}, std::vector<std::byte>(13)}, "scale"),
+            "scale holds 13 bytes, and its shape [2, 3] takes 12");
+  EXPECT_EQ(said({DType::u8, {}, {}}), "a host tensor of u8 holds 0 bytes, and its shape [] takes 1");
+  EXPECT_EQ(said({DType::f32, {-1}, {}}), "a host tensor of f32: shape [-1] has a negative side");
+  EXPECT_EQ(said({DType::f32, {int64_t{1} << 59, 4}, {}}),
+            "a host tensor of f32: shape [576460752303423488, 4] has more than 2^60 elements");
+}
+
 }  // namespace
 }  // namespace qgen

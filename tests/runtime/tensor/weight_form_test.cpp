@@ -134,5 +134,13 @@ TEST(WeightForms, SumRunsOfRows) {
   EXPECT_EQ(run_sums(zeros(DType::i8, {2, 0}), 0), (std::vector<int32_t>{0, 0}));
 }
 
+// Padding of 2^59 rows to panels of 64 is past 64 bits, and wrapped.
+TEST(WeightForms, I8_SizesSaturate) {
+  for (const WeightForm& form : weight_forms()) {
+    EXPECT_GE(packed_bytes(form, {int64_t{1} << 59, 1}), int64_t{1} << 59) << name(form.layout);
+    EXPECT_EQ(packed_bytes(form, {int64_t{1} << 59, 0}), 0) << name(form.layout);
+  }
+}
+
 }  // namespace
 }  // namespace qgen

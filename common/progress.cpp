@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "codegen/support/progress.h"
+#include "common/progress.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +22,19 @@ std::string progress_bar(std::string_view what, size_t done, size_t total) {
 
 Progress::Progress(bool is_terminal) : is_terminal_(is_terminal) {}
 
+void Progress::show_at_once(std::string_view what, size_t done, size_t total) {
+  if (!is_terminal_) return;
+  const std::lock_guard lock(mutex_);
+  draw(what, done, total);
+}
+
+void Progress::draw(std::string_view what, size_t done, size_t total) {
+  last_drawn_ = Clock::now();
+  is_drawn_ = true;
+  fmt::print(stderr, "\r{}", progress_bar(what, done, total));
+  std::fflush(stderr);
+}
+
 void Progress::show(std::string_view what, size_t done, size_t total) {
   const auto now = Clock::now();
   if (total == 0 || now - start_ < kQuietTime) return;
@@ -31,15 +44,12 @@ void Progress::show(std::string_view what, size_t done, size_t total) {
     quarters_ = 0;
   }
   if (is_terminal_) {
-    if (now - last_drawn_ < kRedrawTime) return;
-    last_drawn_ = now;
-    is_drawn_ = true;
-    fmt::print(stderr, "\r{}", progress_bar(what, done, total));
+    if (now - last_drawn_ >= kRedrawTime) draw(what, done, total);
   } else if (4 * done / total > quarters_) {
     quarters_ = 4 * done / total;
     fmt::print(stderr, "{} {} of {}\n", what, done, total);
+    std::fflush(stderr);
   }
-  std::fflush(stderr);
 }
 
 void Progress::clear() {

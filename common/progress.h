@@ -21,12 +21,16 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // For what takes long before its first step is done: draws the bar on a terminal whatever the time.
+  void show_at_once(std::string_view what, size_t done, size_t total);
   // Safe from many threads.
   void show(std::string_view what, size_t done, size_t total);
   // Takes the bar off the screen.
   void clear();
 
  private:
+  void draw(std::string_view what, size_t done, size_t total);  // with mutex_ held
+
   using Clock = std::chrono::steady_clock;
   const bool is_terminal_;
   std::mutex mutex_;

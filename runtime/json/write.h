@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// JSON as the programs print it: one member of the document on a line, and of a list of objects one object on a line,
+// so that people can read it and diff it.
+//
+//   {
+//     "device": "llvmpipe",
+//     "kernels": [
+//       {"id": "a", "median_us": 3.5},
+//       {"id": "b", "median_us": 4}
+//     ]
+//   }
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace qgen::json {
+
+// What is no UTF-8 (a driver's name may be anything) is replaced; numbers that are not finite are null. Ends without a
+// newline. `document` is an object.
+std::string to_text(const nlohmann::ordered_json& document);
+
+}  // namespace qgen::json

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a program may get wrong with works, recordings and lifetimes. Each mistake is a sentence, or is no mistake: no
+// tensor is written that was not given, and nothing crashes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "tests/runtime/dispatch/executor_fixture.h"
+
+namespace qgen {
+namespace {
+
+using testing::Count;
+using testing::ExecutorTest;
+using testing::groups_of;
+using ::testing::HasSubstr;
+using testing::iota;
+using testing::KernelKit;
+using testing::kit;
+using testing::of;
+
+// ---- choices ---------------------------------------------------------------------------------------------------------
+
+// What select() would give: a choice that knows its operands.
+Choice chosen_for(Choice choice, std::vector<OperandDesc> operands) {
+  const Launch& launch = choice.launches.front();
+  choice.problem = std::make_shared<const Problem>(Problem{launch.op, launch.problem, std::move(operands)});
+  return choice;
+}
+
+constexpr int64_t kCount = 1000;
+
+class ChosenTest : public ExecutorTest {
+ protected:
+  OperandDesc ints(int64_t count) { return {.dtype = DType::i32, .shape = Shape{count}}; }
+  Choice copy() {
+    return chosen_for(kit().choice("copy.i32", {groups_of(kCount), 1, 1}, Count{kCount, 0}),
+                      {ints(kCount), ints(kCount)});
+  }
+};
+
+// A call of [1000] that was given an output of [4] wrote past it, and said that all was well.
+TEST_F(ChosenTest, I8_OtherShapesAreRefused) {
+  const Choice choice = copy();
+  const DeviceTensor whole = upload(of(iota(kCount))), small = upload(of({1, 2, 3, 4}));
+  const DeviceTensor folded = allocate(DType::i32, {kCount / 10, 10});
+  EXPECT_EQ(refusal({{&choice, {&whole, &small}}}),
+            "operand 'output' of 'copy.i32' is i32 [4] buffer strided, and the choice was made for i32 [1000] buffer "
+            "strided");
+  EXPECT_EQ(refusal({{&choice, {&small, &whole}}}),
+            "operand 'input' of 'copy.i32' is i32 [4] buffer strided, and the choice was made for i32 [1000] buffer "
+            "strided");
+  EXPECT_THAT(refusal({{&choice, {&folded, &whole}}}), HasSubstr("is i32 [100, 10] buffer strided"));
+  EXPECT_EQ(integers(small), (std::vector<int32_t>{1, 2, 3, 4}));
+  const DeviceTensor output = allocate(DType::i32, {kCount});
+  run({{&choice, {&whole, &output}}});
+  EXPECT_EQ(integers(output), iota(kCount));
+}
+
+// A kernel may take several layouts, and its Problem has the strides of one.
+TEST_F(ChosenTest, I8_OtherFormsAreRefused) {
+  const OperandDesc bytes{.dtype = DType::i8, .layout = Layout::packed_4c, .shape = Shape{4, 8}};
+  const Choice choice = chosen_for(kit().choice("negate.i8", {1, 1, 1}, Count{32, 0}), {bytes, bytes});
+  const DeviceTensor channels = allocate(DType::i8, {4, 8}, Storage::buffer, Layout::packed_4c);
+  const DeviceTensor width = allocate(DType::i8, {4, 8}, Storage::buffer, Layout::packed_4w);
+  const DeviceTensor ints = allocate(DType::i32, {4, 8});
+  EXPECT_EQ(
+      refusal({{&choice, {&width, &channels}}}),
+      "operand 'input' of 'negate.i8' is i8 [4, 8] buffer packed_4w, and the choice was made for i8 [4, 8] buffer "
+      "packed_4c");
+  EXPECT_THAT(refusal({{&choice, {&channels, &ints}}}), HasSubstr("operand 'output' of 'negate.i8' is i32 [4, 8]"));
+  // A Problem without shapes leaves them to its author.
+  const OperandDesc any{.dtype = DType::i32};
+  const Choice open = chosen_for(kit().choice("copy.i32", {1, 1, 1}, Count{8, 0}), {any, any});
+  const DeviceTensor eight = upload(of(iota(8))), ten = allocate(DType::i32, {10});
+  run({{&open, {&eight, &ten}}});
+  EXPECT_EQ(integers(ten)[7], 7);
+}
+
+TEST_F(ChosenTest, I8_CountsAndNullsAreRefused) {
+  const Choice choice = copy(), by_hand = kit().choice("copy.i32", {1, 1, 1}, Count{4, 0});
+  const DeviceTensor a = allocate(DType::i32, {kCount}), b = allocate(DType::i32, {kCount});
+  EXPECT_EQ(refusal({{nullptr, {&a, &b}}}), "a work has no choice");
+  EXPECT_EQ(refusal({{&choice, {}}}), "'copy.i32' was given 0 operands, and takes 2");
+  EXPECT_EQ(refusal({{&choice, {&a}}}), "'copy.i32' was given 1 operands, and takes 2");
+  EXPECT_EQ(refusal({{&choice, {&a, &b, &b}}}), "'copy.i32' was given 3 operands, and takes 2");
+  EXPECT_EQ(refusal({{&by_hand, {&a, &b, nullptr}}}), "'copy.i32' was given 3 operands, and takes 2");
+  EXPECT_EQ(refusal({{&choice, {&a, nullptr}}}),
+            "operand 'output' of 'copy.i32' is null, and was not when the choice was made");
+  const Choice without = chosen_for(kit().choice("bias.i32", {1, 1, 1}, Count{4, 0}),
+                                    {ints(kCount), {.dtype = DType::i32, .is_present = false}});
+  EXPECT_EQ(refusal({{&without, {&a, &b}}}),
+            "operand 'bias' of 'bias.i32' is given, and was left out when the choice was made");
+}
+
+TEST_F(ChosenTest, I8_ChoicesThatAreNotWholeAreRefused) {
+  const DeviceTensor a = allocate(DType::i32, {8}), b = allocate(DType::i32, {8});
+  const auto refused = [&](auto spoil) {
+    Choice choice = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
+    spoil(choice);
+    return refusal({{&choice, {&a, &b}}});
+  };
+  constexpr std::string_view kStart = "the choice 'copy.i32' is not whole: launch 1 ";
+  const auto fault = [&](auto spoil) {
+    const std::string text = refused([&](Choice& choice) { spoil(choice.launches.front()); });
+    return text.starts_with(kStart) ? text.substr(kStart.size()) : text;
+  };
+  EXPECT_EQ(refused([](Choice& c) { c.launches.clear(); }), "the choice 'copy.i32' launches nothing");
+  EXPECT_EQ(refused([](Choice& c) { c.scratch_elements = {4}; }),
+            "the choice 'copy.i32' sizes 1 pieces of scratch, and its recipe has 0");
+  EXPECT_EQ(refused([](Choice& c) { c.problem = std::make_shared<const Problem>(); }),
+            "the choice 'copy.i32' is for a problem that is not whole");
+  EXPECT_EQ(fault([](Launch& l) { l.op = nullptr; }), "names no operator");
+  EXPECT_EQ(fault([](Launch& l) { l.kernel = nullptr; }), "names no kernel of 'copy'");
+  EXPECT_EQ(fault([](Launch& l) { l.kernel = &kit().op("add.i32").kernels.front(); }), "names no kernel of 'copy'");
+  EXPECT_EQ(fault([](Launch& l) { l.specialization = 2; }), "names specialization 2 of 2");
+  EXPECT_EQ(fault([](Launch& l) { l.operands.pop_back(); }), "has 1 operands, and 'copy' takes 2");
+  EXPECT_EQ(fault([](Launch& l) { l.problem.resize(7); }), "has a problem of 7 bytes, which is not that of 'copy'");
+  EXPECT_EQ(fault([](Launch& l) { l.operands[0] = {true, 0}; }), "names scratch that the choice does not have");
+  EXPECT_EQ(fault([](Launch& l) { l.operands[1].index = 200; }), "the choice 'copy.i32' names 201 operands, and has 2");
+}
+
+// Modules are numbered within a library: the third of another is some other kernel here.
+TEST_F(ChosenTest, I8_ChoicesOfAnotherLibraryAreRefused) {
+  const KernelKit other(testing::sketches());
+  const Choice foreign = other.choice("copy.i32", {1, 1, 1}, Count{8, 0});
+  const DeviceTensor a = allocate(DType::i32, {8}), b = allocate(DType::i32, {8});
+  EXPECT_EQ(refusal({{&foreign, {&a, &b}}}),
+            "the choice 'copy.i32' is not whole: launch 1 is of operator 'copy' of another library");
+}
+
+// Kernels declare their operands `restrict`, and a recipe's last step may read what its first one read.
+TEST_F(ChosenTest, I8_WhatIsWrittenIsNoOtherOperand) {
+  const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
+  const DeviceTensor a = upload(of(iota(8))), b = allocate(DType::i32, {8});
+  EXPECT_EQ(refusal({{&copy, {&a, &a}}}),
+            "operand 'input' and operand 'output' of 'copy.i32' are one tensor, and it is written");
+  // Read and written as one operand, or by works that take turns, it is what programs mean.
+  const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{8, 1});
+  run({{&add, {&a}}, {&copy, {&a, &b}}, {&copy, {&b, &a}}});
+  EXPECT_EQ(integers(a), iota(8, 1));
+}
+
+// ---- lifetimes -------------------------------------------------------------------------------------------------------
+
+// The memory of the operand went to the next tensor, and the replay wrote into it.
+TEST_F(ExecutorTest, I8_RecordingsKeepTheirOperands) {
+  const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{8, 5});
+  std::optional<DeviceTensor> data = upload(of(iota(8)));
+  Recording recording = record({{&add, {&*data}}});
+  data.reset();
+  std::vector<DeviceTensor> later;
+  for (int i = 0; i < 64; ++i) later.push_back(upload(of(std::vector<int32_t>(8, -1))));
+  for (int i = 0; i < 3; ++i) run(recording);
+  for (const DeviceTensor& tensor : later) EXPECT_EQ(integers(tensor), std::vector<int32_t>(8, -1));
+  ASSERT_TRUE(executor().time(recording));
+}
+
+// What a recording of an Executor of a Device needs goes in every order; what is left works.
+TEST_F(ExecutorTest, I8_ObjectsMayBeDestroyedInAnyOrder) {
+  const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
+  std::vector<int> order = {0, 1, 2, 3};
+  do {
+    std::optional<Device> own_device;
+    std::optional<KernelLibrary> own_library = kit().library();
+    std::optional<Executor> own;
+    {
+      auto opened = Device::open({}, {.validation = testing::validation_is_wanted()});
+      ASSERT_TRUE(opened) << to_text(opened.error());
+      own_device = *std::move(opened);
+      auto made = Executor::create(*own_device, *own_library, {});
+      ASSERT_TRUE(made) << to_text(made.error());
+      own = *std::move(made);
+    }
+    std::optional<DeviceTensor> tensor = *own->upload(of(iota(8)), Storage::buffer);
+    const DeviceTensor b = *own->allocate(DType::i32, {8}, Storage::buffer);
+    const Work work{&copy, {&*tensor, &b}};
+    std::optional<Recording> recording = *own->record({&work, 1});
+    const std::function<void()> destroy[] = {[&] { own_device.reset(), own_library.reset(); }, [&] { own.reset(); },
+                                             [&] { tensor.reset(); }, [&] { recording.reset(); }};
+    for (const int which : order) {
+      destroy[which]();
+      if (own && recording) {
+        const Done ran = own->run(*recording);
+        EXPECT_TRUE(ran) << to_text(ran.error());
+        EXPECT_EQ(own->download(b)->as<int32_t>()[7], 7);
+      }
+      if (own && tensor) {  // a pipeline that is there, and one that is not
+        const Choice other = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0}, 1);
+        for (const Choice* choice : {&copy, &other}) {
+          const Work again{choice, {&*tensor, &b}};
+          const auto recorded = own->record({&again, 1});
+          EXPECT_TRUE(recorded) << to_text(recorded.error());
+        }
+      }
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_F(ExecutorTest, I8_WhatWasMovedFromIsRefused) {
+  const auto reason = [](const auto& refused) {
+    return refused ? std::string("not refused") : refused.error().message;
+  };
+  DeviceTensor tensor = upload(of({1, 2}));
+  const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{2, 1});
+  const Work work{&add, {&tensor}};
+  Recording recording = record({work});
+  const DeviceTensor moved = std::move(tensor);
+  const Recording moved_recording = std::move(recording);
+  EXPECT_EQ(tensor.shape(), Shape{});  // NOLINT(bugprone-use-after-move): the test's subject
+  EXPECT_EQ(reason(executor().download(tensor)), "the tensor was moved from");
+  EXPECT_EQ(reason(executor().record({&work, 1})), "the tensor was moved from");
+  EXPECT_EQ(reason(executor().run(recording)), "the recording was moved from");
+  EXPECT_EQ(reason(executor().time(recording)), "the recording was moved from");
+
+  Executor one = make_executor({});
+  Executor other = std::move(one);
+  EXPECT_EQ(reason(one.allocate(DType::f32, {1}, Storage::buffer)), "the executor was moved from");
+  EXPECT_EQ(reason(one.upload(of({1}), Storage::buffer)), "the executor was moved from");
+  EXPECT_EQ(reason(one.download(moved)), "the executor was moved from");
+  EXPECT_EQ(reason(one.record({})), "the executor was moved from");
+  EXPECT_EQ(reason(one.save_pipeline_cache()), "the executor was moved from");
+  auto device_here = Device::open();
+  ASSERT_TRUE(device_here);
+  const Device device_there = *std::move(device_here);
+  EXPECT_EQ(reason(Executor::create(*device_here, library(), {})), "the device was moved from");
+}
+
+TEST_F(ExecutorTest, I8_TornHostTensorsAreRefused) {
+  HostTensor torn = of({1, 2, 3});
+  torn.data.resize(5);
+  const auto refused = [&](Storage storage, Layout layout) {
+    const auto made = executor().upload(torn, storage, layout);
+    return made ? "accepted" : made.error().message;
+  };
+  constexpr std::string_view kReason = "a host tensor of i32 holds 5 bytes, and its shape [3] takes 12";
+  EXPECT_EQ(refused(Storage::buffer, Layout::strided), kReason);
+  EXPECT_EQ(refused(Storage::texture3d, Layout::width_packed), kReason);
+}
+
+// ---- bounds ----------------------------------------------------------------------------------------------------------
+
+// With robust buffers a kernel that is told a wrong place spoils nothing but what it was given.
+TEST_F(ExecutorTest, I8_RobustBuffersKeepOtherTensors) {
+  ASSERT_TRUE(device().has_robust_buffer_access()) << "Vulkan 1.0 asks it of each device";
+  if (testing::validation_is_wanted()) GTEST_SKIP() << "the layer reports what this does";
+  std::vector<DeviceTensor> neighbours;
+  for (int i = 0; i < 8; ++i) neighbours.push_back(upload(of(std::vector<int32_t>(64, i))));
+  const DeviceTensor data = upload(of(std::vector<int32_t>(64, 7)));
+  for (int i = 8; i < 16; ++i) neighbours.push_back(upload(of(std::vector<int32_t>(64, i))));
+  for (const uint32_t place : {64u, 100u, 4096u, 1u << 20, (1u << 30) - 1}) {
+    const Choice poke = kit().choice("poke.i32", {1, 1, 1}, Count{place, 99});
+    run({{&poke, {&data}}});
+  }
+  for (size_t i = 0; i < neighbours.size(); ++i) {
+    EXPECT_EQ(integers(neighbours[i]), std::vector<int32_t>(64, static_cast<int32_t>(i)));
+  }
+}
+
+}  // namespace
+}  // namespace qgen

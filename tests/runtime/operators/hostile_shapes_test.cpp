@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Every operator on shapes that no model has: sides of 0 among sides past 32 bits, in which kernels count. Each is
+// refused in a sentence, or becomes a Call from which select() can choose; an output without elements, a choice
+// without work.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "registry.h"
+#include "runtime/operators/affine.h"
+#include "runtime/operators/bmm.h"
+#include "runtime/operators/elementwise.h"
+#include "runtime/operators/embedding.h"
+#include "runtime/operators/fused.h"
+#include "runtime/operators/linear.h"
+#include "runtime/operators/packed.h"
+#include "runtime/operators/weight_linear.h"
+#include "runtime/operators/weight_packing.h"
+#include "tests/runtime/operators/h200.h"
+
+namespace qgen {
+namespace {
+
+constexpr int64_t kSides[] = {0, 1, 3, 8, int64_t{1} << 31, int64_t{1} << 32, (int64_t{1} << 32) + 5, int64_t{1} << 59};
+
+std::vector<Shape> shapes_of_rank(size_t rank) {
+  if (rank == 0) return {{}};
+  std::vector<Shape> shapes;
+  for (const Shape& inner : shapes_of_rank(rank - 1)) {
+    for (const int64_t side : kSides) {
+      shapes.push_back(inner);
+      shapes.back().insert(shapes.back().begin(), side);
+    }
+  }
+  return shapes;
+}
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (size_t rank = 0; rank <= 3; ++rank) std::ranges::copy(shapes_of_rank(rank), std::back_inserter(all));
+  for (const Shape& shape : shapes_of_rank(2)) {  // batches of several dimensions
+    all.push_back({shape[0], 3, 1, shape[1]});
+    all.push_back({shape[0], shape[1], 0, 1, 2});
+    all.push_back({2, shape[0], 1, shape[1], 4, 1});
+  }
+  return all;
+}
+
+class HostileShapes : public ::testing::Test {
+ protected:
+  // A Call that was made is one that the selector can read; or why there is none.
+  void expect_sound(const Expected<Call>& call) {
+    if (!call) {
+      EXPECT_FALSE(call.error().message.empty());
+      ++refused;
+      return;
+    }
+    ++made;
+    const OperatorInfo& op = *call->problem.op;
+    bool is_empty = true;
+    for (size_t i = 0; i < call->operands.size(); ++i) {
+      if (!call->operands[i]) continue;
+      EXPECT_TRUE(check_shape(call->operands[i]->shape)) << op.name << " " << op.operands[i].name;
+      is_empty &= op.operands[i].access == Access::read || element_count(call->operands[i]->shape) == 0;
+    }
+    const Selection selection = select(call->problem, device, library, {.best_only = true});
+    if (selection.ranked.empty() || !is_empty) return;
+    for (const auto& [x, y, z] : {selection.ranked.front().launches.back().groups}) {
+      EXPECT_EQ(x * y * z, 0u) << selection.question << ": " << selection.ranked.front().id;
+    }
+  }
+
+  KernelLibrary library = *KernelLibrary::open(generated::library());
+  DeviceProfile device = testing::h200();
+  int made = 0, refused = 0;
+};
+
+constexpr Layout kByteLayouts[] = {Layout::strided, Layout::packed_4w, Layout::packed_4w4c, Layout::packed_4h4w};
+
+TensorDesc of(DType dtype, const Shape& shape, Layout layout = Layout::strided) {
+  return {dtype, shape, Storage::buffer, layout};
+}
+
+TEST_F(HostileShapes, I8_OfPackedBytes) {
+  for (const Shape& shape : shapes()) {
+    for (const Layout layout : kByteLayouts) {
+      const TensorDesc bytes = of(DType::i8, shape, layout);
+      expect_sound(q8ta_unary_call(bytes, relu, {}));
+      expect_sound(q8ta_unary_call(bytes, relu, {.layout = layout}));
+      expect_sound(q8ta_clone_call(bytes, Layout::packed_4c));
+      expect_sound(q8ta_quantize_call(view(of(DType::f32, shape)), {}, layout));
+      expect_sound(q8ta_dequantize_call(bytes, {}, {}));
+      for (const int64_t factor : {1, 2, 1 << 15})
+        expect_sound(q8ta_pixel_shuffle_call(bytes, {.upscale_factor = factor}));
+      expect_sound(q8ta_binary_call(bytes, bytes, {.layout = layout}));
+      expect_sound(q8ta_binary_call(of(DType::i8, {8, 1, 1}, layout), bytes, {.layout = layout}));
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(HostileShapes, I8_OfReals) {
+  for (const Shape& shape : shapes()) {
+    const TensorDesc real = of(DType::f32, shape);
+    Shape ones(shape.size(), 1), last = ones;
+    if (!last.empty()) last.back() = shape.back();
+    for (const Shape& parameters : {Shape{}, ones, last, shape}) {
+      const TensorDesc scale = of(DType::f32, parameters), zero_point = of(DType::i32, parameters);
+      expect_sound(quantize_affine_call(view(real), scale, zero_point, {}));
+      expect_sound(dequantize_affine_call(of(DType::i8, shape), scale, {}, {}));
+      expect_sound(fused_relu_call({of(DType::i8, shape), scale, zero_point}, {.dtype = DType::f32}));
+      expect_sound(fused_add_call({of(DType::i8, shape), scale, {}}, {real, {}, {}}, {.dtype = DType::f32}, 2));
+    }
+    for (const bool keepdim : {false, true}) {
+      expect_sound(choose_qparams_affine_call(view(real), {.keepdim = keepdim}));
+      expect_sound(choose_qparams_affine_call(view(real), {.block_size = ones, .keepdim = keepdim}));
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(HostileShapes, I8_OfMatrices) {
+  const auto matrices = shapes_of_rank(2);
+  for (const Shape& weight_shape : matrices) {
+    const int64_t n = weight_shape[0], k = weight_shape[1];
+    for (const int64_t m : kSides) {
+      for (const DType dtype : {DType::f32, DType::i8}) {
+        const TensorDesc left = of(dtype, {m, k}), right = of(dtype, {k, n});
+        const std::optional<TensorDesc> scale = dtype == DType::i8 ? std::optional(of(DType::f32, {})) : std::nullopt;
+        expect_sound(fused_bmm_call({left, scale, {}}, {right, scale, {}}, {.dtype = DType::f32}));
+        expect_sound(bmm_call({left, scale, {}}, {right, scale, {}}, {.dtype = DType::f32}));
+      }
+      const TensorDesc eight = of(DType::i8, weight_shape, Layout::weight_q8_rows);
+      const TensorDesc four = of(DType::i8, weight_shape, Layout::weight_q4_rows);
+      for (const int64_t groups : kSides) {
+        const TensorDesc scales = of(DType::f32, {n, groups});
+        expect_sound(linear_q4gsw_call(of(DType::f32, {m, k}), four, scales, {}, {}));
+        expect_sound(linear_q4gsw_backward_call(of(DType::f32, {m, n}), four, scales));
+        expect_sound(linear_dq8ca_q4gsw_call(of(DType::f32, {m, k}), four, scales, {}, {}));
+        expect_sound(embedding_q4gsw_call(of(DType::i32, {m}), four, scales, {}));
+        expect_sound(quantize_q4gsw_call(of(DType::f32, weight_shape), scales, {}));
+      }
+      const TensorDesc scales = of(DType::f32, {n});
+      expect_sound(q8ta_linear_call(of(DType::i8, {m, k}), eight, scales, {}, {}));
+      expect_sound(linear_q8ta_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
+      expect_sound(linear_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
+      expect_sound(linear_dq8ca_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
+    }
+    for (const Layout form : {Layout::weight_q8_panels, Layout::weight_q4_8n4k}) {
+      expect_sound(pack_weight_call(of(DType::i8, weight_shape), form));
+    }
+  }
+  EXPECT_GT(made, 500);
+  EXPECT_GT(refused, 1000);
+}
+
+}  // namespace
+}  // namespace qgen

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// qgen-run's command line: what it prints, what it refuses, and its exit codes.
+#include "runtime/operators/registry.h"
+#include "tests/runtime/program/run_runtime.h"
+
+namespace qgen::tests {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const Arguments kRelu = {"q8ta_relu", "-s", "input_scale=1", "-s", "output_scale=1"};
+constexpr std::string_view kReluCase =
+    R"({"op": "q8ta_relu", "inputs": ["input"], "attributes": {"input_scale": 1, "output_scale": 1},
+        "expect": ["output"], "tolerance": {"abs": 0}})";
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST_F(RuntimeProgram, PrintsWhatWasMade) {
+  const Answer few = qgen_run(with(kRelu, {"--shape", "input=2x2:i8=7"}));
+  EXPECT_EQ(few.code, 0) << few.err;
+  EXPECT_THAT(few.out, MatchesRegex("q8ta_unary\\.[^ ]* on \"[^\n]*\"\n  output  i8 \\[2, 2\\]  7, 7, 7, 7\n"));
+  const Answer many = qgen_run(with(kRelu, {"--shape", "input=100:i8=7", "-o", "output=q.npy"}));
+  EXPECT_EQ(many.code, 0) << many.err;
+  EXPECT_THAT(many.out, EndsWith("\n  output  i8 [100]  7, 7, 7, 7, 7, 7, 7, 7, ...  from 7 to 7  -> q.npy\n"));
+  const auto saved = load_npy(here() / "q.npy");
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(element(*saved, 99), 7);
+  const Answer none = qgen_run(with(kRelu, {"--shape", "input=0:i8"}));
+  EXPECT_THAT(none.out, EndsWith("\n  output  i8 [0]  no elements\n"));
+}
+
+struct Refusal {
+  const char* name;
+  Arguments arguments;
+  std::string_view err;
+};
+const Refusal kRefusals[] = {
+    // An option that would be ignored.
+    {"inputs_of_cases", {"--cases", ".", "--input", "input=x.npy"}, "--input goes with an operator, not with --cases"},
+    {"shapes_of_cases", {"--cases", ".", "--shape", "input=4:i8"}, "--shape goes with an operator, not with --cases"},
+    {"attributes_of_cases", {"--cases", ".", "--set", "a=1"}, "--set goes with an operator, not with --cases"},
+    {"storage_of_cases",
+     {"--cases", ".", "--storage", "a=buffer"},
+     "--storage goes with an operator, not with --cases"},
+    {"layout_of_cases", {"--cases", ".", "--layout", "a=strided"}, "--layout goes with an operator, not with --cases"},
+    {"replays_of_a_run", with(kRelu, {"--replays", "60"}),
+     "--replays goes with --time, not with an operator that is run once"},
+    {"operator_and_cases",
+     {"q8ta_relu", "--cases", "."},
+     "OPERATOR goes with neither --cases nor --list, not with --cases"},
+    {"list_and_time", {"--list", "--time"}, "--time goes with an operator, not with --list"},
+    {"output_of_a_time", with(kRelu, {"--time", "-o", "output=q.npy"}),
+     "--output goes with an operator that is run once, not with --time"},
+    // What is said twice.
+    {"output_twice", with(kRelu, {"--shape", "input=4:i8", "-o", "output=a.npy", "-o", "output=b.npy"}),
+     "output is given twice"},
+    {"file_twice",
+     {"choose_qparams_affine", "--shape", "input=4:f32", "-o", "scale=a.npy", "-o", "zero_point=./a.npy"},
+     "two outputs are to go to './a.npy'"},
+    {"layout_twice",
+     with(kRelu, {"--shape", "input=4:i8", "--layout", "output=packed_4w", "--layout", "output=packed_4c"}),
+     "output is given two layouts"},
+    {"output_of_no_name", with(kRelu, {"--shape", "input=4:i8", "-o", "outptu=a.npy"}),
+     "'q8ta_relu' has no output 'outptu'\n  hint: there are output"},
+    // Numbers are quoted as they were typed.
+    {"alpha_nan",
+     {"fused_add", "--shape", "input=4:f32", "--shape", "other=4:f32", "-s", "alpha=nan"},
+     "alpha is 'nan', and must be a finite number"},
+    {"scale_past_f32",
+     {"q8ta_relu", "--shape", "input=4:i8", "-s", "input_scale=1e39", "-s", "output_scale=1"},
+     "input_scale is '1e39', and must be a number within the range of f32, up to 3.4e38"},
+    {"value_past_i8", with(kRelu, {"--shape", "input=4:i8=300"}),
+     "'300' cannot be held by i8, which would make it 127\n  hint: for example 4096x4096:f32, 1:f32=0.05, "
+     "64x64:i8=-8..7"},
+    // The cause comes first, and the problem's fields stay out of it.
+    {"no_such_kernel", with(kRelu, {"--shape", "input=4:i8", "--kernel", "q8ta_unary.stridet.strided.flat1"}),
+     "'q8ta_unary.stridet.strided.flat1' is no kernel or recipe of 'q8ta_unary'\n"
+     "  hint: did you mean 'q8ta_unary.strided.strided.flat1'?"},
+    {"no_such_folder",
+     {"--cases", "nowhere"},
+     "cannot look for cases in 'nowhere': No such file or directory\n"
+     "  hint: name a folder; each case in it is a folder with a file case.json"},
+    {"no_cases", {"--cases", "."}, "there is no case.json below '.'"},
+};
+
+TEST_F(RuntimeProgram, RefusesWhatItWouldNotDo) {
+  for (const Refusal& row : kRefusals) {
+    const Answer answer = qgen_run(row.arguments);
+    EXPECT_EQ(answer.code, 2) << row.name;
+    EXPECT_EQ(answer.err, "qgen-run: " + std::string(row.err) + "\n") << row.name;
+    EXPECT_EQ(answer.out, "") << row.name;
+  }
+  EXPECT_TRUE(fs::is_empty(here()));
+}
+
+TEST_F(RuntimeProgram, ExplainsAKernelThatIsNotThereOnRequest) {
+  const Answer answer = qgen_run(with(kRelu, {"--shape", "input=4:i8", "--kernel", "nope", "--explain"}));
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.out, StartsWith("no kernel fits q8ta_unary of input i8 buffer -> output i8 buffer (boxes = "));
+  EXPECT_THAT(answer.err, StartsWith("qgen-run: 'nope' is no kernel or recipe of 'q8ta_unary'\n  hint: there are "));
+  EXPECT_THAT(answer.err, HasSubstr(" more\n"));
+}
+
+// The stream is no terminal here: a line for each quarter at most, and none of a bar.
+TEST_F(RuntimeProgram, TimesWithoutABarInALog) {
+  const Answer answer = qgen_run(with(kRelu, {"--shape", "input=64:i8", "--time", "--replays", "10"}));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("a plain copy that moves as much"));
+  EXPECT_THAT(answer.err, Not(HasSubstr("\r")));
+}
+
+// ---- cases ----------------------------------------------------------------------------------------------------------
+
+TEST_F(RuntimeProgram, RunsCases) {
+  write_case("relu/four", kReluCase);
+  const Answer answer = qgen_run({"--cases", ".", "--json", "report.json"});
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("ok    relu/four: 1 runs of 1 kernels, largest error 0\n1 passed, 0 failed"));
+  EXPECT_THAT(read_text(here() / "report.json"), HasSubstr("{\"name\": \"relu/four\", \"result\": \"passed\""));
+}
+
+TEST_F(RuntimeProgram, FailsACaseThatIsAFolder) {
+  fs::create_directories(here() / "relu/four/case.json");
+  const Answer answer = qgen_run({"--cases", "."});
+  EXPECT_EQ(answer.code, 1) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("FAIL  relu/four: ./relu/four/case.json: is a folder\n"));
+}
+
+TEST_F(RuntimeProgram, PassesNoFolderOfUnknownOperators) {
+  write_case("rellu/four", R"({"op": "q8ta_rellu", "inputs": ["input"], "expect": ["output"], "tolerance": {}})");
+  const Answer answer = qgen_run({"--cases", "."});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.out,
+              StartsWith("--    rellu/four: unknown operator 'q8ta_rellu'\n  hint: did you mean 'q8ta_relu'?\n"));
+  EXPECT_THAT(answer.err, StartsWith("qgen-run: no case was run: this library has none of the operators"));
+}
+
+// An image of so many texels a side is more than the device has, of what is read and of what is written.
+TEST_F(RuntimeProgram, SkipsPlacesThatTheDeviceCannotHold) {
+  constexpr int64_t kElements = 1 << 17;
+  const auto write = [&](const std::string& name, DType from, DType to, std::string_view json) {
+    fs::create_directories(here() / name);
+    write_text(here() / name / "case.json", json);
+    ASSERT_TRUE(save_npy(here() / name / "input.npy", zeros(from, {kElements})));
+    ASSERT_TRUE(save_npy(here() / name / "output.npy", zeros(to, {kElements})));
+    ASSERT_TRUE(save_npy(here() / name / "scale.npy", qgen::testing::tensor_of(DType::f32, {1}, {1.0})));
+  };
+  write("quantize/long", DType::f32, DType::i8,
+        R"({"op": "quantize_affine", "inputs": ["input", "scale"], "attributes": {"output_dtype": "int8"},
+            "expect": ["output"], "tolerance": {}})");
+  write("dequantize/long", DType::i8, DType::f32,
+        R"({"op": "dequantize_affine", "inputs": ["input", "scale"], "expect": ["output"], "tolerance": {}})");
+  const Answer answer = qgen_run({"--cases", ".", "--all-kernels"});
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("ok    quantize/long: "));
+  EXPECT_THAT(answer.out, HasSubstr("ok    dequantize/long: "));
+  EXPECT_THAT(answer.out, HasSubstr("skipped: "));
+  EXPECT_THAT(answer.out, HasSubstr("output texture3d "));
+  EXPECT_THAT(answer.out, HasSubstr("is past the device's"));
+}
+
+// ---- no driver ------------------------------------------------------------------------------------------------------
+
+class WithoutDriver : public RuntimeProgram {
+ protected:
+  Answer info(const std::string& manifests) {
+    return run("qgen-info", {}, {{"VK_DRIVER_FILES", manifests}, {"VK_ICD_FILENAMES", manifests}});
+  }
+  std::string manifest(std::string_view library) const {
+    const fs::path file = here() / "icd.json";
+    write_text(file, R"({"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": ")" +
+                         std::string(library) + "\"}}");
+    return file.string();
+  }
+};
+
+TEST_F(WithoutDriver, SaysWhichManifestsThereAre) {
+  const Answer answer = info("/nowhere/a.json:/nowhere/b.json");
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_THAT(answer.err, StartsWith("qgen-info: no Vulkan driver can be used, of those that VK_DRIVER_FILES names\n"
+                                     "  /nowhere/a.json: there is no such file\n"
+                                     "  /nowhere/b.json: there is no such file\n"
+                                     "  hint: install the GPU vendor's driver"));
+}
+
+TEST_F(WithoutDriver, SaysThatALibraryIsMissing) {
+  const std::string file = manifest("libqgen_no_such_driver.so.0");
+  const Answer answer = info(file);
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_THAT(answer.err,
+              HasSubstr(file + ": libqgen_no_such_driver.so.0 cannot be loaded: libqgen_no_such_driver.so.0: "
+                               "cannot open shared object file"));
+  EXPECT_THAT(answer.err, HasSubstr("hint: install the driver that the manifest belongs to, or remove the manifest"));
+}
+
+TEST_F(WithoutDriver, SaysWhatIsWrongWithAManifest) {
+  write_text(here() / "icd.json", "{\"ICD\": \n  {\"library_path\" 1}}");
+  const Answer answer = info((here() / "icd.json").string());
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_THAT(answer.err, HasSubstr("icd.json: line 2:19: syntax error"));
+  write_text(here() / "icd.json", "{\"file_format_version\": \"1.0.0\"}");
+  EXPECT_THAT(info((here() / "icd.json").string()).err, HasSubstr("names no driver (ICD.library_path)"));
+}
+
+// qgen's own test libraries: one that needs a library which is not there, one that refuses, one that is no driver.
+TEST_F(WithoutDriver, SaysWhatADriverNeeds) {
+  const fs::path libraries = fs::read_symlink("/proc/self/exe").parent_path() / "drivers";
+  const Answer needy = info(manifest((libraries / "libqgen_needy_driver.so").string()));
+  EXPECT_EQ(needy.code, 3);
+  EXPECT_THAT(
+      needy.err,
+      HasSubstr("libqgen_needy_driver.so cannot be loaded: libqgen_missing.so: cannot open shared object file"));
+  EXPECT_THAT(needy.err, HasSubstr("hint: install the package that has libqgen_missing.so"));
+  const Answer refusing = info(manifest((libraries / "libqgen_refusing_driver.so").string()));
+  EXPECT_EQ(refusing.code, 3);
+  EXPECT_THAT(refusing.err,
+              HasSubstr("libqgen_refusing_driver.so refuses to start (VK_ERROR_INITIALIZATION_FAILED)\n"));
+  const Answer stranger = info(manifest((libraries / "libqgen_stranger.so").string()));
+  EXPECT_EQ(stranger.code, 3);
+  EXPECT_THAT(stranger.err, HasSubstr("libqgen_stranger.so is no Vulkan driver\n"));
+}
+
+TEST_F(WithoutDriver, SaysWhereItLooked) {
+  const std::string empty = here().string();
+  const Answer answer = run("qgen-info", {},
+                            {{"VK_DRIVER_FILES", ""},
+                             {"VK_ICD_FILENAMES", ""},
+                             {"XDG_CONFIG_HOME", empty + "/a"},
+                             {"XDG_CONFIG_DIRS", empty + "/b"},
+                             {"XDG_DATA_HOME", empty + "/c"},
+                             {"XDG_DATA_DIRS", empty + "/d:" + empty + "/e"}});
+  if (answer.code == 0) GTEST_SKIP() << "a driver is installed in /etc";
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_EQ(answer.err.substr(0, answer.err.find("  hint")),
+            "qgen-info: no Vulkan driver is installed: there is no manifest (*.json) in\n"
+            "  " +
+                empty +
+                "/a/vulkan/icd.d\n"
+                "  " +
+                empty +
+                "/b/vulkan/icd.d\n"
+                "  /etc/vulkan/icd.d\n"
+                "  " +
+                empty +
+                "/c/vulkan/icd.d\n"
+                "  " +
+                empty +
+                "/d/vulkan/icd.d\n"
+                "  " +
+                empty + "/e/vulkan/icd.d\n");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take the address space for themselves
+// A machine with a driver and too little memory for it is told apart from one without.
+TEST_F(WithoutDriver, SaysThatMemoryIsShort) {
+  const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "../runtime/qgen-info";
+  const Answer answer = Running("/bin/sh", {"-c", "ulimit -v 60000; exec " + path.lexically_normal().string()},
+                                {.folder = here()}, here() / "outputs")
+                            .wait();
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_THAT(answer.err, StartsWith("qgen-info: memory is too short for a Vulkan driver: "));
+  EXPECT_THAT(answer.err, HasSubstr("ulimit -v"));
+}
+#endif
+
+}  // namespace
+}  // namespace qgen::tests
