@@ -32,7 +32,7 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
-  set(headers "${cpp}/registry.h" "${cpp}/modules.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")
     list(APPEND headers "${cpp}/${stem}.h")

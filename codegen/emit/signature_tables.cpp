@@ -71,6 +71,7 @@ class Tables {
                fmt::format(".role = TensorInfo::Role::{}", name(tensor.role))};
     if (tensor.is_optional) row.emplace_back(".is_optional = true");
     if (operand.has_view) row.emplace_back(".has_view = true");
+    if (tensor.has_place) row.emplace_back(".has_place = true");
     row.push_back(".dtypes = " + bits("DType", tensor.dtypes));
     if (!tensor.layouts.empty()) row.push_back(".layouts = " + bits("Layout", tensor.layouts));
     if (!operand.shapes.empty()) row.push_back(".shapes = " + shapes(operand));

@@ -18,6 +18,17 @@ TensorInfo::Role role_of(const Operand& operand) {
   return operand.is_weight ? TensorInfo::Role::weight : TensorInfo::Role::input;
 }
 
+// A weight lies as the chosen kernel reads it, and an attribute may say which layout is meant.
+bool has_place(const Spec& spec, const Operand& operand) {
+  if (operand.is_weight || operand.row_sums_of) return false;
+  const bool is_said = std::ranges::any_of(spec.attributes, [&](const Attribute& attribute) {
+    return attribute.kind == AttributeInfo::Kind::layout && attribute.operand &&
+           attribute.operand->value == operand.name.value;
+  });
+  if (is_said) return false;
+  return words_of(spec, operand.storage).size() > 1 || (operand.layout && words_of(spec, *operand.layout).size() > 1);
+}
+
 SignatureTensor tensor_of(const Spec& spec, size_t index, const PublicOperator& op) {
   const Operand& operand = spec.operands[index];
   SignatureTensor tensor{&operand,
@@ -26,6 +37,7 @@ SignatureTensor tensor_of(const Spec& spec, size_t index, const PublicOperator& 
                          operand.is_optional,
                          words_of(spec, operand.dtype),
                          operand.layout ? words_of(spec, *operand.layout) : std::vector<std::string>(),
+                         has_place(spec, operand),
                          operand.help};
   const auto narrowing =
       std::ranges::find_if(op.operands, [&](const Narrowing& n) { return n.operand.value == operand.name.value; });

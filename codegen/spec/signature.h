@@ -24,6 +24,7 @@ struct SignatureTensor {
   bool is_optional = false;
   std::vector<std::string> dtypes;
   std::vector<std::string> layouts;  // that kernels name; none: strided in a buffer, any in a texture
+  bool has_place = false;            // it can lie in several places, and the caller says in which
   std::string help;
 };
 

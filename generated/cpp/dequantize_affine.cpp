@@ -366,7 +366,7 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 
 constexpr TensorInfo kDequantizeAffineTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
     .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
   },
   {
@@ -378,7 +378,7 @@ constexpr TensorInfo kDequantizeAffineTensors[] = {
     .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
   },
   {
-    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true,
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_place = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
   },
 };

@@ -347,7 +347,7 @@ constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "har
 
 constexpr TensorInfo kQ8taLinearTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::i8),
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kInputShapes,
   },
   {
@@ -364,7 +364,7 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
     .shapes = kWeightScalesShapes, .help = "without: 0",
   },
   {
-    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
+    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kOutputShapes,
     .source = 0,
   },

@@ -362,7 +362,7 @@ constexpr std::string_view kOutputDtypeChoices[] = {"i8", "u8", "i16", "i32"};
 
 constexpr TensorInfo kQuantizeAffineTensors[] = {
   {
-    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true,
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
     .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
   },
   {
@@ -374,7 +374,7 @@ constexpr TensorInfo kQuantizeAffineTensors[] = {
     .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
   },
   {
-    .name = "output", .operand = 3, .role = TensorInfo::Role::output,
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_place = true,
     .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
   },
 };

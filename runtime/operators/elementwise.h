@@ -11,7 +11,7 @@
 // pack the same dimension.
 #pragma once
 
-#include "runtime/operators/activation.h"
+#include "runtime/operators/words.h"
 #include "runtime/operators/per_tensor.h"
 
 namespace qgen {

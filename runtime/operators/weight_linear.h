@@ -16,7 +16,7 @@
 // embedding.
 #pragma once
 
-#include "runtime/operators/activation.h"
+#include "runtime/operators/words.h"
 #include "runtime/operators/affine.h"
 
 namespace qgen {
