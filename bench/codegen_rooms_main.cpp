@@ -115,7 +115,8 @@ int main(int argc, char** argv) {
   auto inputs = read_inputs({argv[1]}, {argv[2]});
   if (!inputs) give_up(to_text(inputs.error()));
   ThreadPool threads(0);
-  const Machine machine{threads, "", {}, {}};
+  const workers::ModuleTools tools = workers::in_this_process();
+  const Machine machine{threads, tools, "", {}, {}};
   const Product product = or_give_up(generate(*inputs, {}, machine));
   fmt::print("{{\"require_ms\": {:.2f}, {}}}\n", require_ms(), blob_figures(product));
 }

@@ -8,21 +8,22 @@
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/chosen ...  q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1/...
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/plain ...   q8ta_binary.strided.strided.strided.flat1/...
 //
-// Times are medians by the device's clock (runtime/runner/measure.h), and stand under Time; low and high are tenths, in
-// microseconds. of_copy: what share of a plain copy's bytes a second it moves, the copy being of as many bytes, and
-// timed right after it. The operators' inputs are made when their turn comes, so a filter keeps a run short.
+// Times are medians by the device's clock (runtime/measure/timing.h), and stand under Time; low and high are tenths, in
+// microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by round, with the
+// clock raised (runtime/measure/clock.h) and watched; a row below the plateau says so. of_copy: what share of the copy's
+// bytes a second it moves. A row's inputs are made when its turn comes, so a filter keeps a run short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <thread>
+#include <map>
+#include <memory>
 
 #include "bench/operator_rows.h"
 #include "registry.h"
-#include "runtime/runner/measure.h"
+#include "runtime/measure/timing.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ using namespace qgen;
 using bench::Row;
 using bench::Way;
 
-constexpr runner::MeasureOptions kMeasure{.replays = 30};
+const measure::TimingOptions kTiming{.replays = 30};
 
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Way& way) {
   auto parsed = runner::parse_request(entry, way.request);
@@ -51,49 +52,96 @@ Expected<Choice> choose(const Context& context, const PreparedCall& prepared, co
   return Error{Error::Kind::unsupported, fmt::format("no kernel '{}' applies", way.kernel), ""};
 }
 
-Done time_way(benchmark::State& state, Context& context, const Row& row, const Way& way) {
-  const auto prepared = prepare(context, *find_operator(row.op), way);
-  if (!prepared) return prepared.error();
-  const auto choice = choose(context, *prepared, way);
-  if (!choice) return choice.error();
-  const auto measured = runner::measure(context, *prepared, *choice, kMeasure);
-  if (!measured) return measured.error();
-  const double moved = row.bytes > 0 ? row.bytes : static_cast<double>(runner::bytes_moved(*prepared));
-  const auto copy = runner::measure_copy(context, static_cast<uint64_t>(moved), kMeasure);
-  if (!copy) return copy.error();
+struct Bench {
+  Context context;
+  measure::SteadyClock clock;
+  bool has_failed = false;
+};
 
-  const double us = measured->device_us.median;
-  state.SetIterationTime(us * 1e-6);
-  state.SetLabel(measured->kernel);
-  state.counters["low"] = measured->device_us.low;
-  state.counters["high"] = measured->device_us.high;
-  state.counters["of_copy"] = copy->median / us;
-  state.counters["bytes/s"] = moved / us * 1e6;
-  if (row.operations > 0) state.counters["op/s"] = row.operations / us * 1e6;
-  return std::monostate{};
+// One way to compute a row: what was chosen, and how long it took beside the copy.
+struct Figure {
+  std::string kernel;
+  measure::Spread us, copy_us;
+  double bytes = 0;
+  measure::ClockLevel clock;
+};
+
+// A row's ways, timed together. Errors: of either.
+Expected<std::vector<Figure>> time_row(Bench& bench, const Row& row) {
+  std::vector<const Way*> ways = {&row.chosen};
+  if (row.plain) ways.push_back(&*row.plain);
+  std::vector<PreparedCall> calls;
+  std::vector<Choice> choices;
+  std::vector<measure::CopyRival> copies;
+  std::vector<Figure> figures;
+  for (const Way* way : ways) {
+    auto prepared = prepare(bench.context, *find_operator(row.op), *way);
+    if (!prepared) return prepared.error();
+    auto choice = choose(bench.context, *prepared, *way);
+    if (!choice) return choice.error();
+    const double bytes = row.bytes > 0 ? row.bytes : static_cast<double>(measure::bytes_moved(*prepared));
+    auto copy = measure::copy_moving(bench.context, static_cast<uint64_t>(bytes));
+    if (!copy) return copy.error();
+    figures.push_back({.kernel = choice->id, .bytes = bytes});
+    calls.push_back(*std::move(prepared));
+    choices.push_back(*std::move(choice));
+    copies.push_back(*std::move(copy));
+  }
+  std::vector<measure::Contestant> contestants;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    contestants.push_back({&calls[i], &choices[i]});
+    contestants.push_back(copies[i].contestant());
+  }
+  const auto times = measure::time_together(bench.context, bench.clock, contestants, kTiming);
+  if (!times) return times.error();
+  for (size_t i = 0; i < figures.size(); ++i) {
+    figures[i].us = times->device_us[2 * i];
+    figures[i].copy_us = times->device_us[2 * i + 1];
+    figures[i].clock = times->clock;
+  }
+  return figures;
 }
 
-using Seconds = std::chrono::duration<double>;
+void report(benchmark::State& state, const Row& row, const Figure& figure) {
+  const double us = figure.us.median;
+  state.SetIterationTime(us * 1e-6);
+  state.SetLabel(figure.clock.is_steady() ? figure.kernel
+                                          : fmt::format("{} BELOW THE PLATEAU: {:.0f} % of the device's best clock",
+                                                        figure.kernel, 100 * figure.clock.of_plateau));
+  state.counters["low"] = figure.us.low;
+  state.counters["high"] = figure.us.high;
+  state.counters["of_copy"] = figure.copy_us.median / us;
+  state.counters["of_plateau"] = figure.clock.of_plateau;
+  state.counters["bytes/s"] = figure.bytes / us * 1e6;
+  if (row.operations > 0) state.counters["op/s"] = row.operations / us * 1e6;
+}
 
-void add(Context& context, Seconds pause, const Row& row, const char* name, const Way& way, bool& has_failed) {
-  const auto run = [&context, pause, row, way, &has_failed](benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-      std::this_thread::sleep_for(pause);
-      if (Done timed = time_way(state, context, row, way); !timed) {
-        has_failed = true;
-        return state.SkipWithError(to_text(timed.error()).c_str());
+// One line for each way of the row; the first of them that is run times all.
+void add(Bench& bench, const Row& row) {
+  const auto figures = std::make_shared<std::optional<Expected<std::vector<Figure>>>>();
+  const auto add_line = [&](const char* name, size_t way) {
+    const auto run = [&bench, row, figures, way](benchmark::State& state) {
+      for ([[maybe_unused]] auto _ : state) {
+        if (!*figures) *figures = time_row(bench, row);
+        if (**figures) {
+          report(state, row, (***figures)[way]);
+          continue;
+        }
+        bench.has_failed = true;
+        return state.SkipWithError(to_text((*figures)->error()).c_str());
       }
-    }
+    };
+    benchmark::RegisterBenchmark(fmt::format("{}/{}/{}", row.op, row.size, name).c_str(), run)
+        ->Iterations(1)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
   };
-  benchmark::RegisterBenchmark(fmt::format("{}/{}/{}", row.op, row.size, name).c_str(), run)
-      ->Iterations(1)
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
+  add_line("chosen", 0);
+  if (row.plain) add_line("plain", 1);
 }
 
 struct Arguments {
   std::string device;
-  double pause_s = 0.5;
   bool is_short = false;
 };
 
@@ -104,9 +152,6 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--short", arguments.is_short, "only some rows: every operator at the sizes that fill a large GPU");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
-  app.add_option("--pause", arguments.pause_s, "rest before each: a GPU that is never idle may lower its clock by half")
-      ->check(CLI::Range(0.0, 60.0))
-      ->option_text("SECONDS [0.5]");
 }
 
 // Google Benchmark takes --help for itself, and then asks for this.
@@ -132,15 +177,13 @@ int time_rows(const Arguments& arguments) {
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return fail(executor.error());
   Context context{.profile = device->profile(), .library = *library, .executor = *executor};
+  auto clock = measure::clock_of(context);
+  if (!clock) return fail(clock.error());
+  Bench bench{context, *std::move(clock)};
   benchmark::AddCustomContext("device", device->profile().name);
-  const Seconds pause(arguments.pause_s);
-  bool has_failed = false;
-  for (const Row& row : arguments.is_short ? bench::short_rows() : bench::operator_rows()) {
-    add(context, pause, row, "chosen", row.chosen, has_failed);
-    if (row.plain) add(context, pause, row, "plain", *row.plain, has_failed);
-  }
+  for (const Row& row : arguments.is_short ? bench::short_rows() : bench::operator_rows()) add(bench, row);
   benchmark::RunSpecifiedBenchmarks();
-  return has_failed ? 1 : 0;
+  return bench.has_failed ? 1 : 0;
 }
 
 }  // namespace

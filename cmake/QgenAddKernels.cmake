@@ -10,15 +10,19 @@
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
+#   #include "operators.h"     // what callers of operators say whose operands have shapes; needs qgen::operators
 #
 # Templates may also include what qgen installs: $include "lib/grid.glsl".
 #
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
 # default a folder named <target> in the current binary folder.
 #
-# The outputs are known when CMake runs: one pair of files a spec, named after it. A new spec file makes CMake run
+# The outputs are known when CMake runs: a pair of files for each spec, named after it. A new spec file makes CMake run
 # again. qgen leaves a file alone whose content is the same, so an edited comment compiles nothing; the depfile names
-# every file that any variant was made from.
+# every file that any variant was made from. The manifest alone is touched whenever qgen ran: by its time, make knows
+# that there is nothing left to do.
+#
+# The blob is embedded by the assembler: find_package(qgen) enables ASM where the project has not.
 function(qgen_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY" "SPECS;TEMPLATES;OPTIONS")
   if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)
@@ -45,17 +49,27 @@ function(qgen_add_kernels target)
   if(KERNELS_NAMESPACE)
     list(APPEND flags --namespace "${KERNELS_NAMESPACE}")
   endif()
+  if(NOT CMAKE_ASM_COMPILER)
+    message(FATAL_ERROR "qgen_add_kernels(${target}): the kernels are embedded by the assembler, and this folder's "
+      "project has no ASM: name it in project(... LANGUAGES CXX ASM), or call find_package(qgen) here")
+  endif()
+  set(manifest "${KERNELS_DIRECTORY}/MANIFEST.tsv")
   add_custom_command(
-    OUTPUT "${KERNELS_DIRECTORY}/MANIFEST.tsv" "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers}
+    OUTPUT "${manifest}"
+    BYPRODUCTS "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers}
     COMMAND qgen::qgen ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
       --depfile "${KERNELS_DIRECTORY}.d" -q
+    COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
     DEPENDS qgen::qgen
     DEPFILE "${KERNELS_DIRECTORY}.d"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
     COMMENT "qgen: kernels of ${target}"
     VERBATIM)
 
+  # One target alone runs qgen, before any other that reads what it writes.
+  add_custom_target(${target}_sources DEPENDS "${manifest}")
   add_library(${target} STATIC ${sources} "${cpp}/blob.S" ${headers})
+  add_dependencies(${target} ${target}_sources)
   target_link_libraries(${target} PUBLIC qgen::library)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${cpp}>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0 POSITION_INDEPENDENT_CODE ON)
@@ -71,19 +85,23 @@ function(_qgen_spec_stems result)
     get_filename_component(full "${path}" ABSOLUTE)
     if(IS_DIRECTORY "${full}")
       file(GLOB_RECURSE files CONFIGURE_DEPENDS "${full}/*.yaml")
+      list(FILTER files EXCLUDE REGEX "/\\.[^/]*$")  # hidden: locks and copies of editors
     elseif(EXISTS "${full}")
       set(files "${full}")
     else()
       message(FATAL_ERROR "qgen_add_kernels: no spec or folder '${path}' in ${CMAKE_CURRENT_SOURCE_DIR}")
     endif()
     foreach(file IN LISTS files)
+      file(STRINGS "${file}" is_fragment REGEX "^fragment:" LIMIT_COUNT 1)  # what specs share, and none itself
       get_filename_component(stem "${file}" NAME_WE)
-      list(APPEND stems "${stem}")
+      if(NOT is_fragment)
+        list(APPEND stems "${stem}")
+      endif()
     endforeach()
   endforeach()
   list(SORT stems)
   if(NOT stems)
-    message(FATAL_ERROR "qgen_add_kernels: no *.yaml file in '${ARGN}'")
+    message(FATAL_ERROR "qgen_add_kernels: no spec in '${ARGN}'")
   endif()
   set(${result} "${stems}" PARENT_SCOPE)
 endfunction()

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "codegen/support/files.h"
+#include "common/files.h"
+#include "common/text.h"
 
 namespace qgen {
 namespace {
@@ -26,10 +27,43 @@ std::string last_name(const fs::path& path) {
   return text == "." || text == ".." ? "" : text;
 }
 
+// A spec has at most 1 MiB, and says so with its name; this is for what is no spec at all.
+constexpr size_t kMostTextBytes = size_t{64} << 20;
+
 struct SpecPath {
   std::string path;
   std::string source;
 };
+
+bool is_hidden(const std::string& path) { return fs::path(path).filename().string().starts_with('.'); }
+
+// Names are printed into generated files, tables of tabs and depfiles among them.
+Done check_name(const std::string& path) {
+  const auto fault = find_text_fault(path);
+  if (!fault && path.find_first_of("\t\n") == path.npos) return Done(std::monostate{});
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("the name of {} holds {}", printable(path), fault ? fault->message : "a tab or a line end"),
+               "rename the file or its folder"};
+}
+
+// The files below a folder of inputs that are not hidden (editors keep locks and copies beside a file). A link that
+// leads nowhere is among them, so that it is told; a link to a folder would be left out in silence.
+Expected<std::vector<std::string>> list_inputs(const std::string& folder) {
+  auto files = list_files(folder);
+  if (!files) return files;
+  std::erase_if(*files, is_hidden);
+  for (const std::string& file : *files) {
+    const std::string path = joined(folder, file);
+    std::error_code code;
+    if (fs::is_directory(path, code)) {
+      return Error{Error::Kind::invalid_argument,
+                   fmt::format("{} is a symbolic link to a folder, which is not followed", printable(path)),
+                   "name that folder itself on the command line"};
+    }
+    if (auto good = check_name(path); !good) return good.error();
+  }
+  return files;
+}
 
 Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
   std::error_code code;
@@ -37,7 +71,7 @@ Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
     const fs::path path = argument;
     return std::vector<SpecPath>{{argument, joined(last_name(path.parent_path()), path.filename().string())}};
   }
-  const auto files = list_files(argument);
+  const auto files = list_inputs(argument);
   if (!files) return files.error();
   std::vector<SpecPath> found;
   for (const std::string& file : *files) {
@@ -49,18 +83,27 @@ Expected<std::vector<SpecPath>> find_specs(const std::string& argument) {
   return found;
 }
 
-bool is_template(const std::string& path) {
-  const std::string name = fs::path(path).filename().string();
-  return !name.starts_with('.') && !name.ends_with(".md");
+// A template includes what is below its root, whoever wrote it: no link may bring in what is elsewhere.
+Done check_is_below(const std::string& root, const std::string& path) {
+  std::error_code code;
+  const fs::path target = fs::canonical(path, code);
+  if (code) return Done(std::monostate{});  // which reading tells
+  const fs::path inside = target.lexically_relative(fs::canonical(root, code));
+  if (!code && !inside.empty() && *inside.begin() != "..") return Done(std::monostate{});
+  return Error{Error::Kind::invalid_argument,
+               fmt::format("{} is a symbolic link that leaves the template root: it leads to {}", printable(path),
+                           printable(target.string())),
+               "name the folder that it leads to as another --templates"};
 }
 
 Done read_templates(const std::string& root, bool is_first, render::TemplateSet& templates) {
-  const auto files = list_files(root);
+  const auto files = list_inputs(root);
   if (!files) return files.error();
   for (const std::string& file : *files) {
-    if (!is_template(file) || templates.count(file) != 0) continue;
+    if (file.ends_with(".md") || templates.count(file) != 0) continue;
     const std::string path = joined(root, file);
-    auto text = read_file(path);
+    if (auto good = check_is_below(root, path); !good) return good;
+    auto text = read_file(path, kMostTextBytes);
     if (!text) return text.error();
     templates.emplace(file, render::TemplateFile{file, path, *std::move(text), is_first});
   }
@@ -92,7 +135,8 @@ Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::v
     const auto found = find_specs(argument);
     if (!found) return found.error();
     for (const SpecPath& spec : *found) {
-      auto text = read_file(spec.path);
+      if (auto good = check_name(spec.source); !good) return good.error();
+      auto text = read_file(spec.path, kMostTextBytes);
       if (!text) return text.error();
       inputs.specs.push_back({spec.path, spec.source, *std::move(text)});
     }
@@ -104,9 +148,10 @@ Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::v
   std::sort(inputs.specs.begin(), inputs.specs.end(), by_path);
   inputs.specs.erase(std::unique(inputs.specs.begin(), inputs.specs.end(), is_same), inputs.specs.end());
 
-  const std::vector<std::string> roots = template_roots.empty() ? default_roots(specs) : template_roots;
-  for (const std::string& root : roots) {
-    if (auto done = read_templates(root, root == roots.front(), inputs.templates); !done) return done.error();
+  inputs.template_roots = template_roots.empty() ? default_roots(specs) : template_roots;
+  for (const std::string& root : inputs.template_roots) {
+    const bool is_first = root == inputs.template_roots.front();
+    if (auto done = read_templates(root, is_first, inputs.templates); !done) return done.error();
   }
   return inputs;
 }

@@ -23,11 +23,13 @@ struct SpecFile {
 struct Inputs {
   std::vector<SpecFile> specs;  // by source, so that the order of arguments and folders says nothing
   render::TemplateSet templates;
+  std::vector<std::string> template_roots;  // where they were looked for
   bool is_whole_tree = false;  // a folder of specs was given: a template of the first root that none names is a mistake
 };
 
 // `specs` are files, or folders of *.yaml. Templates come from the folders given or, without any, from the nearest
-// folder named `templates` beside a spec's folder or above it. Hidden files and *.md are no templates.
+// folder named `templates` beside a spec's folder or above it. Hidden files are no inputs, and *.md no
+// templates. A link that leads nowhere, to a folder, or from a template root to the outside is an error.
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
 
 // The texts that diagnostics quote.

@@ -19,6 +19,7 @@ using spec::Axis;
 using spec::Spec;
 
 constexpr size_t kMostCombinationsShown = 20;
+constexpr size_t kMostCombinationsCounted = 1'000'000'000'000;
 
 Diagnostics complaint(std::string message, std::string expected = "", std::string hint = "") {
   Diagnostic error;
@@ -227,13 +228,18 @@ std::string verdict(const SpecJob& job, const std::vector<expression::Value>& va
   return text + (variant == job.variants.end() ? "  exists\n" : fmt::format("  exists as {}\n", variant->id));
 }
 
-// Steps `places` to the next combination, the last axis fastest; false after the last.
-bool advance(std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
+size_t count_of(const std::vector<Admitted>& admitted) {
+  size_t count = 1;
+  for (const Admitted& one : admitted) count = std::min(count * one.choices.size(), kMostCombinationsCounted);
+  return count;
+}
+
+// Steps `places` to the next combination, the last axis fastest.
+void advance(std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
   for (size_t i = places.size(); i-- > 0;) {
-    if (++places[i] < admitted[i].choices.size()) return true;
+    if (++places[i] < admitted[i].choices.size()) return;
     places[i] = 0;
   }
-  return false;
 }
 
 std::vector<expression::Value> values_at(const std::vector<size_t>& places, const std::vector<Admitted>& admitted) {
@@ -291,22 +297,25 @@ Result<std::string> why_not(const Product& product, std::string_view text) {
   if (is_empty(*admitted)) return std::string("no record has these values together\n");
 
   std::string answer;
-  size_t count = 0;
+  const size_t count = count_of(*admitted);
   std::vector<size_t> places(admitted->size(), 0);
-  do {
-    if (++count <= kMostCombinationsShown) answer += verdict(*job, values_at(places, *admitted));
-  } while (advance(places, *admitted));
-  if (count > kMostCombinationsShown) answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
+  for (size_t i = 0; i < std::min(count, kMostCombinationsShown); ++i) {
+    answer += verdict(*job, values_at(places, *admitted));
+    advance(places, *admitted);
+  }
+  if (count == kMostCombinationsCounted) answer += fmt::format("({} combinations or more)\n", count);
+  else if (count > kMostCombinationsShown)
+    answer += fmt::format("({} more combinations)\n", count - kMostCombinationsShown);
   return answer;
 }
 
-Translated translate_all(const Product& product, reflect::Language language) {
+Translated translate_all(const Product& product, reflect::Language language, const workers::ModuleTools& tools) {
   const bool is_msl = language == reflect::Language::msl;
   Translated translated;
   for (const SpecJob& job : product.jobs) {
     for (size_t v = 0; v < job.variants.size(); ++v) {
       const std::string& id = job.variants[v].id;
-      auto source = reflect::translate(words_of(job, v), language);
+      auto source = tools.translate(words_of(job, v), language);
       if (source) {
         translated.files.push_back(
             {fmt::format("{}/{}/{}.{}", is_msl ? "msl" : "hlsl", job.spec.name.value, id, is_msl ? "metal" : "hlsl"),

@@ -30,6 +30,6 @@ struct Translated {
   std::vector<emit::File> files;     // "msl/quantize_affine/quantize_affine.f32.metal"
   std::vector<std::string> refused;  // "quantize_affine.f16: ..."
 };
-Translated translate_all(const Product& product, reflect::Language language);
+Translated translate_all(const Product& product, reflect::Language language, const workers::ModuleTools& tools);
 
 }  // namespace qgen

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cassert>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "codegen/render/blame.h"
@@ -19,10 +20,52 @@
 namespace qgen {
 namespace {
 
+constexpr size_t kKernelsPerVariant = 20;                 // on average; the shipped specs have 8
+constexpr size_t kMostRenderedBytes = size_t{512} << 20;  // of all variants together
+
 // The variants of all specs as one sequence, for the thread pool.
 struct VariantPlace {
   SpecJob* job;
   size_t variant;
+};
+
+// A variant that meets a limit of the compiler fails the run, seconds late, and others of its template would too: they
+// are not begun any more. Nor is any other, once that has taken so long that a user waits.
+class Patience {
+ public:
+  bool is_left_for(const SpecJob& job) {
+    const std::lock_guard lock(mutex_);
+    if (seconds_lost_ < kMostSecondsLost && !is_cut_off(job.spec.template_path->value)) return true;
+    ++untried_;
+    return false;
+  }
+
+  void lose(const SpecJob& job, double seconds) {
+    const std::lock_guard lock(mutex_);
+    seconds_lost_ += seconds;
+    cut_off_.emplace(job.spec.template_path->value, job.rendered.front().files.front().display);
+  }
+
+  // Says in the first report of a limit how many variants were not begun.
+  void count_untried(Diagnostics& errors) const {
+    if (untried_ == 0) return;
+    const auto first = std::find_if(errors.begin(), errors.end(), [this](const Diagnostic& error) {
+      return std::any_of(cut_off_.begin(), cut_off_.end(),
+                         [&](const auto& file) { return file.second == error.where.file; });
+    });
+    assert(first != errors.end() && "what is cut off is reported");
+    first->notes.emplace_back().message =
+        fmt::format("{} more variant{} not tried after that", untried_, untried_ == 1 ? " was" : "s were");
+  }
+
+ private:
+  static constexpr double kMostSecondsLost = 1;
+  bool is_cut_off(const std::string& path) const { return cut_off_.count(path) != 0; }
+
+  std::mutex mutex_;
+  std::map<std::string, std::string> cut_off_;  // templates: path, and as diagnostics name it
+  double seconds_lost_ = 0;
+  size_t untried_ = 0;
 };
 
 class Run {
@@ -46,12 +89,16 @@ class Run {
     compile::Spirv spirv;
   };
 
+  Diagnostics too_many_kernels() const;
+  Diagnostics too_much_text() const;
   void for_each(Room room, size_t count, const std::function<void(size_t)>& step);
   Diagnostics gather_errors(std::vector<Diagnostics> errors, const std::vector<VariantPlace>& places) const;
+  Diagnostics refused(const VariantPlace& place, const workers::Refusal& refusal);
   Diagnostics check_templates() const;
   Digest key_of(const SpecJob& job, size_t variant, const std::string& versions) const;
   std::vector<VariantPlace> all_variants();
-  Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module) const;
+  Diagnostics compile_one(Compiled& compiled);
+  Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module);
   void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
 
   const Inputs& inputs_;
@@ -59,6 +106,7 @@ class Run {
   const Machine& machine_;
   Product product_;
   std::vector<Compiled> compiled_;  // the variants that the cache did not know
+  Patience patience_;
 };
 
 // ---- helpers --------------------------------------------------------------------------------------------------------
@@ -93,26 +141,23 @@ Diagnostics Run::gather_errors(std::vector<Diagnostics> errors, const std::vecto
 // ---- spec -----------------------------------------------------------------------------------------------------------
 
 Diagnostics Run::spec() {
-  Diagnostics errors;
-  std::vector<spec::Spec> specs;
-  std::vector<const SpecFile*> files;
+  std::vector<spec::SpecText> texts;
+  std::map<std::string_view, const SpecFile*> files;
   for (const SpecFile& file : inputs_.specs) {
-    auto parsed = spec::parse_spec(file.text, file.path);
+    texts.push_back({file.path, file.text});
+    files.emplace(file.path, &file);
     product_.files_read.push_back(file.path);
-    if (!parsed) {
-      append(errors, parsed.error());
-      continue;
-    }
-    specs.push_back(*std::move(parsed));
-    files.push_back(&file);
   }
-  if (errors.empty()) errors = spec::check_specs(specs);
-  if (!errors.empty()) return errors;
+  using spec::UnusedFragments;
+  auto specs =
+      spec::parse_specs(texts, inputs_.is_whole_tree ? UnusedFragments::are_errors : UnusedFragments::are_fine);
+  if (!specs) return specs.error();
+  if (Diagnostics errors = spec::check_specs(*specs); !errors.empty()) return errors;
 
-  for (size_t i = 0; i < specs.size(); ++i) {
+  for (spec::Spec& spec : *specs) {
     SpecJob& job = product_.jobs.emplace_back();
-    job.file = files[i];
-    job.spec = std::move(specs[i]);
+    job.file = files.at(spec.file);
+    job.spec = std::move(spec);
   }
   std::sort(product_.jobs.begin(), product_.jobs.end(),
             [](const SpecJob& a, const SpecJob& b) { return a.spec.name.value < b.spec.name.value; });
@@ -130,7 +175,7 @@ Diagnostics Run::expand() {
     if (!job.spec.template_path) continue;
     auto variants = expand::expand(job.spec, settings_.max_variants);
     if (!variants) {
-      append(errors, variants.error());
+      append(errors, spec::with_uses(variants.error(), job.spec));
       continue;
     }
     count += variants->size();
@@ -139,6 +184,8 @@ Diagnostics Run::expand() {
     for (const auto& variant : job.variants) ids.push_back(variant.id);
     std::erase_if(job.variants, [&](const auto& variant) { return !matches(settings_.filter, variant.id); });
   }
+  errors = spec::gather(std::move(errors));
+  if (errors.empty() && count <= settings_.max_variants) append(errors, too_many_kernels());
   if (errors.empty() && count > settings_.max_variants) {
     Diagnostic& error = errors.emplace_back();
     error.message = fmt::format("the specs expand to {} variants", count);
@@ -153,6 +200,27 @@ Diagnostics Run::expand() {
     if (error.hint.empty()) error.hint = "--list prints every id; '*' matches any text, '?' any character";
   }
   return errors;
+}
+
+// What is remembered, and written, of each kernel grows with this product.
+Diagnostics Run::too_many_kernels() const {
+  const size_t most = kKernelsPerVariant * settings_.max_variants;
+  size_t count = 0;
+  for (const SpecJob& job : product_.jobs) {
+    const size_t of_each = job.variants.empty() ? 0 : emit::specialization_rows(job.spec).size();
+    count += job.variants.size() * of_each;
+    if (count <= most) continue;
+    Diagnostic error;
+    error.where = job.spec.specialization.front().name.where;
+    error.message = fmt::format(
+        "with '{}', whose {} variants have {} combinations of specialization values each, "
+        "there are more than {} kernels",
+        job.spec.name.value, job.variants.size(), of_each, most);
+    error.hint =
+        fmt::format("keep the values worth choosing; --max-variants N allows {} N kernels", kKernelsPerVariant);
+    return {error};
+  }
+  return {};
 }
 
 // ---- render ---------------------------------------------------------------------------------------------------------
@@ -181,27 +249,52 @@ Diagnostics Run::render() {
   std::set<std::string> files_read;
   for (SpecJob& job : product_.jobs) {
     if (!job.spec.template_path) continue;
-    auto parsed = render::parse_template(job.spec, inputs_.templates);
+    auto parsed = render::parse_template(job.spec, inputs_.templates, inputs_.template_roots);
     if (!parsed) {
-      append(errors, parsed.error());
+      append(errors, spec::with_uses(parsed.error(), job.spec));
       continue;
     }
     files_read.insert(parsed->files().begin(), parsed->files().end());
     job.parsed_template.push_back(*std::move(parsed));
     job.rendered.resize(job.variants.size());
   }
-  if (!errors.empty()) return errors;
+  if (!errors.empty()) return spec::gather(std::move(errors));
   product_.files_read.insert(product_.files_read.end(), files_read.begin(), files_read.end());
 
   const std::vector<VariantPlace> places = all_variants();
   std::vector<Diagnostics> failures(places.size());
+  std::atomic<size_t> bytes = 0;
   for_each(Room::render, places.size(), [&](size_t i) {
+    if (bytes > kMostRenderedBytes) return;
     const auto& [job, v] = places[i];
     auto rendered = render::render(job->parsed_template.front(), job->spec, job->variants[v]);
-    if (rendered) job->rendered[v] = *std::move(rendered);
-    else failures[i] = rendered.error();
+    if (!rendered) {
+      failures[i] = rendered.error();
+      return;
+    }
+    bytes += rendered->text.size() + rendered->origins.size() * sizeof(render::LineOrigin);
+    job->rendered[v] = *std::move(rendered);
   });
-  return gather_errors(std::move(failures), places);
+  if (bytes > kMostRenderedBytes) append(errors, too_much_text());
+  append(errors, gather_errors(std::move(failures), places));
+  return errors;
+}
+
+// At the template with the most.
+Diagnostics Run::too_much_text() const {
+  const auto bytes_of = [](const SpecJob& job) {
+    size_t bytes = 0;
+    for (const render::Rendered& rendered : job.rendered) bytes += rendered.text.size();
+    return bytes;
+  };
+  const auto largest = std::ranges::max_element(product_.jobs, {}, bytes_of);
+  const auto rendered = std::ranges::find_if(largest->rendered, [](const auto& one) { return !one.files.empty(); });
+  Diagnostic error;
+  error.where.file = rendered->files.front().display;
+  error.message = fmt::format("the rendered texts of all variants pass {} MiB together", kMostRenderedBytes >> 20);
+  error.hint = fmt::format("most is of this template, in the {} variants of '{}'", largest->variants.size(),
+                           largest->spec.name.value);
+  return {error};
 }
 
 // ---- compile --------------------------------------------------------------------------------------------------------
@@ -239,45 +332,46 @@ Diagnostics Run::compile() {
   compiled_.resize(places.size());
   std::vector<Diagnostics> failures(places.size());
   for_each(Room::compile, places.size(), [&](size_t i) {
-    const render::Rendered& rendered = places[i].job->rendered[places[i].variant];
-    auto spirv = compile::compile(rendered.text, settings_.optimization);
     compiled_[i].place = places[i];
-    if (spirv) {
-      compiled_[i].spirv = *std::move(spirv);
-      return;
-    }
-    for (const compile::Message& message : spirv.error()) {
-      failures[i].push_back(render::blame(rendered, message.line, message.text));
-    }
+    failures[i] = compile_one(compiled_[i]);
   });
-  return gather_errors(std::move(failures), places);
+  Diagnostics errors = gather_errors(std::move(failures), places);
+  patience_.count_untried(errors);
+  return errors;
+}
+
+Diagnostics Run::compile_one(Compiled& compiled) {
+  const auto& [job, v] = compiled.place;
+  if (!patience_.is_left_for(*job)) return {};
+  auto spirv = machine_.tools.compile(job->rendered[v].text, settings_.optimization);
+  if (!spirv) return refused(compiled.place, spirv.error());
+  compiled.spirv = *std::move(spirv);
+  return {};
+}
+
+// What a tool says of a text, where the template says it.
+Diagnostics Run::refused(const VariantPlace& place, const workers::Refusal& refusal) {
+  if (refusal.is_cut_off) patience_.lose(*place.job, refusal.seconds);
+  Diagnostics errors;
+  for (const workers::Fault& fault : refusal.faults) {
+    Diagnostic& error =
+        errors.emplace_back(render::blame(place.job->rendered[place.variant], fault.line, fault.message));
+    error.expected = fault.expected;
+    error.hint = fault.hint;
+  }
+  return errors;
 }
 
 // ---- reflect --------------------------------------------------------------------------------------------------------
 
-Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) const {
+Diagnostics Run::reflect_one(Compiled& compiled, cache::CachedModule& module) {
   const SpecJob& job = *compiled.place.job;
-  const auto blamed = [&](const Diagnostics& errors) {
-    Diagnostics placed;
-    for (const Diagnostic& error : errors) {
-      Diagnostic at = render::blame(job.rendered[compiled.place.variant], 0, error.message);
-      at.expected = error.expected;
-      at.hint = error.hint;
-      placed.push_back(std::move(at));
-    }
-    return placed;
-  };
-  auto interface = reflect::reflect(compiled.spirv);
-  if (!interface) return blamed(interface.error());
-  std::vector<uint32_t> ids(job.spec.specialization.size());
-  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<uint32_t>(i);
-  for (const auto& row : emit::specialization_rows(job.spec)) {
-    auto resources = reflect::resources_with(compiled.spirv, ids, row);
-    if (!resources) return blamed(resources.error());
-    module.resources.push_back(*resources);
-  }
-  module.interface = *std::move(interface);
-  compiled.spirv = compile::strip(compiled.spirv);
+  if (!patience_.is_left_for(job)) return {};
+  auto reflected = machine_.tools.reflect(compiled.spirv, emit::specialization_rows(job.spec));
+  if (!reflected) return refused(compiled.place, reflected.error());
+  module.interface = std::move(reflected->interface);
+  module.resources = std::move(reflected->resources);
+  compiled.spirv = std::move(reflected->stripped);
   module.spirv = digest_of(
       std::string_view(reinterpret_cast<const char*>(compiled.spirv.data()), compiled.spirv.size() * sizeof(uint32_t)));
   return {};
@@ -289,7 +383,9 @@ Diagnostics Run::reflect() {
   std::vector<VariantPlace> places;
   for (const Compiled& compiled : compiled_) places.push_back(compiled.place);
   for_each(Room::reflect, compiled_.size(), [&](size_t i) { failures[i] = reflect_one(compiled_[i], modules[i]); });
-  if (Diagnostics errors = gather_errors(std::move(failures), places); !errors.empty()) return errors;
+  Diagnostics errors = gather_errors(std::move(failures), places);
+  patience_.count_untried(errors);
+  if (!errors.empty()) return errors;
 
   for (size_t i = 0; i < compiled_.size(); ++i) {
     SpecJob& job = *places[i].job;

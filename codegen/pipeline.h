@@ -22,6 +22,7 @@
 #include "codegen/emit/emit.h"
 #include "codegen/inputs.h"
 #include "codegen/support/thread_pool.h"
+#include "codegen/workers/module_tools.h"
 
 namespace qgen {
 
@@ -39,6 +40,8 @@ struct Settings {
 // What a run leans on; results do not depend on it.
 struct Machine {
   ThreadPool& threads;
+  // What compiles, and where: in workers, unless the templates are the caller's own.
+  const workers::ModuleTools& tools;
   // Which build of the program this is: what another one remembered is not believed.
   std::string build;
   // What is remembered of the spec of this name.

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <csignal>
+#include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <limits>
 #include <map>
 
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
+#include "codegen/spec/words.h"
+#include "common/program.h"
+#include "common/text.h"
 
 namespace {
 
@@ -38,6 +42,8 @@ const std::map<std::string, reflect::Language> kLanguages = {{"msl", reflect::La
                                                              {"hlsl", reflect::Language::hlsl}};
 
 constexpr int kMostThreads = 1024;
+constexpr int kMostCompileSeconds = 3600;
+constexpr int kLeastCompileMemory = 64, kMostCompileMemory = 1 << 20;  // MiB
 
 // The flags, as far as they are not RunOptions themselves.
 struct Flags {
@@ -75,7 +81,16 @@ void declare_options(CLI::App& app, Flags& flags) {
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
       ->type_name("GLOB");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
-      ->type_name("N");
+      ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
+      ->option_text("N");
+  app.add_option("--compile-seconds", flags.run.limits.cpu_seconds,
+                 fmt::format("CPU time that one variant may take (default {})", workers::Limits().cpu_seconds))
+      ->check(CLI::Range(1, kMostCompileSeconds))
+      ->option_text("N");
+  app.add_option("--compile-memory", flags.run.limits.memory_mib,
+                 fmt::format("MiB that compiling one variant may take (default {})", workers::Limits().memory_mib))
+      ->check(CLI::Range(kLeastCompileMemory, kMostCompileMemory))
+      ->option_text("N");
   app.add_option("--namespace", flags.run.settings.emit.name_space, "of generated code (default qgen::generated)")
       ->type_name("NAME");
   app.add_option("--cache", flags.cache, "where modules are remembered (default ~/.cache/qgen)")->type_name("DIR");
@@ -144,6 +159,9 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
            " ask for different things: give one of them";
   }
   if (flags.schema) return "";
+  if (const auto fault = spec::fault_of_namespace(options.settings.emit.name_space)) {
+    return "--namespace " + printable(options.settings.emit.name_space) + ": " + printable(*fault);
+  }
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
@@ -152,10 +170,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
 
 int code(ExitCode exit_code) { return static_cast<int>(exit_code); }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file past its limit is an error like a full disk
+int run_qgen(int argc, char** argv) {
   CLI::App app("qgen turns YAML operator specs and GLSL templates into SPIR-V and typed C++ dispatch tables.", "qgen");
   Flags flags;
   declare(app, flags);
@@ -173,7 +188,11 @@ int main(int argc, char** argv) {
   // Messages quote the user's lines, and those may hold anything.
   std::fwrite(result.out.data(), 1, result.out.size(), stdout);
   std::fwrite(result.err.data(), 1, result.err.size(), stderr);
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code(result.code);
-  std::fprintf(stderr, "qgen: error: cannot write to standard output: %s\n", std::strerror(errno));
-  return code(ExitCode::bad_machine);
+  return code(result.code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("qgen", [&] { return run_qgen(argc, argv); });
 }

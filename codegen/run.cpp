@@ -12,13 +12,16 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "codegen/cache/run_memo.h"
 #include "codegen/listing.h"
 #include "codegen/support/build_id.h"
-#include "codegen/support/files.h"
+#include "common/files.h"
 #include "common/progress.h"
+#include "common/text.h"
 
 namespace qgen {
 namespace {
@@ -66,10 +69,10 @@ class Session {
   }
   std::string output_path(const std::string& file) const { return options_.output + "/" + file; }
   std::optional<RunResult> nothing_to_do();
-  Done write_files(const Product& product, size_t& written) const;
+  Expected<size_t> add_files(Outputs& outputs, const std::vector<emit::File>& files) const;
   Expected<std::vector<std::string>> orphans(const std::vector<emit::File>& files) const;
-  Done write_depfile(const std::vector<std::string>& files_read) const;
-  Done write_stats(const Figures& figures, size_t written) const;
+  Done add_depfile(Outputs& outputs, const std::vector<std::string>& files_read) const;
+  Done add_stats(Outputs& outputs, const Figures& figures, size_t written) const;
   cache::RunMemo memo_of(const Product& product) const;
   void remember(const Product& product, const cache::RunMemo& memo);
   std::string report(const cache::RunMemo& memo, const std::string& deeds) const;
@@ -80,6 +83,8 @@ class Session {
   const Clock::time_point start_ = Clock::now();
   Progress progress_;
   ThreadPool threads_;
+  std::unique_ptr<workers::ProcessPool> pool_;
+  workers::ModuleTools tools_;
   Inputs inputs_;
   std::string warnings_;
 };
@@ -105,7 +110,11 @@ RunResult Session::run() {
 Result<Product> Session::generate(Room last_room) {
   Settings settings = options_.settings;
   settings.last_room = last_room;
-  Machine machine{threads_, build_id(), {}, {}};
+  // A worker more than there are cores would only take memory.
+  pool_ = workers::make_pool(std::min<size_t>(threads_.size(), std::max(1u, std::thread::hardware_concurrency())),
+                             options_.limits);
+  tools_ = workers::in_workers(*pool_);
+  Machine machine{threads_, tools_, build_id(), {}, {}};
   if (options_.cache) {
     machine.load_pack = [this](const std::string& spec) { return cache::SpecPack::load(pack_path(spec)); };
   }
@@ -139,11 +148,13 @@ std::optional<RunResult> Session::nothing_to_do() {
   if (!options_.cache) return std::nullopt;
   const auto memo = cache::load_memo(memo_path());
   if (!memo || memo->inputs != inputs_digest() || !cache::has_all_outputs(*memo, options_.output)) return std::nullopt;
-  if (auto done = write_depfile(memo->files_read); !done) return failed(done.error());
   Figures figures = memo->figures;
   figures.compiled = 0;
   figures.from_cache = figures.variants;
-  if (auto done = write_stats(figures, 0); !done) return failed(done.error());
+  Outputs outputs;
+  if (auto done = add_depfile(outputs, memo->files_read); !done) return failed(done.error());
+  if (auto done = add_stats(outputs, figures, 0); !done) return failed(done.error());
+  if (auto done = outputs.commit(); !done) return failed(done.error());
   return RunResult{ExitCode::done, report(*memo, "nothing changed"), ""};
 }
 
@@ -199,25 +210,26 @@ Expected<std::vector<std::string>> Session::orphans(const std::vector<emit::File
   return orphaned;
 }
 
-Done Session::write_files(const Product& product, size_t& written) const {
-  remove_abandoned_files(options_.output);
-  remove_abandoned_files(output_path("cpp"));
-  for (const emit::File& file : product.files) {
-    const auto done = write_if_changed(output_path(file.path), file.text);
-    if (!done) return done.error();
-    written += *done ? 1 : 0;
+// How many differ from what is there, and will be written.
+Expected<size_t> Session::add_files(Outputs& outputs, const std::vector<emit::File>& files) const {
+  size_t changed = 0;
+  for (const emit::File& file : files) {
+    const auto added = outputs.add_if_changed(output_path(file.path), file.text, Outputs::Folder::is_made);
+    if (!added) return added.error();
+    changed += *added ? 1 : 0;
   }
-  return Done(std::monostate{});
+  return changed;
 }
 
 // Absolute, since ninja and make read it from a folder of their own.
-Done Session::write_depfile(const std::vector<std::string>& files_read) const {
+Done Session::add_depfile(Outputs& outputs, const std::vector<std::string>& files_read) const {
   if (options_.depfile.empty()) return Done(std::monostate{});
   const auto absolute = [](const std::string& path) { return fs::absolute(path).lexically_normal().generic_string(); };
   std::vector<std::string> inputs;
   for (const std::string& file : files_read) inputs.push_back(absolute(file));
   std::sort(inputs.begin(), inputs.end());
-  const auto done = write_if_changed(options_.depfile, emit::depfile(absolute(output_path("MANIFEST.tsv")), inputs));
+  const auto done = outputs.add_if_changed(
+      options_.depfile, emit::depfile(absolute(output_path("MANIFEST.tsv")), inputs), Outputs::Folder::is_made);
   if (!done) return done.error();
   return Done(std::monostate{});
 }
@@ -246,15 +258,16 @@ std::string Session::report(const cache::RunMemo& memo, const std::string& deeds
   return text;
 }
 
-Done Session::write_stats(const Figures& f, size_t written) const {
+Done Session::add_stats(Outputs& outputs, const Figures& f, size_t written) const {
   if (options_.stats_file.empty()) return Done(std::monostate{});
-  return write_file(
+  return outputs.add(
       options_.stats_file,
       fmt::format("{{\"specs\": {}, \"variants\": {}, \"modules\": {}, \"compiled\": {}, \"from_cache\": {}, "
                   "\"raw_bytes\": {}, \"blob_bytes\": {}, \"cpp_bytes\": {}, \"files_written\": {}, "
                   "\"seconds\": {:.3f}}}\n",
                   f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes,
-                  written, seconds()));
+                  written, seconds()),
+      Outputs::Folder::is_made);
 }
 
 RunResult Session::store() {
@@ -262,23 +275,26 @@ RunResult Session::store() {
   const auto product = generate(Room::emit);
   if (!product) return failed(product.error(), texts_of(inputs_));
 
-  size_t written = 0;
-  if (auto done = write_files(*product, written); !done) return failed(done.error());
+  Outputs outputs;
+  const auto written = add_files(outputs, product->files);
+  if (!written) return failed(written.error());
+  if (auto done = add_depfile(outputs, product->files_read); !done) return failed(done.error());
+  if (auto done = add_stats(outputs, product->figures, *written); !done) return failed(done.error());
+  if (auto done = outputs.commit(); !done) return failed(done.error());
+
   const auto orphaned = orphans(product->files);
   if (!orphaned) return failed(orphaned.error());
   RunResult result;
   for (const std::string& orphan : *orphaned) {
     std::error_code code;
     fs::remove(output_path(orphan), code);
-    result.out += fmt::format("removed {}: no spec makes it any more\n", output_path(orphan));
+    result.out += fmt::format("removed {}: no spec makes it any more\n", printable(output_path(orphan)));
   }
-  if (auto done = write_depfile(product->files_read); !done) return failed(done.error());
   const Figures& figures = product->figures;
   const cache::RunMemo memo = memo_of(*product);
   remember(*product, memo);
-  if (auto done = write_stats(figures, written); !done) return failed(done.error());
   result.out += report(memo, fmt::format("{} compiled, {} from the cache, {} files written", figures.compiled,
-                                         figures.from_cache, written));
+                                         figures.from_cache, *written));
   if (is_quiet()) result.out.clear();
   return result;
 }
@@ -299,7 +315,8 @@ RunResult Session::check() {
   }
   const auto orphaned = orphans(product->files);
   if (!orphaned) return failed(orphaned.error());
-  for (const std::string& orphan : *orphaned) result.out += fmt::format("orphan:  {}\n", output_path(orphan));
+  for (const std::string& orphan : *orphaned)
+    result.out += fmt::format("orphan:  {}\n", printable(output_path(orphan)));
   if (result.out.empty()) {
     if (!is_quiet()) result.out = fmt::format("{} is current\n", options_.output);
     return result;
@@ -338,11 +355,11 @@ RunResult Session::answer() {
 RunResult Session::translate() {
   const auto product = generate(room_needed(options_));
   if (!product) return failed(product.error(), texts_of(inputs_));
-  const Translated translated = translate_all(*product, options_.language);
+  const Translated translated = translate_all(*product, options_.language, tools_);
+  Outputs outputs;
+  if (const auto added = add_files(outputs, translated.files); !added) return failed(added.error());
+  if (const auto done = outputs.commit(); !done) return failed(done.error());
   RunResult result;
-  for (const emit::File& file : translated.files) {
-    if (const auto done = write_if_changed(output_path(file.path), file.text); !done) return failed(done.error());
-  }
   for (const std::string& line : translated.refused) result.out += fmt::format("not translated: {}\n", line);
   result.out += fmt::format("{} variants translated, {} not\n", translated.files.size(), translated.refused.size());
   return result;

@@ -26,6 +26,7 @@ struct RunOptions {
   Room shown_room = Room::emit;
   reflect::Language language = reflect::Language::msl;
   size_t threads = 0;                // 0: one a core
+  workers::Limits limits;            // of compiling one variant
   std::optional<std::string> cache;  // folder; nullopt: none
   std::string depfile;
   std::string stats_file;  // JSON

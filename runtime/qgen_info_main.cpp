@@ -11,10 +11,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "common/program.h"
 #include "runtime/device/device.h"
 
 namespace {
@@ -97,9 +97,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "qgen-info: --list shows every device, as text: it goes with neither --device nor --json\n");
     return kWrongInput;
   }
-  try {
-    return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
-  } catch (const std::bad_alloc&) {
-    return fail({qgen::Error::Kind::system, "the host has no more memory to give", ""}, kWrongMachine);
-  }
+  return qgen::run_program("qgen-info",
+                           [&] { return arguments.device.empty() ? show_all(arguments) : show_one(arguments); });
 }

@@ -6,11 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <string>
 
+#include "common/files.h"
+#include "common/program.h"
 #include "runtime/device/device.h"
 #include "runtime/planner/graph_text.h"
 
@@ -60,13 +59,14 @@ int fail(const Error& error, int exit_code) {
   return exit_code;
 }
 
+constexpr size_t kMostGraphBytes = size_t{256} << 20;
+
 Expected<std::string> read_text(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file) return text;
-  return Error{Error::Kind::system, fmt::format("cannot read '{}'", path),
-               "name a graph in YAML, or - for standard input"};
+  auto text = read_file(path == "-" ? "/dev/stdin" : path, kMostGraphBytes);
+  if (text) return text;
+  Error error = text.error();
+  if (error.hint.empty()) error.hint = "name a graph in YAML, or - for standard input";
+  return error;
 }
 
 int show(const Arguments& arguments, const planner::GraphText& text) {
@@ -85,7 +85,9 @@ int show(const Arguments& arguments, const planner::GraphText& text) {
 
 int run(const Arguments& arguments) {
   const auto yaml = read_text(arguments.graph);
-  if (!yaml) return fail(yaml.error(), kWrongMachine);
+  if (!yaml) {
+    return fail(yaml.error(), yaml.error().kind == Error::Kind::invalid_argument ? kWrongInput : kWrongMachine);
+  }
   auto text = planner::read_graph(*yaml, arguments.graph == "-" ? "standard input" : arguments.graph);
   if (!text) {
     fmt::print(stderr, "{}\n", to_text(text.error()));
@@ -132,5 +134,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "qgen-plan: --explain, --json and --yaml are three ways to answer: give one\n");
     return kWrongInput;
   }
-  return run(arguments);
+  return run_program("qgen-plan", [&] { return run(arguments); });
 }

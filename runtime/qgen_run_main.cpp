@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <new>
 
+#include "common/files.h"
+#include "common/program.h"
 #include "common/progress.h"
 #include "registry.h"
 #include "runtime/runner/command.h"
@@ -40,7 +40,7 @@ struct Arguments {
   std::string kernel;
   std::string device;
   std::string json;
-  MeasureOptions measure;
+  measure::TimingOptions timing;
   bool all_kernels = false;
   bool is_explained = false;
   bool is_timed = false;
@@ -59,11 +59,9 @@ int fail(const Error& error) {
 
 Done write_json(const Arguments& arguments, const std::string& text) {
   if (arguments.json.empty()) return std::monostate{};
-  std::ofstream file(arguments.json, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return std::monostate{};
-  return Error{Error::Kind::system, fmt::format("cannot write '{}'", arguments.json), ""};
+  Outputs outputs;
+  if (Done added = outputs.add(arguments.json, text); !added) return added;
+  return outputs.commit();
 }
 
 // ---- one operator ---------------------------------------------------------------------------------------------------
@@ -125,10 +123,12 @@ int run_operator(Context& context, const Arguments& arguments) {
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
   const auto report = run_choice(context, *prepared, selection.ranked.front(), *files);
   if (!report) return fail(report.error());
+  Outputs saved;
   for (const MadeTensor& made : report->made) {
     if (made.file.empty()) continue;
-    if (Done saved = save_npy(made.file, made.tensor); !saved) return fail(saved.error());
+    if (Done added = add_npy(saved, made.file, made.tensor); !added) return fail(added.error());
   }
+  if (Done written = saved.commit(); !written) return fail(written.error());
   fmt::print("{}", to_text(*report));
   return kDone;
 }
@@ -136,23 +136,32 @@ int run_operator(Context& context, const Arguments& arguments) {
 // ---- timing ---------------------------------------------------------------------------------------------------------
 
 Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
-                                  MeasureOptions options) {
+                                  measure::TimingOptions options) {
   Progress progress(::isatty(STDERR_FILENO) != 0);
-  const size_t submissions = (selection.ranked.size() + 1) * submissions_of(options);  // the copy's too
+  const uint32_t rounds = measure::rounds_of(options);
   size_t done = 0;
-  progress.show_at_once("time", done, submissions);
-  options.on_submission = [&] { progress.show("time", ++done, submissions); };
-  TimeReport report{
-      .device = context.profile.name, .question = selection.question, .bytes_moved = bytes_moved(prepared)};
-  for (const Choice& choice : selection.ranked) {
-    auto measured = measure(context, prepared, choice, options);
-    if (!measured) return measured.error();
-    report.kernels.push_back(*std::move(measured));
-  }
-  std::ranges::stable_sort(report.kernels, {}, [](const Measurement& kernel) { return kernel.device_us.median; });
-  const auto copy = measure_copy(context, report.bytes_moved, options);
+  progress.show_at_once("time", done, rounds);
+  options.on_round = [&] { progress.show("time", ++done, rounds); };
+
+  auto clock = measure::clock_of(context);
+  if (!clock) return clock.error();
+  const uint64_t moved = measure::bytes_moved(prepared);
+  const auto copy = measure::copy_moving(context, moved);
   if (!copy) return copy.error();
-  report.copy_us = *copy;
+  std::vector<measure::Contestant> contestants = {copy->contestant()};
+  for (const Choice& choice : selection.ranked) contestants.push_back({&prepared, &choice});
+  const auto times = measure::time_together(context, *clock, contestants, options);
+  if (!times) return times.error();
+
+  TimeReport report{.device = context.profile.name,
+                    .question = selection.question,
+                    .bytes_moved = moved,
+                    .copy_us = times->device_us.front(),
+                    .clock = times->clock};
+  for (size_t i = 1; i < contestants.size(); ++i) {
+    report.kernels.push_back({contestants[i].choice->id, times->device_us[i]});
+  }
+  std::ranges::stable_sort(report.kernels, {}, [](const TimedKernel& kernel) { return kernel.device_us.median; });
   return report;
 }
 
@@ -161,7 +170,7 @@ int time_operator(Context& context, const Arguments& arguments) {
   if (!prepared) return fail(prepared.error());
   const Selection selection = select_for(context, *prepared, arguments);
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
-  const auto report = time_choices(context, *prepared, selection, arguments.measure);
+  const auto report = time_choices(context, *prepared, selection, arguments.timing);
   if (!report) return fail(report.error());
   fmt::print("{}", to_text(*report));
   const Done written = write_json(arguments, to_json(*report));
@@ -310,7 +319,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("DEVICE");
   app.add_flag("--explain", arguments.is_explained, "print which kernel was chosen, and why not the others");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
-  app.add_option("--replays", arguments.measure.replays, "how often, at least")
+  app.add_option("--replays", arguments.timing.replays, "how often, at least")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");
   app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");
@@ -334,9 +343,6 @@ int main(int argc, char** argv) {
   }
   using namespace qgen::runner;
   if (const qgen::Done sound = check_options(app, mode_of(arguments)); !sound) return fail(sound.error());
-  try {
-    return run_program(arguments);
-  } catch (const std::bad_alloc&) {  // what the operands come to on the way: packed forms, references
-    return fail({qgen::Error::Kind::system, "the host has no more memory to give", ""});
-  }
+  // Memory may run out: operands have packed forms and references.
+  return qgen::run_program("qgen-run", [&] { return run_program(arguments); });
 }

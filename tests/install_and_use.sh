@@ -22,6 +22,30 @@ echo '// A remark reaches qgen, and no compiler.' >>"$work/axpy/templates/axpy.c
 expect_build 'qgen: kernels of axpy_kernels'
 expect_build 'ninja: no work to do.'
 
+# make knows too when there is nothing to do, and asks qgen once for what several files are made from.
+cmake -G 'Unix Makefiles' -S "$work/axpy" -B "$work/axpy/make" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+expect_runs() {
+  local runs; runs=$(cmake --build "$work/axpy/make" -j4 | grep -cE 'qgen: kernels of|Building' || true)
+  [ "$runs" = "$1" ] || { echo "expected $1 steps of make, got $runs"; exit 1; }
+}
+expect_runs 4  # qgen, the tables as one file, the blob, main.cpp
+expect_runs 0
+echo '// Another remark.' >>"$work/axpy/templates/axpy.comp"
+expect_runs 1
+expect_runs 0
+cmake --build "$work/axpy/build" >/dev/null
+
+# Where no ASM is, that is said when CMake runs, not when the program is linked.
+mkdir "$work/no_asm"
+cat >"$work/no_asm/CMakeLists.txt" <<TEXT
+cmake_minimum_required(VERSION 3.25)
+project(no_asm LANGUAGES CXX)
+include($(find "$work/prefix" -name QgenAddKernels.cmake))
+qgen_add_kernels(kernels SPECS $work/axpy/specs)
+TEXT
+! cmake -G Ninja -S "$work/no_asm" -B "$work/no_asm/build" 2>"$work/log" >/dev/null || { echo 'expected an error'; exit 1; }
+grep -q 'has no ASM' "$work/log" || { cat "$work/log"; exit 1; }
+
 # A mistake is reported where it was made.
 sed -i 's/access: read_write/access: reed_write/' "$work/axpy/specs/axpy.yaml"
 ! cmake --build "$work/axpy/build" >"$work/log" || { echo 'expected the misspelled spec to fail'; exit 1; }

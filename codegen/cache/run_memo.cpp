@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "codegen/cache/byte_stream.h"
-#include "codegen/support/files.h"
+#include "codegen/support/byte_stream.h"
+#include "common/files.h"
 
 namespace qgen {
 template <typename Stream>
@@ -28,13 +28,6 @@ void fields(Stream& s, RunMemo& m) {
 namespace {
 
 constexpr size_t kDigestBytes = 16;
-
-std::string to_bytes(Digest digest) {
-  ByteWriter writer;
-  writer(digest);
-  return std::move(writer).take();
-}
-
 }  // namespace
 
 // The digest of the rest stands first.
@@ -43,17 +36,11 @@ std::optional<RunMemo> load_memo(const std::string& path) {
   if (!file || file->size() < kDigestBytes) return std::nullopt;
   const std::string body = file->substr(kDigestBytes);
   if (file->substr(0, kDigestBytes) != to_bytes(digest_of(body))) return std::nullopt;
-  ByteReader reader(body);
-  RunMemo memo;
-  reader(memo);
-  if (!reader.is_good() || !reader.is_at_end()) return std::nullopt;
-  return memo;
+  return from_bytes<RunMemo>(body);
 }
 
 Done store_memo(const std::string& path, const RunMemo& memo) {
-  ByteWriter writer;
-  writer(memo);
-  const std::string body = std::move(writer).take();
+  const std::string body = to_bytes(memo);
   return write_file(path, to_bytes(digest_of(body)) + body);
 }
 

@@ -12,40 +12,11 @@
 #include <array>
 #include <set>
 
-#include "codegen/cache/byte_stream.h"
-#include "codegen/support/files.h"
+#include "codegen/reflect/fields.h"
+#include "codegen/support/byte_stream.h"
+#include "common/files.h"
 
 // What the fields of each type are, for both directions; found by the types' namespaces.
-namespace qgen {
-template <typename Stream>
-void fields(Stream& s, CooperativeMatrixShape& m) {
-  s(m.m, m.n, m.k, m.a, m.b, m.c, m.result, m.workgroup_scope);
-}
-}  // namespace qgen
-
-namespace qgen::reflect {
-template <typename Stream>
-void fields(Stream& s, Member& m) {
-  s(m.name, m.offset, m.size_bytes, m.count, m.kind);
-}
-template <typename Stream>
-void fields(Stream& s, Binding& b) {
-  s(b.set, b.binding, b.kind, b.access, b.name, b.members);
-}
-template <typename Stream>
-void fields(Stream& s, SpecializationConstant& c) {
-  s(c.name, c.constant_id, c.default_value);
-}
-template <typename Stream>
-void fields(Stream& s, Resources& r) {
-  s(r.workgroup, r.shared_bytes, r.cooperative_matrices);
-}
-template <typename Stream>
-void fields(Stream& s, Interface& i) {
-  s(i.bindings, i.push_constants, i.push_constants_bytes, i.specialization, i.needs, i.defaults);
-}
-}  // namespace qgen::reflect
-
 namespace qgen::emit {
 template <typename Stream>
 void fields(Stream& s, PackedModule& m) {
@@ -125,22 +96,6 @@ std::string decompress(const std::string& stored) {
   std::string raw(size, '\0');
   const size_t got = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
   return ZSTD_isError(got) ? "" : raw;
-}
-
-template <typename T>
-std::string to_bytes(const T& value) {
-  ByteWriter writer;
-  writer(value);
-  return std::move(writer).take();
-}
-
-template <typename T>
-std::optional<T> from_bytes(std::string_view bytes) {
-  ByteReader reader(bytes);
-  T value;
-  reader(value);
-  if (!reader.is_good() || !reader.is_at_end()) return std::nullopt;
-  return value;
 }
 
 Digest family_key_of(std::span<const Digest> modules) {

@@ -30,6 +30,10 @@ using Messages = std::vector<Message>;
 constexpr spv_target_env kTarget = SPV_ENV_VULKAN_1_3;
 constexpr int kDialect = 100;         // of GL_KHR_vulkan_glsl
 constexpr int kDefaultVersion = 100;  // for a text without #version: glslang then asks for one
+constexpr std::string_view kParserIsFull = "memory exhausted";  // in bison's words
+constexpr size_t kMostMessages = 100;                           // nobody mends more at once
+constexpr size_t kMostMessageBytes = 400;                       // glslang quotes names, however long they are
+constexpr size_t kMostModuleBytes = size_t{4} << 20;
 
 // ---- glslang's log --------------------------------------------------------------------------------------------------
 
@@ -95,11 +99,23 @@ std::optional<Message> parse_log_line(std::string_view line) {
     return std::nullopt;
   }
   message.text = tidy(line);
+  if (message.text == kParserIsFull) message.text = "nested too deep for glslang; each 'else if' nests as well";
   return message;
+}
+
+// Without its middle, if it is long; never half a character.
+std::string shortened(std::string text) {
+  if (text.size() <= kMostMessageBytes) return text;
+  const auto is_inside_character = [&text](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  size_t head = kMostMessageBytes / 2, tail = text.size() - kMostMessageBytes / 2;
+  while (head > 0 && is_inside_character(head)) --head;
+  while (tail < text.size() && is_inside_character(tail)) ++tail;
+  return text.replace(head, tail - head, " ... ");
 }
 
 // A line's later messages are echoes of its first: what follows from an undeclared name is not worth a report.
 void add_message(Messages& messages, Message message) {
+  if (messages.size() >= kMostMessages) return;
   const bool is_echo = message.line != 0 && std::any_of(messages.begin(), messages.end(), [&](const Message& known) {
                          return known.line == message.line;
                        });
@@ -114,9 +130,12 @@ Messages parse_log(std::string_view log) {
     const bool starts_message = line.starts_with("ERROR: ") || line.starts_with("WARNING: ");
     if (auto message = parse_log_line(line)) add_message(messages, std::move(*message));
     // "Possible extensions include:" goes on in the next lines.
-    if (!starts_message && !line.empty() && !messages.empty()) messages.back().text += fmt::format(" {}", line);
+    if (!starts_message && !line.empty() && !messages.empty() && messages.back().text.size() < kMostMessageBytes) {
+      messages.back().text += fmt::format(" {}", line);
+    }
     log.remove_prefix(std::min(newline + 1, log.size()));
   }
+  for (Message& message : messages) message.text = shortened(std::move(message.text));
   if (messages.empty()) messages.push_back({0, "glslang refused the text and gave no reason"});
   return messages;
 }
@@ -178,7 +197,8 @@ std::string_view advice(std::string_view text) {
 
 spvtools::MessageConsumer collect_errors(Messages& messages, std::string_view who) {
   return [&messages, who](spv_message_level_t level, const char*, const spv_position_t&, const char* text) {
-    if (level <= SPV_MSG_ERROR) messages.push_back({0, fmt::format("{}: {}{}", who, in_one_line(text), advice(text))});
+    if (level > SPV_MSG_ERROR || messages.size() >= kMostMessages) return;
+    messages.push_back({0, fmt::format("{}: {}{}", who, shortened(in_one_line(text)), advice(text))});
   };
 }
 
@@ -221,6 +241,10 @@ Outcome<Spirv, Messages> compile(std::string_view glsl, Optimization optimizatio
   if (!raw) return raw;
   auto optimized = optimize(*raw, optimization);
   if (!optimized) return optimized;
+  if (const size_t bytes = optimized->size() * sizeof(uint32_t); bytes > kMostModuleBytes) {
+    return Messages{
+        {0, fmt::format("the module has {} KiB of SPIR-V, and may have {}", bytes >> 10, kMostModuleBytes >> 10)}};
+  }
   return validate(std::move(*optimized));
 }
 

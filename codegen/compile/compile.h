@@ -25,7 +25,7 @@ struct Message {
 
 // Compute shaders for Vulkan 1.3, SPIR-V 1.6. Safe to call from many threads; the first call on a thread pays for
 // glslang's built-ins. Debug names are kept for blocks, their members and specialization constants (reflection reads
-// them) and stripped from the module by strip().
+// them) and stripped from the module by strip(). Errors, at most 100 and of a few lines each; also a module past 4 MiB.
 Outcome<Spirv, std::vector<Message>> compile(std::string_view glsl, Optimization optimization);
 
 // The module without names and other debug instructions, its ids renumbered in order of appearance: what is stored.

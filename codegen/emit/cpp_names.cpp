@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 
+#include "codegen/spec/words.h"
 #include "runtime/library/layout_table.h"
 
 namespace qgen::emit {
@@ -68,7 +69,7 @@ std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return fmt::format("n{}", text);
-  return is_in(kReserved, text) ? text + "_" : text;
+  return is_in(kReserved, text) || spec::is_macro(text) ? text + "_" : text;
 }
 
 std::string enumerator(const spec::Spec& spec, const expand::Variant& variant) {
@@ -99,7 +100,7 @@ std::string cpp_type(const spec::Axis& axis) {
     case WordSet::own: break;
   }
   const std::string type = pascal_case(axis.name.value);
-  return is_in(kOwnTypes, type) ? type + "Word" : type;
+  return is_in(kOwnTypes, type) || spec::is_macro(type) ? type + "Word" : type;
 }
 
 std::string cpp_value(const spec::Axis& axis, const expression::Value& value) {

@@ -12,7 +12,8 @@
 
 namespace qgen::emit {
 
-// A name as a C++ identifier: keywords and names that generated code needs for itself get a `_` behind them.
+// A name as a C++ identifier: keywords, macros of the C and C++ libraries, and names that generated code
+// needs for itself get a `_` behind them.
 std::string identifier(std::string_view name);
 
 // "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput"

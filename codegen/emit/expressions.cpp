@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cassert>
+
 #include "codegen/emit/cpp_names.h"
 
 namespace qgen::emit {
@@ -24,6 +27,29 @@ std::string read_symbol(const Spec& spec, const Symbol& symbol) {
   }
   const std::string value = "specialization." + identifier(symbol.name);
   return symbol.type == expression::Type::boolean ? fmt::format("({} != 0)", value) : value;
+}
+
+std::string_view cpp_type(expression::Type type) {
+  switch (type) {
+    case expression::Type::boolean: return "bool";
+    case expression::Type::integer: return "Integer";
+    case expression::Type::real: return "Real";
+    case expression::Type::word:
+    case expression::Type::text: break;
+  }
+  assert(false && "a definition that is a word stands for a name, and needs no variable");
+  return "auto";
+}
+
+// What functions of expressions call their parameters and structs, and what they call.
+constexpr std::string_view kTaken[] = {"parameters", "specialization", "problem",      "device",  "scope", "groups",
+                                       "to",         "table",          "step_problem", "min",     "max",   "ceil_div",
+                                       "choose",     "bytes",          "packed",       "Integer", "Real"};
+
+// The variable that holds a definition.
+std::string local(std::string_view definition) {
+  std::string name = identifier(definition);
+  return std::ranges::find(kTaken, name) == std::end(kTaken) ? name : name + "_";
 }
 
 std::string name_list(const Spec& spec, const Expression& expression) {
@@ -54,6 +80,7 @@ void Reads::add(const Expression& expression) {
   for (const size_t symbol : expression::symbols_of(expression)) {
     sources_.insert(source_of(spec_, spec_.scope.symbols()[symbol].name));
   }
+  definitions_.merge(expression::definitions_of(expression));
 }
 
 std::vector<std::string> Reads::lines() const {
@@ -62,11 +89,15 @@ std::vector<std::string> Reads::lines() const {
   if (has(Source::specialization)) lines.push_back("const auto specialization = specialization_of(scope);");
   if (has(Source::problem)) lines.push_back("const auto& problem = table::problem<Problem>(scope);");
   if (has(Source::device)) lines.push_back("const auto& device = *scope.device;");
+  for (const auto& [name, meaning] : spec_.scope.definitions()) {  // each reads those above it
+    if (definitions_.count(name) == 0) continue;
+    lines.push_back(fmt::format("const {} {} = {};", cpp_type(meaning.type()), local(name), as_cpp(spec_, meaning)));
+  }
   return lines;
 }
 
 void Reads::print(TextWriter& out) const {
-  for (const std::string& line : lines()) out.text(line);
+  for (const std::string& line : lines()) out.code(line);
 }
 
 std::string as_cpp(const Spec& spec, const Expression& expression) {
@@ -75,7 +106,8 @@ std::string as_cpp(const Spec& spec, const Expression& expression) {
                              .print_word =
                                  [&](const Symbol& compared_with, std::string_view word) {
                                    return cpp_word(*find_axis(spec.parameters, compared_with.name), word);
-                                 }});
+                                 },
+                             .print_definition = local});
 }
 
 void print_function(TextWriter& out, const Spec& spec, std::string_view result, std::string_view name,
@@ -86,7 +118,7 @@ void print_function(TextWriter& out, const Spec& spec, std::string_view result, 
   {
     const auto indented = out.indent();
     reads.print(out);
-    out.line("return {};", as_cpp(spec, expression));
+    out.code(fmt::format("return {};", as_cpp(spec, expression)));
   }
   out.text("}");
   out.blank();
@@ -99,7 +131,7 @@ void print_conditions(TextWriter& out, const Spec& spec, const std::vector<spec:
   {
     const auto indented = out.indent();
     for (const auto& condition : conditions) {
-      out.line("{{{}, {}}},", quoted(condition.text), name_list(spec, condition.expression));
+      out.code(fmt::format("{{{}, {}}},", quoted(condition.text), name_list(spec, condition.expression)));
     }
   }
   out.text("};");
@@ -114,7 +146,7 @@ void print_conditions(TextWriter& out, const Spec& spec, const std::vector<spec:
     {
       const auto rows = out.indent();
       const auto more = out.indent();
-      for (const auto& condition : conditions) out.line("{},", as_cpp(spec, condition.expression));
+      for (const auto& condition : conditions) out.code(as_cpp(spec, condition.expression) + ",");
     }
     out.text("});");
   }

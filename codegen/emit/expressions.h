@@ -3,11 +3,13 @@
 //
 // A spec's expressions as C++ functions of a SelectionScope. Private to this room.
 //
-//   applies_when: [width % vec == 0]
+//   define: {rest: width % vec}
+//   applies_when: [rest == 0]
 //     -> const auto& parameters = table::parameters<Parameters>(scope);
 //        const auto& problem = table::problem<Problem>(scope);
+//        const Integer rest = Integer(problem.width) % Integer(parameters.vec);
 //        return table::first_false({
-//            Integer(problem.width) % Integer(parameters.vec) == 0,
+//            rest == 0,
 //        });
 #pragma once
 
@@ -29,7 +31,7 @@ Source source_of(const spec::Spec& spec, std::string_view name);
 // The place of a specialization constant in a row of them.
 size_t specialization_index(const spec::Spec& spec, std::string_view name);
 
-// The structs that expressions read, and the lines that make them known.
+// The structs and definitions that expressions read, and the lines that make them known.
 class Reads {
  public:
   explicit Reads(const spec::Spec& spec) : spec_(spec) {}
@@ -46,6 +48,7 @@ class Reads {
   bool has(Source source) const { return sources_.count(source) != 0; }
   const spec::Spec& spec_;
   std::set<Source> sources_;
+  std::set<std::string, std::less<>> definitions_;
 };
 
 std::string as_cpp(const spec::Spec& spec, const expression::Expression& expression);

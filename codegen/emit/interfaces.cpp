@@ -82,13 +82,14 @@ std::string print_binds(const Spec& spec, const Shape& shape, SharedValues& shar
     if (value != "{}") fields.push_back(fmt::format(".{} = {},", name, value));
   };
   const auto add_block = [&](std::string_view name, const Block* block) {
-    add(name, shared.print_filled("BlockField", name, "", block_rows(spec, block)));
+    add(name, shared.print_filled("BlockField", digested(name), "", block_rows(spec, block)));
     if (block) add(fmt::format("{}_bytes", name), fmt::format("sizeof({})", block->struct_name));
   };
   add("bindings", shared.print("BindingInfo", "bindings", binding_rows(spec, *shape.interface)));
   add_block("push_constants", shape.push_constants);
   add_block("problem_buffer", shape.problem_buffer);
-  add("specialization", shared.print_filled("SpecializationSlot", "slots", "", specialization_slots(*shape.interface)));
+  add("specialization",
+      shared.print_filled("SpecializationSlot", digested("slots"), "", specialization_slots(*shape.interface)));
   if (shape.subgroup_size != 0) add("required_subgroup_size", fmt::format("{}", shape.subgroup_size));
   return shared.print_struct("InterfaceInfo", "binds", fields);
 }
@@ -125,16 +126,17 @@ Rows matrices_of_rows(const std::vector<reflect::Resources>& resources, SharedVa
 // A row of kInterfaceRows, trailing fields left out where they are nothing.
 std::string interface_row(const Spec& spec, const Shape& shape, SharedValues& shared) {
   const std::string binds = print_binds(spec, shape, shared);
-  const std::string matrices = shared.print_filled("std::span<const CooperativeMatrixShape>", "matrices_of_rows", "",
-                                                   matrices_of_rows(*shape.resources, shared));
+  const std::string matrices =
+      shared.print_filled("std::span<const CooperativeMatrixShape>", digested("matrices_of_rows"), "",
+                          matrices_of_rows(*shape.resources, shared));
   Rows workgroups, shared_bytes;
   for (const auto& row : *shape.resources) {
     workgroups.push_back(fmt::format("{{{}}}", fmt::join(row.workgroup, ", ")));
     shared_bytes.push_back(fmt::format("{}", row.shared_bytes));
   }
   std::string row = "{&" + binds;
-  row += ", " + shared.print_filled("uint32_t", "workgroup", "[3]", workgroups);
-  row += ", " + shared.print_filled("uint32_t", "shared_bytes", "", shared_bytes);
+  row += ", " + shared.print_filled("uint32_t", digested("workgroup"), "[3]", workgroups);
+  row += ", " + shared.print_filled("uint32_t", digested("shared_bytes"), "", shared_bytes);
   const std::string needs = needs_of(shape.interface->needs);
   if (needs != "0" || matrices != "{}") row += ", " + needs;
   if (matrices != "{}") row += ", " + matrices;

@@ -6,6 +6,7 @@
 #include "codegen/emit/operator_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -63,6 +64,7 @@ class Checker {
     check_block(kernel.interface.push_constants, "push constant");
     for (const Binding& binding : kernel.interface.bindings) check_binding(binding);
     for (const auto& constant : kernel.interface.specialization) check_constant(constant);
+    check_workgroup(kernel);
   }
 
   Diagnostics take() { return std::move(errors_); }
@@ -105,15 +107,50 @@ class Checker {
            "add it to `specialization`, whose order gives the ids");
   }
 
-  void report(std::string message, std::string expected, std::string hint) {
+  // An axis, or a record's field, named `workgroup` is what grids divide by: a module with a workgroup of another size
+  // would leave elements out in silence. It may be one side of a workgroup with several.
+  void check_workgroup(const Kernel& kernel) {
+    for (size_t p = 0; p < spec_.parameters.size(); ++p) {
+      const auto* value = std::get_if<Integer>(&kernel.variant.values[p]);
+      if (!value || !is_workgroup(spec_.parameters[p])) continue;
+      for (const auto& row : kernel.resources) check_workgroup(spec_.parameters[p], value->value, row.workgroup);
+    }
+    const auto rows = specialization_rows(spec_);
+    for (size_t c = 0; c < spec_.specialization.size(); ++c) {
+      if (!is_workgroup(spec_.specialization[c])) continue;
+      for (size_t r = 0; r < rows.size() && r < kernel.resources.size(); ++r) {
+        check_workgroup(spec_.specialization[c], rows[r][c], kernel.resources[r].workgroup);
+      }
+    }
+  }
+
+  static bool is_workgroup(const spec::Axis& axis) {
+    constexpr std::string_view kWorkgroup = "workgroup";
+    return axis.name.value == kWorkgroup || axis.name.value.ends_with(fmt::format(".{}", kWorkgroup));
+  }
+
+  void check_workgroup(const spec::Axis& axis, int64_t value, const std::array<uint32_t, 3>& sides) {
+    const int64_t all = int64_t{sides[0]} * sides[1] * sides[2];
+    const bool is_one = std::any_of(sides.begin(), sides.end(), [&](uint32_t side) { return side == value; });
+    if (value == all || is_one) return;
+    Diagnostic& error = report(
+        fmt::format("'{}' is {}, and the module has workgroups of {}", axis.name.value, value, fmt::join(sides, "x")),
+        "that many invocations in a workgroup, or on one of its sides",
+        fmt::format("declare it in the template: ${{local_size({})}}", axis.name.value));
+    error.where = axis.name.where;
+  }
+
+  Diagnostic& report(std::string message, std::string expected, std::string hint) {
     const auto is_same = [&](const Diagnostic& error) { return error.message == message; };
-    if (std::any_of(errors_.begin(), errors_.end(), is_same)) return;
+    const auto known = std::find_if(errors_.begin(), errors_.end(), is_same);
+    if (known != errors_.end()) return *known;
     Diagnostic& error = errors_.emplace_back();
     error.where.file = spec_.file;
     error.message = std::move(message);
     error.expected = std::move(expected);
     error.hint = std::move(hint);
     error.notes.emplace_back().message = "in variant " + id_;
+    return error;
   }
 
   const spec::Spec& spec_;
@@ -195,12 +232,16 @@ std::string content_name(std::string_view prefix, std::string_view content) {
   return fmt::format("{}_{:08x}", prefix, static_cast<uint32_t>(digest_of(content).low));
 }
 
-ContentNames::Named ContentNames::name(std::string_view prefix, const std::string& content) {
-  for (std::string digested = content;; digested += ' ') {
-    std::string name = content_name(prefix, digested);
-    const auto [known, is_new] = contents_.try_emplace(name, content);
-    if (known->second == content) return {std::move(name), is_new};
-  }
+ContentNames::Named ContentNames::name(const Names& names, const std::string& content) {
+  const auto [known, is_new] = names_.try_emplace({names.last, content});
+  if (!is_new) return {known->second, false};
+  const auto take = [&](std::string name) {
+    if (taken_.insert(name).second) known->second = std::move(name);
+    return !known->second.empty();
+  };
+  if (std::ranges::any_of(names.free, take)) return {known->second, true};
+  for (std::string digested = content; !take(content_name(names.last, digested));) digested += ' ';
+  return {known->second, true};
 }
 
 const Binding* problem_buffer_of(const spec::Spec& spec, const Interface& interface) {
@@ -220,7 +261,7 @@ Result<OperatorModel> model_of(const Family& family) {
   ContentNames names;
   std::map<std::string, Shape> shapes;
   for (const Kernel& kernel : family.kernels) {
-    const std::string name = names.name("uses", text_of(kernel)).name;
+    const std::string name = names.name(digested("uses"), text_of(kernel)).name;
     model.interface.push_back(name);
     const Binding* buffer = problem_buffer_of(*family.spec, kernel.interface);
     shapes.try_emplace(name, Shape{name, &kernel.interface, &kernel.resources, kernel.variant.subgroup_size,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,18 +51,26 @@ const reflect::Binding* problem_buffer_of(const spec::Spec& spec, const reflect:
 // "uses" + eight digits that depend on `content` alone, so that names neither move nor count.
 std::string content_name(std::string_view prefix, std::string_view content);
 
-// Such names, where two contents must not share one: of the rare pair that would, the second is digested with a blank
-// more.
+// What a value would best be called: the first of the names that no other value has, or else the last, with a digest.
+struct Names {
+  std::vector<std::string> free;
+  std::string last;
+};
+inline Names digested(std::string_view prefix) { return {{}, std::string(prefix)}; }
+
+// Names, of which two contents must not share one: of the rare pair of one digest, the second is digested with a blank
+// more. Contents of another `last` are other values.
 class ContentNames {
  public:
   struct Named {
     std::string name;
     bool is_new = false;  // this content was not named before
   };
-  Named name(std::string_view prefix, const std::string& content);
+  Named name(const Names& names, const std::string& content);
 
  private:
-  std::map<std::string, std::string> contents_;  // by name
+  std::map<std::pair<std::string, std::string>, std::string> names_;  // by Names::last and content
+  std::set<std::string> taken_;
 };
 
 }  // namespace qgen::emit

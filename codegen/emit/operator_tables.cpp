@@ -116,7 +116,10 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   std::vector<std::string> values;
   for (size_t i = 0; i < spec.specialization.size(); ++i) values.push_back(fmt::format("scope.specialization[{}]", i));
   out.text("[[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {");
-  out.line("  return {{{}}};", fmt::join(values, ", "));
+  {
+    const auto indented = out.indent();
+    out.code(fmt::format("return {{{}}};", fmt::join(values, ", ")));
+  }
   out.text("}");
   out.blank();
 }
@@ -170,7 +173,7 @@ void print_grid_function(TextWriter& out, const Spec& spec) {
     const auto indented = out.indent();
     reads.print(out);
     for (size_t i = 0; i < spec.grid.size(); ++i) {
-      out.line("groups[{}] = {};", i, spec.grid[i] ? as_cpp(spec, *spec.grid[i]) : "1");
+      out.code(fmt::format("groups[{}] = {};", i, spec.grid[i] ? as_cpp(spec, *spec.grid[i]) : "1"));
     }
   }
   out.text("}");

@@ -69,7 +69,8 @@ std::string given_type(const Attribute& attribute) {
 
 std::string default_value(const Attribute& attribute) {
   const std::string& text = attribute.otherwise->value;
-  const bool is_enumerator = attribute.kind == Kind::word || attribute.kind == Kind::dtype || attribute.kind == Kind::layout;
+  const bool is_enumerator =
+      attribute.kind == Kind::word || attribute.kind == Kind::dtype || attribute.kind == Kind::layout;
   return is_enumerator ? fmt::format("{}::{}", value_type(attribute), identifier(text)) : text;
 }
 
@@ -184,7 +185,8 @@ void print_inference(TextWriter& out, const Public& op) {
   std::vector<std::string> inputs, attributes, places;
   for (const SignatureTensor& tensor : op.signature.tensors) {
     const std::string name = identifier(tensor.operand->name.value);
-    if (is_given(tensor)) inputs.push_back(fmt::format(".{} = given.{}({})", name, given_function(tensor), tensor.index));
+    if (is_given(tensor))
+      inputs.push_back(fmt::format(".{} = given.{}({})", name, given_function(tensor), tensor.index));
     if (tensor.role == Role::output && tensor.has_place)
       places.push_back(fmt::format(".{} = given.place({})", name, tensor.index));
   }
@@ -237,7 +239,8 @@ std::string operators_header(std::span<const Family> families, const Options& op
     out.text("#pragma once");
     return std::move(out).take();
   }
-  out.text("// What callers of each operator say, as its spec has it, and where that becomes a Call: infer() is written by");
+  out.text(
+      "// What callers of each operator say, as its spec has it, and where that becomes a Call: infer() is written by");
   out.text("// hand for each.");
   out.text("#pragma once");
   out.blank();

@@ -4,10 +4,10 @@
 // Recipes. A step is a kernel of this spec or of another: where its operands come from, how its problem is made of
 // ours, which of its variants will do. What several steps have in common is printed once.
 //
-//   constexpr OperandSource sources_2bb0b2d1[] = {table::ours(Operand::input), table::scratch(0)};
-//   void row_sum_partial_problem_5d4a3c10(const SelectionScope& scope, void* step_problem) {...}
-//   constexpr StepInfo two_pass_steps[] = {{&row_sum_partial::op, sources_2bb0b2d1,
-//                                               row_sum_partial_problem_5d4a3c10, ...}};
+//   constexpr OperandSource row_sum_partial_operands[] = {table::ours(Operand::input), table::scratch(0)};
+//   void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {...}
+//   constexpr StepInfo two_pass_steps[] = {{&row_sum_partial::op, row_sum_partial_operands,
+//                                           row_sum_partial_problem, ...}};
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,6 +58,11 @@ class RecipePrinter {
 
   static void append(Rows& to, const Rows& rows) { to.insert(to.end(), rows.begin(), rows.end()); }
 
+  // What one recipe calls so, and others may share.
+  static Names named(const spec::Recipe& recipe, std::string_view what) {
+    return {{std::string(what), fmt::format("{}_{}", recipe.name.value, what)}, std::string(what)};
+  }
+
   // Prints what the recipe's row refers to; the result is the row.
   Rows recipe_row(const spec::Recipe& recipe) {
     const std::string& name = recipe.name.value;
@@ -82,10 +87,11 @@ class RecipePrinter {
       reads.add(scratch.elements);
       Rows body = reads.lines();
       body.push_back(fmt::format("return {};", as_cpp(spec_, scratch.elements)));
-      const std::string elements = shared_.print_function("Integer", "elements", scope_parameter(reads), body);
+      const std::string elements = shared_.print_function("Integer", named(recipe, scratch.name.value + "_elements"),
+                                                          scope_parameter(reads), body);
       rows.push_back(fmt::format("{{{}, DType::{}, {}}}", quoted(scratch.name.value), name(scratch.dtype), elements));
     }
-    return shared_.print_filled("ScratchInfo", "scratch", "", rows);
+    return shared_.print_filled("ScratchInfo", named(recipe, "scratch"), "", rows);
   }
 
   std::string print_steps(const spec::Recipe& recipe) {
@@ -102,7 +108,7 @@ class RecipePrinter {
     out_.line("constexpr StepInfo {}[] = {{", name);
     {
       const auto indented = out_.indent();
-      for (const std::string& row : rows) out_.line("{},", row);
+      for (const std::string& row : rows) out_.code(row + ",");
     }
     out_.text("};");
     out_.blank();
@@ -114,9 +120,9 @@ class RecipePrinter {
     Rows sources;
     for (const auto& operand : family.operands) sources.push_back(source(recipe, step, operand.name.value));
     std::string row = fmt::format("{{&{}::op", identifier(family.name.value));
-    row += ", " + shared_.print_filled("OperandSource", "sources", "", sources);
-    row += ", " + print_make_problem(step, family);
-    if (!step.with.empty()) row += ", " + print_takes(step, family);
+    row += ", " + shared_.print_filled("OperandSource", named(recipe, family.name.value + "_operands"), "", sources);
+    row += ", " + print_make_problem(recipe, step, family);
+    if (!step.with.empty()) row += ", " + print_takes(recipe, step, family);
     return row + "}";
   }
 
@@ -129,7 +135,7 @@ class RecipePrinter {
     return fmt::format("table::ours(Operand::{})", identifier(ours));
   }
 
-  std::string print_make_problem(const spec::Step& step, const Spec& family) {
+  std::string print_make_problem(const spec::Recipe& recipe, const spec::Step& step, const Spec& family) {
     const std::string space = identifier(family.name.value);
     Reads reads(spec_);
     Rows fields;
@@ -138,7 +144,7 @@ class RecipePrinter {
     if (!fields.empty()) body.push_back(fmt::format("auto& to = *static_cast<{}::Problem*>(step_problem);", space));
     append(body, fields);
     const std::string parameters = scope_parameter(reads) + (fields.empty() ? ", void*" : ", void* step_problem");
-    return shared_.print_function("void", family.name.value + "_problem", parameters, body);
+    return shared_.print_function("void", named(recipe, family.name.value + "_problem"), parameters, body);
   }
 
   // A field of ours as it is, where the types are the same, or an expression.
@@ -154,17 +160,23 @@ class RecipePrinter {
       return field.count > 1 ? fmt::format("table::set(to.{}, {});", field_name, value)
                              : fmt::format("to.{} = {};", field_name, value);
     }
-    const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;
-    const auto parsed = expression::parse(text, step.kernel.where, spec_.scope, wanted);
-    if (!parsed) {
-      errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
-      return "";
-    }
-    reads.add(*parsed);
-    return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *parsed));
+    const auto passed = passed_expression(step, field);
+    if (!passed) return "";
+    reads.add(*passed);
+    return fmt::format("table::set(to.{}, {});", field_name, as_cpp(spec_, *passed));
   }
 
-  std::string print_takes(const spec::Step& step, const Spec& family) {
+  // What the step says, or our definition of the field's name.
+  std::optional<expression::Expression> passed_expression(const spec::Step& step, const spec::ProblemField& field) {
+    if (const auto* said = spec::said_of(step.problem, field.name.value)) return said->second.expression;
+    const auto wanted = field.kind == spec::FieldKind::f32 ? expression::Type::real : expression::Type::integer;
+    auto parsed = expression::parse(field.name.value, step.kernel.where, spec_.scope, wanted);
+    if (parsed) return *std::move(parsed);
+    errors_.insert(errors_.end(), parsed.error().begin(), parsed.error().end());
+    return std::nullopt;
+  }
+
+  std::string print_takes(const spec::Recipe& recipe, const spec::Step& step, const Spec& family) {
     const std::string space = identifier(family.name.value);
     Rows conditions;
     for (const auto& [parameter, value] : step.with) {
@@ -178,7 +190,7 @@ class RecipePrinter {
                                        is_own_word ? space + "::" : "", cpp_value(*axis, value.value)));
     }
     return shared_.print_function(
-        "bool", family.name.value + "_takes", "const void* kernel_parameters",
+        "bool", named(recipe, family.name.value + "_takes"), "const void* kernel_parameters",
         {fmt::format("const auto& parameters = *static_cast<const {}::Parameters*>(kernel_parameters);", space),
          fmt::format("return {};", fmt::join(conditions, " && "))});
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Arrays, structs and functions of generated tables that several rows refer to: each is printed when it is first named,
-// under a name that comes from its content. Private to this room.
+// Arrays, structs and functions of generated tables that several rows refer to: each is printed when it is first named.
+// Its name says what it is, as far as a caller can say that; else it comes from the content. Private to this room.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ class SharedValues {
   std::string print(std::string_view type, std::string_view prefix, const Rows& rows);
 
   // Small values: as many a line as there is room for.
-  std::string print_filled(std::string_view type, std::string_view prefix, std::string_view extent, const Rows& values);
+  std::string print_filled(std::string_view type, const Names& names, std::string_view extent, const Rows& values);
 
   // `{.field = value, ...}`.
   std::string print_struct(std::string_view type, std::string_view prefix, const Rows& fields);
 
-  // `RESULT prefix_1a2b3c4d(PARAMETERS) { BODY }`.
-  std::string print_function(std::string_view result, std::string_view prefix, std::string_view parameters,
+  // `RESULT NAME(PARAMETERS) { BODY }`.
+  std::string print_function(std::string_view result, const Names& names, std::string_view parameters,
                              const Rows& body);
 
  private:

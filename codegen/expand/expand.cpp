@@ -22,8 +22,10 @@ using expression::Value;
 using spec::AxisGroup;
 using spec::Condition;
 
-// Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile.
+// Past this many steps of the walk it is refused: it would take a second, and more variants than anyone can compile. A
+// step is one choice, or so many parts of the conditions that are then checked.
 constexpr size_t kMaxSteps = 4'000'000;
+constexpr size_t kPartsPerStep = 16;
 constexpr int64_t kLargestSubgroup = 128;  // of Vulkan's maxSubgroupSize
 
 struct LevelChoice {
@@ -36,6 +38,8 @@ struct Level {
   AxisGroup group;
   std::vector<LevelChoice> choices;          // by id_part
   std::vector<const Condition*> conditions;  // whose last parameter is one of the group
+  size_t parts = 0;                          // of the conditions
+  size_t steps() const { return 1 + parts / kPartsPerStep; }
 };
 
 class Product {
@@ -80,6 +84,7 @@ class Product {
       return symbols.back() < one.group.first + one.group.axes.size();
     });
     level->conditions.push_back(&condition);
+    level->parts += expression::size_of(condition.expression);
   }
 
   bool all_hold(const std::vector<const Condition*>& conditions) const {
@@ -94,7 +99,8 @@ class Product {
     bool has_variant = false;
     Level& level = levels_[depth];
     for (LevelChoice& one : level.choices) {
-      if (++steps_ > kMaxSteps) return has_variant;
+      steps_ += level.steps();
+      if (steps_ > kMaxSteps) return has_variant;
       choose(level.group, one.choice);
       if (!all_hold(level.conditions)) continue;
       const bool survives = walk(depth + 1, count_ < max_variants_ ? id + '.' + one.id_part : id);
@@ -130,8 +136,11 @@ class Product {
   Diagnostic too_many() const {
     const bool is_cut_short = steps_ > kMaxSteps;
     if (is_cut_short && count_ <= max_variants_) {
-      return error_at(parameters_place(),
-                      fmt::format("'{}' has more than {} combinations to try", spec_.name.value, kMaxSteps));
+      Diagnostic error = error_at(parameters_place(), fmt::format("to try the combinations of '{}' takes more than {} "
+                                                                  "steps",
+                                                                  spec_.name.value, kMaxSteps));
+      error.hint = "conditions on the first parameters alone remove many combinations in one step";
+      return error;
     }
     Diagnostic error = error_at(parameters_place(), fmt::format("'{}' expands to {}{} variants", spec_.name.value,
                                                                 is_cut_short ? "more than " : "", count_));

@@ -48,6 +48,11 @@ void add_uses(const Node& node, std::vector<SymbolUse>& to) {
   for (const auto& operand : node.operands) add_uses(*operand, to);
 }
 
+void add_definitions(const Node& node, std::set<std::string, std::less<>>& to) {
+  if (!node.definition.empty() && !is_leaf(node)) to.insert(node.definition);
+  for (const auto& operand : node.operands) add_definitions(*operand, to);
+}
+
 size_t size_of(const Node& node) {
   size_t size = 1;
   for (const auto& operand : node.operands) size += size_of(*operand);
@@ -162,7 +167,7 @@ std::optional<size_t> Scope::index_of(std::string_view wanted) const {
 }
 
 Node copy_at(const Node& node, const SourceLocation& where) {
-  Node copy{node.op, node.type, where, {}, node.name, node.symbol, node.value, node.function};
+  Node copy{node.op, node.type, where, {}, node.name, node.symbol, node.value, node.function, node.definition};
   for (const auto& operand : node.operands) {
     copy.operands.push_back(std::make_unique<Node>(copy_at(*operand, where)));
   }
@@ -172,7 +177,7 @@ Node copy_at(const Node& node, const SourceLocation& where) {
 namespace {
 
 void add_rounding_divisions(const Node& node, std::vector<RoundingDivision>& found) {
-  if (node.is_definition) return;
+  if (!node.definition.empty()) return;
   if (node.op == Op::divide && node.type == Type::integer) found.push_back({node.where, to_text(node)});
   switch (node.op) {
     case Op::add:
@@ -215,10 +220,18 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }
 
+size_t size_of(const Expression& expression) { return size_of(expression.root()); }
+
 std::vector<SymbolUse> uses_of(const Expression& expression) {
   std::vector<SymbolUse> uses;
   add_uses(expression.root(), uses);
   return uses;
+}
+
+std::set<std::string, std::less<>> definitions_of(const Expression& expression) {
+  std::set<std::string, std::less<>> definitions;
+  add_definitions(expression.root(), definitions);
+  return definitions;
 }
 
 std::vector<size_t> symbols_of(const Expression& expression) {

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -111,6 +112,9 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
 // Values by Scope::index_of. Every symbol the expression names must have one.
 Value evaluate(const Expression& expression, std::span<const Value> environment);
 
+// How many names, numbers and operators it has, with those that its definitions stand for: what evaluating it costs.
+size_t size_of(const Expression& expression);
+
 // The scope indices of the symbols an expression names, ascending.
 std::vector<size_t> symbols_of(const Expression& expression);
 
@@ -120,6 +124,9 @@ struct SymbolUse {
   SourceLocation where;
 };
 std::vector<SymbolUse> uses_of(const Expression& expression);
+
+// The definitions that an expression mentions, and those that they do, except such as stand for a name or a number.
+std::set<std::string, std::less<>> definitions_of(const Expression& expression);
 
 // The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
 // takes, nor what definitions stand for.
@@ -137,6 +144,8 @@ std::string to_text(const Expression& expression);
 struct CppPrinter {
   std::function<std::string(const Symbol&)> print_symbol;
   std::function<std::string(const Symbol& compared_with, std::string_view word)> print_word;
+  // Where one of definitions_of() is mentioned, the variable that holds it.
+  std::function<std::string(std::string_view definition)> print_definition;
 };
 std::string to_cpp(const Expression& expression, const Scope& scope, const CppPrinter& printer);
 

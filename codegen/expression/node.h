@@ -74,11 +74,14 @@ struct Node {
   size_t symbol = 0;                            // of a symbol: its index in the scope
   Value value;                                  // of a literal or a word
   std::shared_ptr<const Function> function;     // of a call
-  bool is_definition = false;                   // stands where a definition was mentioned
+  std::string definition;                       // the name of the definition that was mentioned here
 };
 
 // With the fewest parentheses that keep its meaning.
 std::string to_text(const Node& node);
+
+// Whether a definition is no more than a name for a name or a number, which may as well stand itself.
+inline bool is_leaf(const Node& node) { return node.operands.empty(); }
 
 // A copy that stands wholly at `where`: what a definition means, where it is mentioned.
 Node copy_at(const Node& node, const SourceLocation& where);

@@ -89,6 +89,7 @@ class CppWriter {
   CppWriter(const Scope& scope, const CppPrinter& printer) : scope_(scope), printer_(printer) {}
 
   std::string print(const Node& node) const {
+    if (is_variable(node)) return printer_.print_definition(node.definition);
     switch (node.op) {
       case Op::literal: return literal(node, false);
       case Op::symbol: return symbol(node);
@@ -126,8 +127,11 @@ class CppWriter {
     return parenthesized(print(node), binding_of(node) < least);
   }
 
+  static bool is_variable(const Node& node) { return !node.definition.empty() && !is_leaf(node); }
+
   // What `in`, and a comparison of two word symbols, become is a disjunction.
   static Binding binding_of(const Node& node) {
+    if (is_variable(node)) return Binding::primary;
     return node.op == Op::in && node.operands.size() > 2 ? Binding::disjunction : row(node.op).binding;
   }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "codegen/expression/node.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::expression {
 namespace {
@@ -84,8 +85,9 @@ class Resolver {
 
   MaybeType symbol(Node& node) {
     if (const Expression* meaning = scope_.find_definition(node.name)) {
+      const std::string node_name = node.name;
       node = copy_at(meaning->root(), node.where);
-      node.is_definition = true;
+      node.definition = node_name;
       return node.type;
     }
     const Symbol* found = scope_.find(node.name);
@@ -196,9 +198,17 @@ class Resolver {
     const MaybeType type = other_is_new ? resolve(other) : known(other);
     if (!type) return false;
     const Symbol* symbol = symbol_of(other);
-    if (*type != Type::word || !symbol) return *type == Type::word ? (make_word(word), true) : not_a_word(word, *type);
+    if (*type != Type::word) return not_a_word(word, *type);
+    if (!symbol) return word_against_definition(word);
     make_word(word);
     return is_word_of(word, *symbol);
+  }
+
+  // The other side is a definition that stands for a word: a dtype, a storage or a layout.
+  bool word_against_definition(Node& word) {
+    if (!is_known_word(word.name) && !find_layout(word.name)) return unknown_name(word).has_value();
+    make_word(word);
+    return true;
   }
 
   bool is_word_of(const Node& word, const Symbol& symbol) {
@@ -312,6 +322,10 @@ class Resolver {
     }
     const MaybeType type = resolve(argument);
     if (!wants(argument, type, who, type == Type::word, what)) return std::nullopt;
+    if (argument.op == Op::word && !fact_of(node.op, to_text(argument.value))) {  // what a definition stands for
+      report(argument, fmt::format("'{}' takes {}, and '{}' is none", who, what, to_text(argument.value)));
+      return std::nullopt;
+    }
     const Symbol* symbol = symbol_of(argument);
     if (!symbol) return node.type;
     for (const std::string& word : symbol->words) {

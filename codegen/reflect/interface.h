@@ -70,6 +70,9 @@ Result<Interface> reflect(std::span<const uint32_t> spirv);
 // an array length, a workgroup size or the shape of a matrix that is not integer arithmetic.
 Result<Resources> resources_with(std::span<const uint32_t> spirv, std::span<const uint32_t> ids,
                                  std::span<const uint32_t> values);
+// The same of each row, in which constant i has the i-th value.
+Result<std::vector<Resources>> resources_of_rows(std::span<const uint32_t> spirv,
+                                                 std::span<const std::vector<uint32_t>> rows);
 
 std::string to_text(const CooperativeMatrixShape& shape);
 std::string to_text(const Interface& interface);

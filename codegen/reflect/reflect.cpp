@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <spirv-tools/libspirv.hpp>
 #define SPV_ENABLE_UTILITY_CODE
 #include <spirv/unified1/spirv.hpp>
@@ -266,6 +267,21 @@ Result<Resources> resources_with(std::span<const uint32_t> spirv, std::span<cons
   const auto module = Module::read(spirv);
   if (!module) return module.error();
   return resources_of(*module, Constants(*module, {ids, values}));
+}
+
+Result<std::vector<Resources>> resources_of_rows(std::span<const uint32_t> spirv,
+                                                 std::span<const std::vector<uint32_t>> rows) {
+  const auto module = Module::read(spirv);
+  if (!module) return module.error();
+  std::vector<uint32_t> ids(rows.empty() ? 0 : rows.front().size());
+  std::iota(ids.begin(), ids.end(), 0u);
+  std::vector<Resources> all;
+  for (const auto& row : rows) {
+    auto resources = resources_of(*module, Constants(*module, {ids, row}));
+    if (!resources) return resources.error();
+    all.push_back(*std::move(resources));
+  }
+  return all;
 }
 
 }  // namespace qgen::reflect

@@ -12,6 +12,8 @@
 
 #include "codegen/render/directive.h"
 #include "codegen/render/parse_state.h"
+#include "codegen/support/check_text.h"
+#include "common/text.h"
 
 namespace qgen::render {
 namespace {
@@ -37,7 +39,11 @@ std::vector<std::string_view> split_at_commas(std::string_view list) {
 class FileParser {
  public:
   FileParser(ParseState& state, const TemplateFile& file, uint32_t index)
-      : state_(state), file_(file), index_(index), expressions_(state, index), rest_(file.text) {}
+      : state_(state),
+        file_(file),
+        index_(index),
+        expressions_(state, index),
+        rest_(without_byte_order_mark(file.text)) {}
 
   Block parse() {
     Block block = parse_block(state_.names, 0);
@@ -240,8 +246,7 @@ class FileParser {
     if (!check_path(path)) return;
     const auto found = state_.templates.find(path);
     if (found == state_.templates.end()) {
-      return report(place(path), fmt::format("there is no template '{}'", path), "",
-                    suggest(path, template_paths(state_)));
+      return render::report(state_, index_, no_template(state_, path, place(path)));
     }
     if (!check_chain(found->second, path)) return;
     parse_file(state_, found->second, {index_, line_number_});
@@ -278,9 +283,6 @@ class FileParser {
   // ---- text
 
   void add_text(Block& block, const Names& names) {
-    if (line_.find('\0') != line_.npos || line_.find('\x01') != line_.npos) {
-      return report(place(line_.substr(0, 0)), "the line holds a control character");
-    }
     state_.has_version |= trim(line_).starts_with("#version");
     if (line_.find("${") != line_.npos) return add_pieces(block, names);
     if (block.empty() || !std::holds_alternative<Text>(block.back().what)) block.push_back({Text{"", line_number_, 0}});
@@ -328,7 +330,14 @@ void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included
   body.files.push_back({file.display, included_at});
   body.blocks.emplace_back();
   state.open.push_back(&file);
-  Block block = FileParser(state, file, index).parse();
+  auto fault = check_text(without_byte_order_mark(file.text), file.display);
+  Block block;
+  if (fault) {
+    state.has_version = true;  // it may be there, in what was not read
+    report(state, index, *std::move(fault));
+  } else {
+    block = FileParser(state, file, index).parse();
+  }
   state.open.pop_back();
   body.blocks[index] = std::move(block);
 }

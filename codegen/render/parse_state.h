@@ -22,6 +22,7 @@ namespace qgen::render {
 struct ParseState {
   const spec::Spec& spec;
   const TemplateSet& templates;
+  const std::span<const std::string> roots;  // that the templates came from
   const Names names;
   std::shared_ptr<Template::Body> body = std::make_shared<Template::Body>();
   std::map<std::string, uint32_t, std::less<>> file_indices = {};  // by path
@@ -36,8 +37,8 @@ void report(ParseState& state, uint32_t file, Diagnostic diagnostic);
 void report(ParseState& state, uint32_t file, SourceLocation where, std::string message, std::string expected = {},
             std::string hint = {});
 
-// For suggestions.
-std::vector<std::string> template_paths(const ParseState& state);
+// A path that no template has: where it was looked for, and what would help.
+Diagnostic no_template(const ParseState& state, std::string_view path, const SourceLocation& where);
 
 // A file and all that it includes into body->blocks, unless it is there. `included_at`: line 0 is nowhere.
 void parse_file(ParseState& state, const TemplateFile& file, LineOrigin included_at);

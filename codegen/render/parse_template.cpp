@@ -3,6 +3,7 @@
 //
 // One template and all that it includes. Every fault is reported, and each once.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -55,24 +56,26 @@ void report(ParseState& state, uint32_t file, SourceLocation where, std::string 
   report(state, file, Diagnostic{std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
 }
 
-std::vector<std::string> template_paths(const ParseState& state) {
+Diagnostic no_template(const ParseState& state, std::string_view path, const SourceLocation& where) {
   std::vector<std::string> paths;
-  for (const auto& [path, file] : state.templates) paths.push_back(path);
-  return paths;
+  for (const auto& [known, file] : state.templates) paths.push_back(known);
+  Diagnostic error{where, fmt::format("there is no template '{}'", path), "", suggest(path, paths), {}};
+  const std::string searched = state.roots.empty() ? "no folder of templates was found"
+                                                   : fmt::format("searched below {}", fmt::join(state.roots, ", "));
+  error.notes.emplace_back().message =
+      searched + "; --templates DIR names one more, such as the share/qgen/templates of an installed qgen";
+  return error;
 }
 
 const std::vector<std::string>& Template::files() const { return body_->file_names; }
 
-Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates) {
-  ParseState state{spec, templates, names_of(spec)};
+Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates,
+                                std::span<const std::string> roots) {
+  ParseState state{spec, templates, roots, names_of(spec)};
   const auto& wanted = *spec.template_path;
   const auto found = templates.find(wanted.value);
   if (found == templates.end()) {
-    state.errors.push_back({wanted.where,
-                            fmt::format("there is no template '{}'", wanted.value),
-                            "",
-                            suggest(wanted.value, template_paths(state)),
-                            {}});
+    state.errors.push_back(no_template(state, wanted.value, wanted.where));
     return std::move(state.errors);
   }
   state.body->environment_size = state.names.roles.size();

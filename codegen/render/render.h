@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,9 @@ class Template {
   std::shared_ptr<const Body> body_;
 };
 
-Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates);
+// `roots` are the folders that the templates came from, for what is not among them.
+Result<Template> parse_template(const spec::Spec& spec, const TemplateSet& templates,
+                                std::span<const std::string> roots = {});
 
 // Errors: a $require that fails for this variant, a value that a function cannot take, a loop past 4096 rounds, text
 // past 4 MiB. gather() of blame.h joins those of many variants.

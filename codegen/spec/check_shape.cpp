@@ -28,12 +28,14 @@ std::string_view describe(Kind kind) {
 
 class ShapeChecker {
  public:
+  explicit ShapeChecker(bool is_fragment) : is_fragment_(is_fragment) {}
+
   // `what` names the object for messages: "the spec", "operand 'input'".
   void check_object(const YamlNode& node, const SourceLocation& where, const std::string& what, KeyTable keys) {
     for (const YamlEntry& entry : node.entries) {
-      const auto key = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == entry.key.text; });
-      if (key == keys.end()) report_unknown(entry.key, what, keys);
-      if (key != keys.end()) check_form(entry, *key);
+      const Key* key = find_key(keys, entry.key.text);
+      if (!key) report_unknown(entry.key, what, keys);
+      if (key) check_form(entry, *key);
     }
     for (const Key& key : keys) {
       if (key.is_required && !node.find(key.name))
@@ -66,8 +68,25 @@ class ShapeChecker {
   void check_form(const YamlEntry& entry, const Key& key) {
     switch (key.form) {
       case Form::one: return check_leaf(entry.value, entry.key.where, fmt::format("'{}'", key.name), key);
+      case Form::tuple:
       case Form::list: return check_list(entry.value, key);
       case Form::map: return check_map(entry.value, key);
+      case Form::section: return check_section(entry.value, key);
+    }
+  }
+
+  void check_section(const YamlNode& node, const Key& key) {
+    if (node.kind != Kind::list) return check_map(node, key);
+    if (is_fragment_) {
+      return report(node.where, fmt::format("'{}' of a fragment is a list", key.name),
+                    fmt::format("a map, such as {}: {{name: ...}}", key.name),
+                    "a fragment names no others: what a spec is made of, the spec says");
+    }
+    if (node.items.empty()) report(node.where, fmt::format("'{}' is an empty list", key.name), "", "leave the key out");
+    for (const YamlNode& item : node.items) {
+      if (item.kind == Kind::map) check_map(item, key);
+      else if (is_kind(item, Kind::scalar, fmt::format("an item of '{}'", key.name), "'name_of_a_fragment'"))
+        check_name(item);
     }
   }
 
@@ -130,7 +149,10 @@ class ShapeChecker {
   void check_scalar(const YamlNode& node, const std::string& what, const Key& key) {
     switch (key.leaf) {
       case Leaf::name:
+        if (const auto fault = fault_of_operator_name(node.text)) report(node.where, *fault, "", "take another name");
+        return;
       case Leaf::reference: return check_name(node);
+      case Leaf::text: return check_line(node, what);
       case Leaf::boolean:
         if (node.text != "true" && node.text != "false")
           report(node.where, fmt::format("{} is '{}'", what, node.text), "true or false");
@@ -146,7 +168,6 @@ class ShapeChecker {
                  "u32, i32 or f32, or an array of up to 256 of them: u32[8]");
         }
         return;
-      case Leaf::text:
       case Leaf::value:
       case Leaf::constant:
       case Leaf::expression:
@@ -155,6 +176,15 @@ class ShapeChecker {
       case Leaf::range:
       case Leaf::object: return;
     }
+  }
+
+  // Texts are printed into comments. YAML's block texts end with a line end, which is none of theirs.
+  void check_line(const YamlNode& node, const std::string& what) {
+    const std::string_view line = without_line_end(node.text);
+    if (line.find('\n') != line.npos) report(node.where, fmt::format("{} is of several lines", what), "one line");
+    if (line.ends_with('\\'))
+      report(node.where, fmt::format("{} ends with a backslash", what), "",
+             "in C++, a backslash at the end of a comment draws the next line into it");
   }
 
   void check_number(const YamlNode& node, const std::string& what) {
@@ -254,13 +284,16 @@ class ShapeChecker {
       report(record.where, fmt::format("this record of {} has no '{}'", what, field), "the fields of the first record");
     }
   }
+
+  bool is_fragment_;
 };
 
 }  // namespace
 
 Diagnostics check_shape(const YamlNode& root) {
-  ShapeChecker checker;
-  checker.check_object(root, root.where, "the spec", spec_keys());
+  ShapeChecker checker(is_fragment(root));
+  if (is_fragment(root)) checker.check_object(root, root.where, "the fragment", fragment_keys());
+  else checker.check_object(root, root.where, "the spec", spec_keys());
   return std::move(checker.errors);
 }
 

@@ -42,9 +42,7 @@ class SignatureChecker {
   explicit SignatureChecker(const Spec& spec) : spec_(spec) {}
 
   Diagnostics run() {
-    const bool is_public = std::ranges::any_of(spec_.operands, [](const Operand& o) { return !o.shapes.empty(); });
-    if (!is_public) return check_is_silent();
-    if (spec_.is_internal) report(spec_.name.where, "a kernel has no callers, and its operands no 'shape'");
+    if (!is_public(spec_)) return check_is_silent();
     for (const Operand& operand : spec_.operands) check_operand(operand);
     for (const Attribute& attribute : spec_.attributes) check_attribute(attribute);
     for (const PublicOperator& op : spec_.operators) check_public_operator(op);
@@ -62,10 +60,11 @@ class SignatureChecker {
 
   // Without shapes nobody but kernels reads the operands.
   Diagnostics check_is_silent() {
-    constexpr std::string_view kHint = "'shape' of the operands says what callers give: input: {..., shape: [..., K]}";
     const auto say = [&](const Located<std::string>& name, std::string_view what) {
-      report(name.where, fmt::format("{} '{}' is for callers, and no operand has a 'shape'", what, name.value), "",
-             std::string(kHint));
+      report(name.where,
+             fmt::format("{} '{}' is for callers, and {}", what, name.value,
+                         spec_.is_internal ? "a kernel has none" : "no operand has a 'shape'"),
+             "", spec_.is_internal ? "" : "'shape' says what callers give: input: {..., shape: [..., K]}");
     };
     if (!spec_.attributes.empty()) say(spec_.attributes.front().name, "attribute");
     if (!spec_.operators.empty()) say(spec_.operators.front().name, "operator");

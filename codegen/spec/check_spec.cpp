@@ -20,14 +20,12 @@ using expression::Type;
 using expression::Value;
 
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
+constexpr size_t kMostOfAKind = 255;               // tables count operands in a byte, and keep one value for "none"
+constexpr uint64_t kMostProblemBytes = 0xfffc;     // and give places in the problem two bytes
+constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
 constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
 std::string with_article(Type type) { return fmt::format("{} {}", type == Type::integer ? "an" : "a", name(type)); }
-
-std::string stem(std::string_view file) {
-  file = file.substr(file.find_last_of('/') + 1);
-  return std::string(file.substr(0, file.find('.')));
-}
 
 // ---- declarations
 
@@ -40,6 +38,7 @@ class DeclarationChecker {
     check_names();
     check_axes(spec_.parameters, false);
     check_axes(spec_.specialization, true);
+    check_specializations();
     for (const Operand& operand : spec_.operands) check_operand(operand);
     return std::move(errors_);
   }
@@ -52,14 +51,34 @@ class DeclarationChecker {
   }
 
   void check_head() {
-    if (stem(spec_.file) != spec_.name.value && !spec_.name.value.empty()) {
-      report(spec_.name.where, fmt::format("the file of '{}' is named '{}'", spec_.name.value, stem(spec_.file)),
-             fmt::format("'{}.yaml'", spec_.name.value), "one file is one operator, and both bear one name");
-    }
+    if (!spec_.name.value.empty()) append(errors_, check_file_name(spec_.name, spec_.file));
     if (spec_.is_internal && !spec_.recipes.empty()) {
       report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
     }
     if (spec_.operands.empty()) report(spec_.name.where, "the spec has no operands", "at least one");
+    check_count("operands", spec_.operands, [](const Operand& operand) { return operand.name.where; });
+    check_count("parameters", spec_.parameters, [](const Axis& axis) { return axis.name.where; });
+    check_count("specialization constants", spec_.specialization, [](const Axis& axis) { return axis.name.where; });
+    check_problem_size();
+  }
+
+  // Where the first stands that is one too many.
+  template <typename Item, typename Where>
+  void check_count(std::string_view what, const std::vector<Item>& items, const Where& where) {
+    if (items.size() <= kMostOfAKind) return;
+    report(where(items[kMostOfAKind]), fmt::format("the spec has {} {}", items.size(), what),
+           fmt::format("at most {}", kMostOfAKind));
+  }
+
+  void check_problem_size() {
+    uint64_t bytes = 0;
+    for (const ProblemField& field : spec_.problem) {
+      bytes += uint64_t{4} * field.count;
+      if (bytes <= kMostProblemBytes) continue;
+      report(field.name.where, fmt::format("the problem has more than {} bytes from here on", kMostProblemBytes),
+             "fields of four bytes, or arrays of them");
+      return;
+    }
   }
 
   void check_names() {
@@ -117,6 +136,20 @@ class DeclarationChecker {
       for (const auto& value : axis.values) check_value(axis, value, is_specialization);
     }
     for (const AxisGroup& group : groups_of(axes)) check_is_given_once(group);
+  }
+
+  void check_specializations() {
+    size_t count = 1;
+    for (const AxisGroup& group : groups_of(spec_.specialization)) {
+      // Past the limit the exact count says nothing more, and may not fit its type.
+      if (count <= kMostSpecializations) count *= group.size();
+    }
+    if (count <= kMostSpecializations) return;
+    report(spec_.specialization.front().name.where,
+           fmt::format("the values of 'specialization' make {} combinations or more", count),
+           fmt::format("at most {}", kMostSpecializations),
+           "each is a kernel to choose from: keep the values worth choosing, or write those that belong together as "
+           "records");
   }
 
   void check_is_given_once(const AxisGroup& group) {
@@ -181,7 +214,7 @@ class DeclarationChecker {
     if (!operand.layout) return;
     check_choice(operand, *operand.layout, "layout", layout_words());
     const Choice& layout = *operand.layout;
-    if (layout.is_parameter) return;
+    if (layout.is_parameter || !find_layout(layout.word)) return;
     check_packed_bytes(operand, layout);
     if (operand.storage.is_parameter) return;
     const std::string_view storage = name(info(*find_layout(layout.word)).storage);
@@ -201,7 +234,7 @@ class DeclarationChecker {
   // `$x`: x is a parameter, and each of its values would do if it stood here itself.
   void check_choice(const Operand& operand, const Choice& choice, std::string_view what,
                     const std::vector<std::string>& words) {
-    if (!choice.is_parameter) return;
+    if (!choice.is_parameter) return check_fixed(operand, choice, what, words);
     const Axis* axis = find_parameter(choice.word);
     if (!axis) return report_parameter(choice);
     if (!checked_.emplace(choice.word, what).second) return;  // operands share parameters: one fault, one report
@@ -213,6 +246,16 @@ class DeclarationChecker {
              fmt::format("one of {}", join_sorted(words)), suggest(text, words))
           .notes.push_back({choice.where, fmt::format("'${}' is given to '{}' here", choice.word, operand.name.value)});
     }
+  }
+
+  // check_shape() vouches for a word that stands with the operand, but not for one that a definition gives it.
+  void check_fixed(const Operand& operand, const Choice& choice, std::string_view what,
+                   const std::vector<std::string>& words) {
+    if (std::find(words.begin(), words.end(), choice.word) != words.end()) return;
+    if (!checked_.emplace(choice.word, what).second) return;
+    report(choice.where,
+           fmt::format("'{}' is no {}, and '{}' takes its {} from here", choice.word, what, operand.name.value, what),
+           fmt::format("one of {}", join_sorted(words)), suggest(choice.word, words));
   }
 
   const Axis* find_parameter(std::string_view name) const {
@@ -344,6 +387,17 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
 }
 
 }  // namespace
+
+std::string stem(std::string_view file) {
+  file = file.substr(file.find_last_of('/') + 1);
+  return std::string(file.substr(0, file.find('.')));
+}
+
+Diagnostics check_file_name(const Located<std::string>& name, std::string_view file) {
+  if (stem(file) == name.value) return {};
+  return {make_error(name.where, fmt::format("the file of '{}' is named '{}'", name.value, stem(file)),
+                     fmt::format("'{}.yaml'", name.value), "a file holds one spec or fragment, and bears its name")};
+}
 
 Diagnostics check_declarations(const Spec& spec) { return DeclarationChecker(spec).run(); }
 

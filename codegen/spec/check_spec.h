@@ -17,6 +17,11 @@ constexpr std::string_view kDefinition = "definition";
 constexpr std::string_view kProblem = "problem field";
 constexpr std::string_view kDevice = "device number";
 
+// "specs/quant/scale.yaml" -> "scale".
+std::string stem(std::string_view file);
+// A spec or a fragment is named as its file is.
+Diagnostics check_file_name(const Located<std::string>& name, std::string_view file);
+
 // Of what is declared: names are unique, and the operator's is the file's; the values of an axis are of one type, all
 // different, and can be part of an id; $parameter names a parameter whose values fit.
 Diagnostics check_declarations(const Spec& spec);

@@ -225,9 +225,11 @@ Diagnostics check_specs(const std::vector<Spec>& specs) {
   }
   append(errors, check_signatures(specs));
   for (const Spec& spec : specs) {
-    for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, errors);
+    Diagnostics faults;
+    for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, faults);
+    append(errors, with_uses(std::move(faults), spec));
   }
-  return errors;
+  return gather(std::move(errors));
 }
 
 }  // namespace qgen::spec

@@ -27,6 +27,7 @@ std::string joined_quoted(const std::vector<std::string>& words) {
 }
 
 constexpr std::string_view kName = R"("type": "string", "pattern": "^[A-Za-z](_?[A-Za-z0-9])*$")";
+constexpr std::string_view kNamePattern = kName.substr(kName.find('^') - 1);
 // Plain YAML scalars such as 1 or true are expressions too.
 constexpr std::string_view kExpression = R"("type": ["string", "number", "boolean"])";
 constexpr std::string_view kValue = R"("type": ["string", "integer", "boolean"])";
@@ -67,10 +68,17 @@ std::string leaf_members(const Key& key, const std::string& indent) {
 std::string members(const Key& key, const std::string& indent) {
   switch (key.form) {
     case Form::one: return leaf_members(key, indent);
+    case Form::tuple:
     case Form::list:
       return fmt::format(R"("type": "array", "minItems": 1, "items": {{{}}})", leaf_members(key, indent));
     case Form::map:
       return fmt::format(R"("type": "object", "additionalProperties": {{{}}})", leaf_members(key, indent));
+    case Form::section: {  // each keyword speaks of its own type alone, so editors underline the very word
+      const std::string entries = fmt::format(R"("additionalProperties": {{{}}})", leaf_members(key, indent));
+      return fmt::format(R"("type": ["object", "array"], {0}, "minItems": 1, )"
+                         R"("items": {{"type": ["string", "object"], "pattern": {1}, {0}}})",
+                         entries, kNamePattern);
+    }
   }
   return "";
 }
@@ -93,8 +101,10 @@ std::string object_members(KeyTable keys, const std::string& indent) {
 
 std::string json_schema() {
   return fmt::format(
-      "{{\n  \"$schema\": \"http://json-schema.org/draft-07/schema#\",\n  \"title\": \"qgen spec\",\n  {}\n}}\n",
-      object_members(spec_keys(), ""));
+      "{{\n  \"$schema\": \"http://json-schema.org/draft-07/schema#\",\n  \"title\": \"qgen spec\",\n"
+      "  \"if\": {{\"type\": \"object\", \"required\": [\"fragment\"]}},\n"
+      "  \"then\": {{{}}},\n  \"else\": {{{}}}\n}}\n",
+      object_members(fragment_keys(), "  "), object_members(spec_keys(), "  "));
 }
 
 }  // namespace qgen::spec

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "codegen/spec/keys.h"
 
+#include <algorithm>
 #include <array>
 
 #include "codegen/spec/range.h"
@@ -64,7 +65,8 @@ const std::array kToleranceKeys = {
 };
 
 const std::array kVerifyKeys = {
-    Key{"reference", "the scalar reference that defines the operator", Form::one, Leaf::reference, true},
+    Key{"reference", "the scalar reference that defines the operator; the one of its name if unsaid", Form::one,
+        Leaf::reference},
     Key{"tolerance",
         "the error that is allowed against it; none if unsaid",
         Form::one,
@@ -88,10 +90,15 @@ const std::array kStepKeys = {
     Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
 };
 
+const Key kUseKey = {"use", "fragments: what they hold stands before what is said here", Form::list, Leaf::reference};
+const Key kScratchKey = {"scratch", "memory between the steps", Form::section, Leaf::object, false, {}, kScratchKeys};
+const Key kStepsKey = {"steps", "kernels, in the order they run", Form::list, Leaf::object, false, {}, kStepKeys};
+
 const std::array kRecipeKeys = {
+    kUseKey,
     Key{"applies_when", "conditions on the problem and the device", Form::list, Leaf::expression},
-    Key{"scratch", "memory between the steps", Form::map, Leaf::object, false, {}, kScratchKeys},
-    Key{"steps", "kernels, in the order they run", Form::list, Leaf::object, true, {}, kStepKeys},
+    kScratchKey,
+    kStepsKey,
 };
 
 const std::array kSpecKeys = {
@@ -99,8 +106,9 @@ const std::array kSpecKeys = {
     Key{"kernel", "instead of operator: the name of a family that only recipes use", Form::one, Leaf::name},
     Key{"summary", "what it computes, in a line", Form::one, Leaf::text},
     Key{"template", "the GLSL template, relative to the template root", Form::one, Leaf::text},
-    Key{"operands", "tensors, in binding order", Form::map, Leaf::object, true, {}, kOperandKeys},
-    Key{"attributes", "what callers say beside tensors", Form::map, Leaf::object, false, {}, kAttributeKeys},
+    kUseKey,
+    Key{"operands", "tensors, in binding order", Form::section, Leaf::object, false, {}, kOperandKeys},
+    Key{"attributes", "what callers say beside tensors", Form::section, Leaf::object, false, {}, kAttributeKeys},
     Key{"operators",
         "the names that callers use; the spec's own if unsaid",
         Form::map,
@@ -108,23 +116,47 @@ const std::array kSpecKeys = {
         false,
         {},
         kPublicOperatorKeys},
-    Key{"problem", "what the caller knows: names for the expressions", Form::map, Leaf::field},
-    Key{"parameters", "axes that change the code: a module per combination", Form::map, Leaf::axis},
-    Key{"specialization", "axes chosen when the pipeline is made", Form::map, Leaf::axis},
-    Key{"define", "names for expressions, each read by those below it", Form::map, Leaf::expression},
+    Key{"problem", "what the caller knows: names for the expressions", Form::section, Leaf::field},
+    Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
+    Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
+    Key{"define", "names for expressions, each read by those below it", Form::section, Leaf::expression},
     Key{"require", "conditions on parameters, read at generation", Form::list, Leaf::expression},
     Key{"applies_when", "conditions on the problem, read at selection", Form::list, Leaf::expression},
     Key{"require_device", "conditions on the device, read at selection", Form::list, Leaf::expression},
     Key{"subgroup_size", "invocations that a subgroup must have, over parameters; any if unsaid", Form::one,
         Leaf::expression},
-    Key{"grid", "workgroups in x, y and z", Form::list, Leaf::expression},
+    Key{"grid", "workgroups in x, y and z", Form::tuple, Leaf::expression},
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
     Key{"verify", "what judges the result", Form::one, Leaf::object, false, {}, kVerifyKeys},
-    Key{"recipes", "other ways to compute it, of several kernels", Form::map, Leaf::object, false, {}, kRecipeKeys},
+    Key{"recipes", "other ways to compute it, of several kernels", Form::section, Leaf::object, false, {}, kRecipeKeys},
 };
+
+// What a spec alone can say.
+constexpr std::string_view kOwnKeys[] = {"operator", "kernel", "summary", "template", "use", "operators"};
+
+std::vector<Key> make_fragment_keys() {
+  std::vector<Key> keys = {
+      Key{"fragment", "instead of operator: the name of what specs share", Form::one, Leaf::name, true}};
+  for (const Key& key : kSpecKeys) {
+    if (std::ranges::find(kOwnKeys, key.name) == std::end(kOwnKeys)) keys.push_back(key);
+  }
+  keys.push_back(kScratchKey);
+  keys.push_back(kStepsKey);
+  return keys;
+}
 
 }  // namespace
 
 KeyTable spec_keys() { return kSpecKeys; }
+KeyTable recipe_keys() { return kRecipeKeys; }
+KeyTable fragment_keys() {
+  static const std::vector<Key> kKeys = make_fragment_keys();
+  return kKeys;
+}
+
+const Key* find_key(KeyTable keys, std::string_view name) {
+  const auto key = std::ranges::find(keys, name, &Key::name);
+  return key == keys.end() ? nullptr : &*key;
+}
 
 }  // namespace qgen::spec

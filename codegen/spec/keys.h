@@ -34,7 +34,13 @@ enum class Leaf : uint8_t {
 };
 
 // How many of them.
-enum class Form : uint8_t { one, list, map };
+enum class Form : uint8_t {
+  one,
+  tuple,  // a list that is one value
+  list,
+  map,
+  section,  // a map; in a spec also a list of maps and of names of fragments, whose section of this key stands there
+};
 
 struct Key;
 using KeyTable = std::span<const Key>;
@@ -50,6 +56,14 @@ struct Key {
 };
 
 KeyTable spec_keys();
+KeyTable recipe_keys();
+// What a fragment may hold: sections of a spec, or of a recipe.
+KeyTable fragment_keys();
+
+const Key* find_key(KeyTable keys, std::string_view name);
+
+// A file that begins with `fragment: name` holds what specs share, and is no spec.
+inline bool is_fragment(const YamlNode& root) { return root.find("fragment") != nullptr; }
 
 // Whether the tree has the keys and kinds of the tables: unknown keys, missing keys, wrong kinds, misspelt words.
 Diagnostics check_shape(const YamlNode& root);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Three passes over the tree, each of which may lean on the one before: its shape (check_shape), then its declarations,
-// whose names make the scope, then its expressions.
+// Passes over the tree, each of which may lean on the one before: its shape (check_shape), the fragments that it uses
+// (merge), its declarations, whose names make the scope, then its expressions.
 #include "codegen/spec/parse_spec.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "codegen/spec/axes.h"
 #include "codegen/spec/check_spec.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/field_type.h"
+#include "codegen/spec/fragments.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/read_signature.h"
@@ -54,7 +56,10 @@ Access parse_access(std::string_view word) {
 
 class SpecParser {
  public:
-  explicit SpecParser(const YamlNode& root, const std::string& file) : root_(root) { spec_.file = file; }
+  SpecParser(const Fragments::Merged& merged, const std::string& file) : root_(merged.root) {
+    spec_.file = file;
+    spec_.uses = merged.uses;
+  }
 
   Result<Spec> run() {
     read_head();
@@ -67,14 +72,14 @@ class SpecParser {
     for (const YamlEntry& entry : entries(root_, "define")) spec_.definitions.push_back(located(entry.key));
     append(errors_, check_declarations(spec_));
     if (errors_.empty()) append(errors_, check_signature(spec_));
-    if (!errors_.empty()) return std::move(errors_);  // their names would be reported again by every expression
+    if (!errors_.empty()) return take_errors();  // their names would be reported again by every expression
 
     make_scope();
-    if (!errors_.empty()) return std::move(errors_);
+    if (!errors_.empty()) return take_errors();
     read_expressions();
     for (const YamlEntry& entry : entries(root_, "recipes")) spec_.recipes.push_back(recipe(entry));
     if (errors_.empty()) append(errors_, check_uses(spec_));
-    if (!errors_.empty()) return std::move(errors_);
+    if (!errors_.empty()) return take_errors();
     return std::move(spec_);
   }
 
@@ -94,6 +99,8 @@ class SpecParser {
     return entry ? &entry->value : nullptr;
   }
 
+  Diagnostics take_errors() { return with_uses(std::move(errors_), spec_); }
+
   void report(const SourceLocation& where, std::string message, std::string expected = "", std::string hint = "") {
     errors_.push_back(make_error(where, std::move(message), std::move(expected), std::move(hint)));
   }
@@ -109,8 +116,9 @@ class SpecParser {
     const YamlNode* name = as_operator ? as_operator : as_kernel;
     if (name) spec_.name = located(*name);
     spec_.is_internal = as_kernel != nullptr;
-    if (const YamlNode* summary = value(root_, "summary")) spec_.summary = summary->text;
+    if (const YamlNode* summary = value(root_, "summary")) spec_.summary = without_line_end(summary->text);
     if (const YamlNode* path = value(root_, "template")) spec_.template_path = located(*path);
+    if (!root_.find("operands")) report(root_.where, "the spec has no 'operands'", "tensors, in binding order");
     read_template_rules();
     if (const YamlEntry* verify = root_.find("verify")) spec_.verify = read_verify(verify->value);
   }
@@ -135,8 +143,9 @@ class SpecParser {
     }
   }
 
-  static Verify read_verify(const YamlNode& node) {
-    Verify verify{located(*value(node, "reference")), {}};
+  Verify read_verify(const YamlNode& node) const {
+    const YamlNode* reference = value(node, "reference");
+    Verify verify{reference ? located(*reference) : spec_.name, {}};
     const YamlNode* tolerance = value(node, "tolerance");
     if (!tolerance) return verify;
     if (const YamlNode* absolute = value(*tolerance, "abs")) verify.tolerance.absolute = parse_number(absolute->text);
@@ -145,12 +154,17 @@ class SpecParser {
     return verify;
   }
 
-  static Choice choice(const YamlNode& node) {
-    const bool is_parameter = node.text.starts_with('$');
-    return {is_parameter ? node.text.substr(1) : node.text, is_parameter, node.where};
+  // `$name` is a parameter, or a definition that is a word, which then stands here.
+  Choice choice(const YamlNode& node) const {
+    if (!node.text.starts_with('$')) return {node.text, false, node.where};
+    const std::string name = node.text.substr(1);
+    for (const YamlEntry& entry : entries(root_, "define")) {
+      if (entry.key.text == name) return {entry.value.text, false, entry.value.where};
+    }
+    return {name, true, node.where};
   }
 
-  static Operand operand(const YamlEntry& entry) {
+  Operand operand(const YamlEntry& entry) const {
     const YamlNode& node = entry.value;
     const YamlNode* storage = value(node, "storage");
     const YamlNode* layout = value(node, "layout");
@@ -211,8 +225,18 @@ class SpecParser {
           expression::Symbol{fmt::format("device.{}", number.name), number.type, {}, {}, std::string(kDevice)});
     }
     for (const YamlEntry& entry : entries(root_, "define")) {
-      if (const auto meaning = parse(entry.value, std::nullopt)) spec_.scope.define(entry.key.text, *meaning);
+      const auto wanted = is_word(entry.value) ? std::optional(Type::word) : std::nullopt;
+      if (const auto meaning = parse(entry.value, wanted)) spec_.scope.define(entry.key.text, *meaning);
     }
+  }
+
+  // A dtype, a storage or a layout: what an operand may take from a definition.
+  bool is_word(const YamlNode& node) const {
+    if (spec_.scope.find(node.text) || spec_.scope.find_definition(node.text)) return false;
+    for (const auto& words : {dtype_words(), storage_words(), layout_words()}) {
+      if (std::ranges::find(words, node.text) != words.end()) return true;
+    }
+    return false;
   }
 
   void add_axis(const Axis& axis, std::string_view kind) {
@@ -289,6 +313,8 @@ class SpecParser {
   Recipe recipe(const YamlEntry& entry) {
     Recipe recipe;
     recipe.name = located(entry.key);
+    if (!entry.value.find("steps"))
+      report(entry.key.where, fmt::format("'{}' has no 'steps'", entry.key.text), "kernels, in the order they run");
     recipe.applies_when = conditions(entry.value, "applies_when");
     for (const YamlEntry& scratch : entries(entry.value, "scratch")) {
       auto elements = parse(*value(scratch.value, "elements"), Type::integer);
@@ -313,9 +339,9 @@ class SpecParser {
     return step;
   }
 
-  std::pair<Located<std::string>, std::string> passed(const YamlEntry& entry, const Expression& parsed) {
+  std::pair<Located<std::string>, Passed> passed(const YamlEntry& entry, const Expression& parsed) {
     append(errors_, check_recipe_expression(parsed, spec_.scope));
-    return {located(entry.key), expression::to_text(parsed)};
+    return {located(entry.key), Passed{expression::to_text(parsed), parsed}};
   }
 
   const YamlNode& root_;
@@ -325,12 +351,43 @@ class SpecParser {
 
 }  // namespace
 
+Result<std::vector<Spec>> parse_specs(const std::vector<SpecText>& files, UnusedFragments unused) {
+  Diagnostics errors;
+  Fragments fragments;
+  std::vector<std::pair<YamlNode, std::string>> roots;
+  for (const SpecText& file : files) {
+    auto root = read_yaml(file.text, file.file);
+    Diagnostics faults = root ? check_shape(*root) : root.error();
+    if (faults.empty() && is_fragment(*root)) fragments.add(*std::move(root), file.file);
+    else if (faults.empty()) roots.emplace_back(*std::move(root), file.file);
+    else fragments.add_broken(stem(file.file));
+    append(errors, std::move(faults));
+  }
+  append(errors, fragments.check_names());
+
+  std::vector<Spec> specs;
+  for (const auto& [root, file] : roots) {
+    const Fragments::Merged merged = fragments.merge(root);
+    append(errors, merged.errors);
+    if (merged.uses_broken || !merged.errors.empty()) continue;
+    auto spec = SpecParser(merged, file).run();
+    if (spec) specs.push_back(*std::move(spec));
+    else append(errors, spec.error());
+  }
+  if (errors.empty() && unused == UnusedFragments::are_errors) errors = fragments.check_use();
+  if (!errors.empty()) return gather(std::move(errors));
+  return specs;
+}
+
 Result<Spec> parse_spec(std::string_view text, const std::string& file) {
-  const auto root = read_yaml(text, file);
-  if (!root) return root.error();
-  Diagnostics errors = check_shape(*root);
-  if (!errors.empty()) return errors;
-  return SpecParser(*root, file).run();
+  auto specs = parse_specs({{file, text}});
+  if (!specs) return specs.error();
+  if (specs->empty()) return Diagnostics{make_error({file, 1, 1}, "the file is a fragment, and no spec")};
+  return std::move(specs->front());
+}
+
+Diagnostics with_uses(Diagnostics errors, const Spec& spec) {
+  return with_uses(std::move(errors), spec.uses, spec.name.value);
 }
 
 }  // namespace qgen::spec

@@ -15,12 +15,30 @@
 
 namespace qgen::spec {
 
-// All errors of the file's shape at once (keys, kinds); a file of the right shape, all errors of its meaning at once
-// (names, types, words). `file` is how diagnostics name it; its stem must be the operator's name.
+// A file of a run; `file` is how diagnostics name it, and its stem must be the name of what it holds.
+struct SpecText {
+  std::string file;
+  std::string_view text;
+};
+
+// Whether a fragment that no spec uses is a mistake: only where all specs are there.
+enum class UnusedFragments : uint8_t { are_fine, are_errors };
+
+// The specs of a run, in the order of their files; fragments (specs/README.md) give none, and stand in the specs that
+// use them. Of a file, all errors of its shape at once (keys, kinds); of one of the right shape, all errors of its
+// meaning at once (names, types, words).
+Result<std::vector<Spec>> parse_specs(const std::vector<SpecText>& files,
+                                      UnusedFragments unused = UnusedFragments::are_fine);
+// One that uses no fragments.
 Result<Spec> parse_spec(std::string_view text, const std::string& file);
 
 // Names given twice; recipe steps against the specs they name: kernels, operands, problem fields, parameters.
 Diagnostics check_specs(const std::vector<Spec>& specs);
+
+// Errors that a room found in one spec: those that stand in a fragment are told where it is used.
+Diagnostics with_uses(Diagnostics errors, const Spec& spec);
+// One fault of a fragment is one report, however many specs share it.
+Diagnostics gather(Diagnostics errors);
 
 // The spec as YAML in one fixed form, for --stop-after spec; parsed again, it gives the same spec.
 std::string to_text(const Spec& spec);

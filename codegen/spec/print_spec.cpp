@@ -192,8 +192,7 @@ class Printer {
     if (!step.operands.empty()) line("        operands:");
     for (const auto& [theirs, ours] : step.operands) line("          {}: {}", theirs.value, ours.value);
     if (!step.problem.empty()) line("        problem:");
-    for (const auto& [theirs, expression] : step.problem)
-      line("          {}: {}", theirs.value, expression.starts_with('-') ? quoted(expression) : expression);
+    for (const auto& [theirs, passed] : step.problem) line("          {}: {}", theirs.value, plain(passed.expression));
     if (!step.with.empty()) line("        with:");
     for (const auto& [parameter, value] : step.with)
       line("          {}: {}", parameter.value, expression::to_text(value.value));

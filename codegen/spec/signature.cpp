@@ -62,10 +62,13 @@ Signature signature_of(const Spec& spec, const PublicOperator& op) {
 
 }  // namespace
 
+bool is_public(const Spec& spec) {
+  return !spec.is_internal &&
+         std::ranges::any_of(spec.operands, [](const Operand& operand) { return !operand.shapes.empty(); });
+}
+
 std::vector<Signature> signatures_of(const Spec& spec) {
-  const bool has_shapes =
-      std::ranges::any_of(spec.operands, [](const Operand& operand) { return !operand.shapes.empty(); });
-  if (!has_shapes) return {};
+  if (!is_public(spec)) return {};
   if (spec.operators.empty()) return {signature_of(spec, {spec.name, spec.summary, {}, {}, {}})};
   std::vector<Signature> signatures;
   for (const PublicOperator& op : spec.operators) signatures.push_back(signature_of(spec, op));

@@ -36,6 +36,9 @@ struct Signature {
   std::vector<Alias> aliases;
 };
 
+// An operator some of whose operands have a shape. Those of a kernel say nothing: it shares fragments with operators.
+bool is_public(const Spec& spec);
+
 // The spec outlives them.
 std::vector<Signature> signatures_of(const Spec& spec);
 

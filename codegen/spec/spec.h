@@ -141,12 +141,18 @@ struct Scratch {
   expression::Expression elements;
 };
 
+// What a step passes as a problem field.
+struct Passed {
+  std::string text;  // canonical
+  expression::Expression expression;
+};
+
 struct Step {
   Located<std::string> kernel;  // the operator or kernel family
   // Its operand <- ours, scratch, or 'none'; what is not said, source_of() tells.
   std::vector<std::pair<Located<std::string>, Located<std::string>>> operands;
-  // Its field <- an expression's text over our names; what is not said, expression_of() tells.
-  std::vector<std::pair<Located<std::string>, std::string>> problem;
+  // Its field <- an expression over our names; what is not said, expression_of() tells.
+  std::vector<std::pair<Located<std::string>, Passed>> problem;
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
 };
 
@@ -157,8 +163,15 @@ struct Recipe {
   std::vector<Step> steps;
 };
 
+// A fragment, named where the spec uses it.
+struct Use {
+  std::string file;  // the fragment's
+  Located<std::string> fragment;
+};
+
 struct Spec {
   std::string file;
+  std::vector<Use> uses;
   Located<std::string> name;  // equals the file's stem
   bool is_internal = false;   // `kernel: name` rather than `operator: name`
   std::string summary;

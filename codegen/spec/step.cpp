@@ -22,7 +22,7 @@ std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& s
 }
 
 std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field) {
-  if (const auto* said = said_of(step.problem, field)) return said->second;
+  if (const auto* said = said_of(step.problem, field)) return said->second.text;
   return has(spec.problem, field) || spec.scope.find_definition(field) ? field : std::string_view();
 }
 

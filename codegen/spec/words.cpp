@@ -44,6 +44,97 @@ constexpr std::string_view kGlsl[] = {
     "subroutine", "uint",     "half",    "fixed",    "filter",        "cast",     "common",   "partition", "active",
     "superp",     "resource", "hvec2",   "external", "interface",     "noinline"};
 
+// What g++ 12 and clang 14 define for the headers of C++20, POSIX and glibc, and Qt for its own; those that are only
+// expanded before a parenthesis would do no harm, and stand here where they are best known.
+constexpr std::string_view kMacros[] = {"alloca",
+                                        "assert",
+                                        "complex",
+                                        "d_fileno",
+                                        "emit",
+                                        "errno",
+                                        "foreach",
+                                        "forever",
+                                        "h_addr",
+                                        "h_errno",
+                                        "i386",
+                                        "linux",
+                                        "major",
+                                        "makedev",
+                                        "minor",
+                                        "noreturn",
+                                        "offsetof",
+                                        "s6_addr",
+                                        "s6_addr16",
+                                        "s6_addr32",
+                                        "sa_handler",
+                                        "sa_sigaction",
+                                        "setjmp",
+                                        "si_addr",
+                                        "si_arch",
+                                        "si_addr_lsb",
+                                        "si_band",
+                                        "si_call_addr",
+                                        "si_fd",
+                                        "si_int",
+                                        "si_lower",
+                                        "si_pid",
+                                        "si_overrun",
+                                        "si_pkey",
+                                        "si_ptr",
+                                        "si_status",
+                                        "si_stime",
+                                        "si_syscall",
+                                        "si_uid",
+                                        "si_timerid",
+                                        "si_upper",
+                                        "si_utime",
+                                        "si_value",
+                                        "signals",
+                                        "slots",
+                                        "st_atime",
+                                        "sched_priority",
+                                        "st_ctime",
+                                        "st_mtime",
+                                        "static_assert",
+                                        "stderr",
+                                        "stdin",
+                                        "stdout",
+                                        "thread_local",
+                                        "unix",
+                                        "va_arg",
+                                        "va_copy",
+                                        "va_end",
+                                        "va_start",
+                                        "sigmask",
+                                        "kill_dependency",
+                                        "math_errhandling",
+                                        "sigev_notify_function",
+                                        "sigev_notify_attributes"};
+
+// What generated code says without its namespace, beside types, which all begin with a capital.
+constexpr std::string_view kOfGeneratedCode[] = {"bit",   "ceil_div", "choose",   "int32_t",  "int64_t", "library",
+                                                 "max",   "min",      "offsetof", "qgen",     "size_t",  "std",
+                                                 "table", "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
+constexpr std::string_view kGeneratedHeaders[] = {"modules", "registry"};
+
+// Headers of C, POSIX, glibc and gcc: generated headers lie in one folder, which a build puts before those of the
+// system.
+constexpr std::string_view kSystemHeaders[] = {
+    "aio",       "alias",    "alloca",   "ar",       "argp",     "argz",      "assert",    "byteswap", "complex",
+    "cpio",      "cpuid",    "crypt",    "ctype",    "dirent",   "dlfcn",     "elf",       "endian",   "envz",
+    "err",       "errno",    "error",    "execinfo", "fcntl",    "features",  "fenv",      "float",    "fmtmsg",
+    "fnmatch",   "fstab",    "fts",      "ftw",      "gconv",    "getopt",    "glob",      "grp",      "gshadow",
+    "iconv",     "ifaddrs",  "inttypes", "iso646",   "langinfo", "lastlog",   "libgen",    "libintl",  "limits",
+    "link",      "locale",   "malloc",   "math",     "mcheck",   "memory",    "mntent",    "monetary", "mqueue",
+    "netdb",     "nl_types", "nss",      "obstack",  "omp",      "openacc",   "paths",     "poll",     "printf",
+    "pthread",   "pty",      "pwd",      "quadmath", "regex",    "regexp",    "resolv",    "sched",    "search",
+    "semaphore", "setjmp",   "sgtty",    "shadow",   "signal",   "spawn",     "stab",      "stdalign", "stdarg",
+    "stdatomic", "stdbool",  "stddef",   "stdfix",   "stdint",   "stdio",     "stdio_ext", "stdlib",   "stdnoreturn",
+    "string",    "strings",  "stropts",  "syscall",  "sysexits", "syslimits", "syslog",    "tar",      "termio",
+    "termios",   "tgmath",   "threads",  "time",     "trace",    "ttyent",    "uchar",     "ucontext", "ulimit",
+    "unistd",    "unwind",   "utime",    "utmp",     "utmpx",    "values",    "varargs",   "wait",     "wchar",
+    "wctype",    "wordexp"};
+
 // vec4, ivec2, mat3, f16vec4, image3D, sampler2D: a family's word, then a number.
 bool is_glsl_type(std::string_view name) {
   const size_t number = name.find_last_not_of("0123456789D") + 1;
@@ -76,6 +167,9 @@ std::optional<std::string> fault_of_name(std::string_view name) {
       std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
   if (!is_spelled)
     return fmt::format("'{}' is not a name: letters, digits and single '_', beginning with a letter", name);
+  if (name.size() > kMostNameBytes) {
+    return fmt::format("a name of {} letters, which are at most {}", name.size(), kMostNameBytes);
+  }
   if (holds(kOurs, name)) return fmt::format("'{}' has a meaning of its own in qgen", name);
   if (holds(kCpp, name)) return fmt::format("'{}' is a keyword of C++, and names are printed as C++", name);
   return std::nullopt;
@@ -84,6 +178,36 @@ std::optional<std::string> fault_of_name(std::string_view name) {
 std::optional<std::string> fault_of_glsl_name(std::string_view name) {
   if (!holds(kGlsl, name) && !is_glsl_type(name)) return std::nullopt;
   return fmt::format("'{}' is a word of GLSL, which reads this name", name);
+}
+
+std::optional<std::string> fault_of_operator_name(std::string_view name) {
+  if (auto fault = fault_of_name(name)) return fault;
+  if (name[0] >= 'A' && name[0] <= 'Z')
+    return fmt::format("'{}' begins with a capital, as the types of generated code do", name);
+  if (holds(kOfGeneratedCode, name)) return fmt::format("'{}' has a meaning of its own in generated code", name);
+  if (holds(kGeneratedHeaders, name))
+    return fmt::format("'{0}.h' is a header that qgen writes for all operators", name);
+  if (holds(kSystemHeaders, name))
+    return fmt::format("the header of '{0}' would be {0}.h, and the system has one of that name", name);
+  return std::nullopt;
+}
+
+std::optional<std::string> fault_of_namespace(std::string_view name_space) {
+  for (std::string_view rest = name_space;;) {
+    const size_t end = rest.find("::");
+    const std::string_view part = rest.substr(0, end);
+    if (auto fault = fault_of_name(part)) return fault;
+    if (part == "std") return "'std' belongs to the C++ library";
+    if (is_macro(part)) return fmt::format("'{}' may be a macro of the C library", part);
+    if (end == rest.npos) return std::nullopt;
+    rest.remove_prefix(end + 2);
+  }
+}
+
+bool is_macro(std::string_view name) {
+  const auto is_small = [&](size_t i) { return i < name.size() && name[i] >= 'a' && name[i] <= 'z'; };
+  if (name == "I") return true;  // of <complex.h>
+  return (name.size() > 1 && !is_small(0) && !is_small(1)) || holds(kMacros, name);
 }
 
 }  // namespace qgen::spec

@@ -17,9 +17,21 @@ std::vector<std::string> dtype_words();
 std::vector<std::string> storage_words();
 std::vector<std::string> layout_words();
 
+// Names longer than this are refused: they become names of files, in ids beside others.
+constexpr size_t kMostNameBytes = 100;
+
 // Why a name cannot be declared, or nothing. Declared names are names in C++ too.
 std::optional<std::string> fault_of_name(std::string_view name);
 // Problem fields and specialization constants are names in GLSL, which reserves more.
 std::optional<std::string> fault_of_glsl_name(std::string_view name);
+// An operator's name is that of a namespace and of a header too.
+std::optional<std::string> fault_of_operator_name(std::string_view name);
+// Why generated code cannot be in this namespace, `a::b`, or nothing.
+std::optional<std::string> fault_of_namespace(std::string_view name_space);
+
+// Whether a C or C++ library may define this name as a macro, so that no declaration can bear it. Macros begin with
+// two characters that are no small letters (EOF, INT_MAX, M_PIl, SYS_open), and so does no other name that is printed;
+// those of small letters are listed.
+bool is_macro(std::string_view name);
 
 }  // namespace qgen::spec

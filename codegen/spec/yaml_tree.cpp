@@ -17,6 +17,8 @@
 #include <sstream>
 
 #include "codegen/spec/make_error.h"
+#include "codegen/support/check_text.h"
+#include "common/text.h"
 
 namespace qgen::spec {
 namespace {
@@ -71,6 +73,10 @@ class TreeBuilder : public YAML::EventHandler {
     node.is_plain = tag == "?";
     if (!node.is_plain && tag != "!") refuse_tag(mark);
     place_text(node, offset(mark));
+    // The file holds no such character, but an escape between double quotes may make one.
+    if (const auto fault = find_text_fault(value)) {
+      refuse(node.where, fmt::format("this text holds {}", fault->message), "write it without that escape");
+    }
     add(std::move(node));
   }
 
@@ -221,34 +227,6 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Open> open_;
 };
 
-// The length of the UTF-8 sequence that `text` begins with; 0: none. Overlong forms and surrogates are none.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto is_tail = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-  if (byte(0) < 0x80) return 1;
-  if (byte(0) >= 0xc2 && byte(0) <= 0xdf && is_tail(1)) return 2;
-  const bool is_overlong3 = byte(0) == 0xe0 && byte(1) < 0xa0;
-  const bool is_surrogate = byte(0) == 0xed && byte(1) > 0x9f;
-  if ((byte(0) & 0xf0U) == 0xe0 && is_tail(1) && is_tail(2) && !is_overlong3 && !is_surrogate) return 3;
-  const bool is_out_of_range =
-      (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f) || byte(0) > 0xf4;
-  if ((byte(0) & 0xf8U) == 0xf0 && is_tail(1) && is_tail(2) && is_tail(3) && !is_out_of_range) return 4;
-  return 0;
-}
-
-// The first byte that a spec cannot hold. `where` ends at its place.
-std::optional<std::string> check_bytes(std::string_view text, SourceLocation& where) {
-  for (size_t i = 0; i < text.size();) {
-    const size_t length = utf8_length(text.substr(i));
-    if (text[i] == '\0') return "the file holds a NUL byte";
-    if (length == 0) return fmt::format("the byte \\x{:02x} is not UTF-8", static_cast<unsigned char>(text[i]));
-    where.line += text[i] == '\n' ? 1 : 0;
-    where.column = text[i] == '\n' ? 1 : where.column + static_cast<uint32_t>(length);
-    i += length;
-  }
-  return std::nullopt;
-}
-
 // What yaml-cpp could not read, with the commonest cause named.
 Diagnostic broken(std::string_view text, SourceLocation where, const std::string& message) {
   std::string_view rest = text;
@@ -271,13 +249,12 @@ const YamlEntry* YamlNode::find(std::string_view key) const {
 }
 
 Result<YamlNode> read_yaml(std::string_view text, const std::string& file) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte-order mark
-  SourceLocation where{file, 1, 1};
+  text = without_byte_order_mark(text);
   if (text.size() > kMaxBytes) {
-    return Diagnostics{
-        make_error(where, fmt::format("the file has {} bytes", text.size()), fmt::format("at most {}", kMaxBytes))};
+    return Diagnostics{make_error({file, 1, 1}, fmt::format("the file has {} bytes", text.size()),
+                                  fmt::format("at most {}", kMaxBytes))};
   }
-  if (const auto fault = check_bytes(text, where)) return Diagnostics{make_error(where, *fault, "text in UTF-8")};
+  if (auto fault = check_text(text, file)) return Diagnostics{*std::move(fault)};
   TreeBuilder builder(text, file);
   std::istringstream stream{std::string(text)};
   try {

@@ -39,8 +39,13 @@ struct YamlEntry {
   YamlNode value;
 };
 
+// A text without the line end that YAML leaves behind a block.
+inline std::string_view without_line_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
 // The root is a map. Errors: what yaml-cpp refuses, a quote that is never closed, more than one document, an empty
-// file, bytes that are not UTF-8, NUL, more than 1 MiB, nesting deeper than 32, keys that are not names or are given
+// file, what is no text (common/text.h), more than 1 MiB, nesting deeper than 32, keys that are not names or are given
 // twice.
 Result<YamlNode> read_yaml(std::string_view text, const std::string& file);
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,9 +45,20 @@ class TextWriter {
     text_ += '\n';
   }
   void blank() { text_ += '\n'; }
+  // A line of C++. One that is too long is broken before operators and behind commas, the outermost and loosest first,
+  // and goes on four columns further in.
+  void code(std::string_view line) {
+    for (size_t indent = 2 * depth_;; indent = 2 * depth_ + 4) {
+      const size_t end = indent + line.size() <= kWidth ? line.size() : break_of(line, kWidth - indent);
+      text_.append(indent, ' ');
+      text_.append(line.substr(0, end));
+      text_ += '\n';
+      if (end == line.size()) return;
+      line.remove_prefix(end + 1);
+    }
+  }
   // `before`, items with commas between them, `after`: one line where they fit, else as many items a line as fit.
   void filled(std::string_view before, const std::vector<std::string>& items, std::string_view after) {
-    constexpr size_t kWidth = 120;
     const std::string all = fmt::format("{}{}{}", before, fmt::join(items, ", "), after);
     if (2 * depth_ + all.size() <= kWidth) return text(all);
     text(before);
@@ -65,6 +77,41 @@ class TextWriter {
   std::string take() && { return std::move(text_); }
 
  private:
+  static constexpr size_t kWidth = 120;
+
+  // How well a line of C++ is broken before the word that follows: the less, the better. Behind a comma nothing binds.
+  static std::optional<int> binding_at(std::string_view line, size_t blank) {
+    if (line[blank - 1] == ',') return 0;
+    const size_t end = line.find(' ', blank + 1);
+    const std::string_view word = end == line.npos ? "" : line.substr(blank, end + 1 - blank);
+    constexpr std::string_view kLoosestFirst[] = {" || ", " && ", " == != < <= > >= ", " + - ", " * / % "};
+    for (int i = 0; !word.empty() && i < 5; ++i) {
+      if (kLoosestFirst[i].find(word) != std::string_view::npos) return i + 1;
+    }
+    return std::nullopt;
+  }
+
+  // The blank at which a line is broken: of those that `room` reaches the outermost, where least binds, and of these
+  // the last; the line's end, if there is none.
+  static size_t break_of(std::string_view line, size_t room) {
+    size_t best = line.size();
+    std::pair<int, int> best_rank;
+    int depth = 0;
+    bool is_quoted = false;
+    for (size_t i = 1; i + 1 < line.size() && (i <= room || best == line.size()); ++i) {
+      if (line[i] == '"' && line[i - 1] != '\\') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      const bool is_bracket = line[i - 1] != ' ';  // '<' and '>' between blanks compare
+      if (line[i] == '(' || line[i] == '{' || (line[i] == '<' && is_bracket)) ++depth;
+      if (line[i] == ')' || line[i] == '}' || (line[i] == '>' && is_bracket)) --depth;
+      const auto binding = line[i] == ' ' ? binding_at(line, i) : std::nullopt;
+      if (!binding || (best != line.size() && std::pair(depth, *binding) > best_rank)) continue;
+      best = i;
+      best_rank = {depth, *binding};
+    }
+    return best;
+  }
+
   std::string text_;
   size_t depth_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -42,6 +43,16 @@ struct ThreadPool::State {
     }
   }
 
+  // Where the machine gives fewer threads than are wanted, those that there are do the work.
+  void start_threads(size_t wanted) {
+    threads.reserve(wanted);
+    try {
+      while (threads.size() < wanted) threads.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {
+      helpers = threads.size();
+    }
+  }
+
   void help() {
     size_t seen = 0;
     std::unique_lock lock(mutex);
@@ -71,6 +82,8 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : state_->threads) thread.join();
 }
 
+size_t ThreadPool::size() const { return state_->helpers + 1; }
+
 void ThreadPool::for_each_index(size_t count, const std::function<void(size_t)>& job) {
   State& state = *state_;
   {
@@ -80,9 +93,7 @@ void ThreadPool::for_each_index(size_t count, const std::function<void(size_t)>&
     state.next = 0;
     state.failure = nullptr;
     if (count > 1) {
-      while (state.threads.size() < std::min(state.helpers, count - 1)) {
-        state.threads.emplace_back([&state] { state.help(); });
-      }
+      state.start_threads(std::min(state.helpers, count - 1));
     }
     state.busy = state.threads.size();
     ++state.round;

@@ -22,6 +22,9 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // How many threads work, the calling one included.
+  size_t size() const;
+
   // Calls job(0) ... job(count - 1), each once, in no order; returns when all are done. The first exception of a job
   // is thrown again here, after the others have ended. One call at a time.
   void for_each_index(size_t count, const std::function<void(size_t)>& job);

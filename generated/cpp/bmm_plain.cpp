@@ -146,7 +146,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k <= 1000000 or not device.is_cpu", table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"k <= 1000000 or not device.is_cpu",
+      table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -179,7 +180,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.batches) * Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup));
+  groups[0] = ceil_div(Integer(problem.batches) * Integer(problem.m) * Integer(problem.n),
+      Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -188,7 +190,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Real(10.0) * Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us), Integer(problem.k) / Real(100.0)) + ceil_div(Integer(problem.batches) * Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
+  return Real(device.launch_us)
+      + max(Real(10.0) * Integer(problem.batches) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
+      / Real(device.f32_ops_per_us), Integer(problem.k) / Real(100.0))
+      + ceil_div(Integer(problem.batches) * Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -171,7 +171,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k <= 1000000 or not device.is_cpu", table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"k <= 1000000 or not device.is_cpu",
+      table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -200,7 +201,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
+  groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -208,7 +210,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Real(12.0) * Integer(256) * (ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches)) * Integer(problem.k) / Real(device.f32_ops_per_us);
+  const Integer tiles = ceil_div(Integer(problem.m), 16) * ceil_div(Integer(problem.n), 16) * Integer(problem.batches);
+  return Real(device.launch_us) + Real(12.0) * Integer(256) * tiles * Integer(problem.k) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -179,7 +179,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
+  groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -188,7 +190,12 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches), Integer(device.compute_units)) * 512 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) + 128) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)) * Integer(problem.batches);
+  return Real(device.launch_us)
+      + ceil_div(tiles, Integer(device.compute_units)) * 512 * Integer(parameters.side) * Integer(parameters.side)
+      * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) + 128)
+      * Integer(device.compute_units) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -189,7 +189,27 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * choose(Integer(specialization.team) == 1 && Integer(problem.run) >= 32 / Integer(bytes(parameters.input_dtype)), 32 / Integer(bytes(parameters.input_dtype)) / Integer(parameters.vec), ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team)))), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank))) * 2 / Real(device.f32_ops_per_us), ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup)) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * choose(Integer(parameters.vec) == 4, 16, choose(Integer(problem.step) != 0, Integer(8), Integer(1)))) / Real(2.0) + Integer(problem.parameters) * Integer(specialization.team) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 8, 3, choose(Integer(specialization.team) == 64, Integer(6), Integer(8))))) * 50 * 2 / Real(device.f32_ops_per_us);
+  const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
+  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
+      sector / Integer(parameters.vec),
+      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
+  const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
+      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
+  const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
+      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
+      choose(Integer(specialization.team) == 1, 0,
+      choose(Integer(specialization.team) == 8, 3,
+      choose(Integer(specialization.team) == 64, Integer(6), Integer(8)))));
+  return Real(device.launch_us)
+      + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us) * moved,
+      max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
+      / Real(device.f32_ops_per_us),
+      ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup))
+      * Real(0.08) / Integer(device.compute_units)))
+      + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * in_flight) / Real(2.0)
+      + Integer(problem.parameters) * Integer(specialization.team) * joins * 50 * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -275,20 +295,23 @@ int two_pass_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_badd4ea7(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  return 2 * Integer(problem.parameters) * min(1024, ceil_div(Integer(problem.block_elements), 4096));
+  const Integer slices = min(1024, ceil_div(Integer(problem.block_elements), 4096));
+  return 2 * Integer(problem.parameters) * slices;
 }
 
-constexpr ScratchInfo scratch_eea269e0[] = {{"partial", DType::i32, elements_badd4ea7}};
-constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
-void choose_qparams_partial_problem_99c8d2f2(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
+constexpr OperandSource choose_qparams_partial_operands[] = {table::ours(Operand::input), table::scratch(0)};
+void choose_qparams_partial_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer slices = min(1024, ceil_div(Integer(problem.block_elements), 4096));
+  const Integer slice_elements = 4 * ceil_div(Integer(problem.block_elements), 4 * slices);
   auto& to = *static_cast<choose_qparams_partial::Problem*>(step_problem);
   to.parameters = problem.parameters;
   to.block_elements = problem.block_elements;
-  table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));
-  table::set(to.slice_elements, 4 * ceil_div(Integer(problem.block_elements), 4 * min(1024, ceil_div(Integer(problem.block_elements), 4096))));
+  table::set(to.slices, slices);
+  table::set(to.slice_elements, slice_elements);
   to.run = problem.run;
   to.step = problem.step;
   to.are_runs = problem.are_runs;
@@ -300,14 +323,15 @@ void choose_qparams_partial_problem_99c8d2f2(const SelectionScope& scope, void* 
   table::set(to.blocks, problem.blocks);
 }
 
-constexpr OperandSource sources_b3614c60[] = {
+constexpr OperandSource choose_qparams_finish_operands[] = {
   table::scratch(0), table::ours(Operand::scale), table::ours(Operand::zero_point),
 };
-void choose_qparams_finish_problem_d25e3e7d(const SelectionScope& scope, void* step_problem) {
+void choose_qparams_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer slices = min(1024, ceil_div(Integer(problem.block_elements), 4096));
   auto& to = *static_cast<choose_qparams_finish::Problem*>(step_problem);
   to.parameters = problem.parameters;
-  table::set(to.slices, min(1024, ceil_div(Integer(problem.block_elements), 4096)));
+  table::set(to.slices, slices);
   to.mapping = problem.mapping;
   to.range = problem.range;
   to.half_range = problem.half_range;
@@ -320,15 +344,15 @@ void choose_qparams_finish_problem_d25e3e7d(const SelectionScope& scope, void* s
 }
 
 constexpr StepInfo two_pass_steps[] = {
-  {&choose_qparams_partial::op, sources_051d5e9e, choose_qparams_partial_problem_99c8d2f2},
-  {&choose_qparams_finish::op, sources_b3614c60, choose_qparams_finish_problem_d25e3e7d},
+  {&choose_qparams_partial::op, choose_qparams_partial_operands, choose_qparams_partial_problem},
+  {&choose_qparams_finish::op, choose_qparams_finish_operands, choose_qparams_finish_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
   {.id = "choose_qparams_affine.two_pass",
       .conditions = two_pass_conditions,
       .first_failing = two_pass_first_failing,
-      .scratch = scratch_eea269e0,
+      .scratch = scratch,
       .steps = two_pass_steps},
 };
 

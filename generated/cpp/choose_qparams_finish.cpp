@@ -107,7 +107,8 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.parameters) / (Real(50.0) * Integer(device.compute_units)) + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / Real(100.0);
+  return Real(device.launch_us) + Integer(problem.parameters) / (Real(50.0) * Integer(device.compute_units))
+      + ceil_div(Integer(problem.slices), Integer(specialization.workgroup)) / Real(100.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -136,7 +136,22 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us) * ceil_div(32 / Integer(bytes(parameters.input_dtype)), Integer(problem.run)), max(Integer(problem.parameters) * Integer(problem.block_elements) * choose(Integer(parameters.vec) == 4, 3, choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank))) * 2 / Real(device.f32_ops_per_us), Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units))) + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * choose(Integer(parameters.vec) == 4, 16, choose(Integer(problem.step) != 0, Integer(8), Integer(1)))) / Real(2.0) + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * choose(parameters.reduce == Reduce::subgroup, 2, choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8))) * 50 * 2 / Real(device.f32_ops_per_us);
+  const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
+  const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
+      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
+  const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
+      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
+      choose(Integer(specialization.workgroup) == 64, Integer(6), Integer(8)));
+  return Real(device.launch_us)
+      + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us) * ceil_div(sector, Integer(problem.run)),
+      max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
+      / Real(device.f32_ops_per_us),
+      Integer(problem.parameters) * Integer(problem.slices) * Real(0.08) / Integer(device.compute_units)))
+      + ceil_div(Integer(problem.slice_elements), Integer(specialization.workgroup) * in_flight) / Real(2.0)
+      + Integer(problem.parameters) * Integer(problem.slices) * Integer(specialization.workgroup) * joins * 50 * 2
+      / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

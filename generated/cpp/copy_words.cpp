@@ -83,7 +83,8 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us) + Integer(specialization.items) / Real(1000.0);
+  return Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us)
+      + Integer(specialization.items) / Real(1000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

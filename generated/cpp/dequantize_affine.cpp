@@ -139,16 +139,18 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"vec == 1 or is_dense == 1 or image_steps > 0", table::kNamesOf<Name::vec, Name::is_dense, Name::image_steps>},
-  {"items == 1 or not (vec == 4 and image_steps == 0) or distance > 0", table::kNamesOf<Name::vec, Name::items, Name::distance, Name::image_steps>},
+  {"items == 1 or not (vec == 4 and image_steps == 0) or distance > 0",
+      table::kNamesOf<Name::vec, Name::items, Name::distance, Name::image_steps>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
   return table::first_false({
       Integer(parameters.vec) == 1 || Integer(problem.is_dense) == 1 || Integer(problem.image_steps) > 0,
-      Integer(specialization.items) == 1 || !(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0) || Integer(problem.distance) > 0,
+      Integer(specialization.items) == 1 || !takes_words || Integer(problem.distance) > 0,
   });
 }
 
@@ -175,7 +177,14 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup));
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
+      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
+      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
+      Integer(specialization.items)));
+  const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
+  groups[0] = workgroups;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -185,7 +194,22 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))), Integer(specialization.workgroup)) * Real(0.02) / Integer(device.compute_units) + choose(Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0 && Integer(specialization.items) > 1, ceil_div(ceil_div(Integer(problem.numel), 4), Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance), ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)), Integer(specialization.items))) * (20 + 20 * choose(Integer(parameters.vec) == 4 && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)), Integer(4), Integer(1))) * 2 / Real(device.f32_ops_per_us) + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
+  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
+  const Integer words = ceil_div(Integer(problem.numel), 4);
+  const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
+      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
+      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
+      Integer(specialization.items)));
+  const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
+  const Integer blocks_made = choose(Integer(parameters.vec) == 4
+      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
+      Integer(4), Integer(1));
+  return Real(device.launch_us)
+      + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
+      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
+      + workgroups * Real(0.02) / Integer(device.compute_units)
+      + invocations * (20 + 20 * blocks_made) * 2 / Real(device.f32_ops_per_us)
+      + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -105,13 +105,15 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5], scope.specialization[6]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
+      scope.specialization[4], scope.specialization[5], scope.specialization[6]};
 }
 
 constexpr ConditionInfo kConditions[] = {
   {"run_k % step.span == 0 or runs <= 1", table::kNamesOf<Name::step_span, Name::run_k, Name::runs>},
   {"run_k <= 65536", table::kNamesOf<Name::run_k>},
-  {"k <= 2000000 or not device.is_cpu", table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"k <= 2000000 or not device.is_cpu",
+      table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -126,21 +128,41 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"device.subgroup_size % (matrix.n / 2) == 0", table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step_k, Name::step_span, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"device.subgroup_size % (matrix.n / 2) == 0",
+      table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step.k + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.m * blocks.m * matrix.m) + 8 * (step.k / step.span) * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::blocks_n, Name::step_k, Name::step_span,
+      table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"not device.is_cpu or blocks.m == 1 and (step.k == 64 or step.span == 32) and matrix.m * matrix.n <= 128",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step_k, Name::step_span,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
+  const Integer spans = Integer(specialization.step_k) / Integer(specialization.step_span);
   return table::first_false({
-      Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+      Integer(specialization.subgroups_workgroup)
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(specialization.step_k) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + 8 * (Integer(specialization.step_k) / Integer(specialization.step_span)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
-      !device.is_cpu || (Integer(specialization.blocks_m) == 1 && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32) && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      max((rows + columns) * (Integer(specialization.step_k) + 16), strips) + 4 * rows + 8 * spans * columns
+          <= Integer(device.shared_memory_bytes),
+      !device.is_cpu
+          || (Integer(specialization.blocks_m) == 1
+          && (Integer(specialization.step_k) == 64 || Integer(specialization.step_span) == 32)
+          && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
   });
 }
 
@@ -233,7 +255,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n));
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -243,7 +270,23 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us)) + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units)) * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(0.65) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)), Integer(device.compute_units)) * Integer(device.compute_units) * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(1.15) / Real(device.int8_ops_per_us) + Integer(problem.runs) * 9 / Real(device.f32_ops_per_us)) + Integer(problem.k) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (6 * Real(device.bytes_per_us))) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1))) * choose(device.is_cpu, Integer(32), Integer(1));
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
+      + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + (ceil_div(tiles * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units))
+      * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(0.65)
+      + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
+      * (rows * columns
+      * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(1.15)
+      / Real(device.int8_ops_per_us) + Integer(problem.runs) * 9 / Real(device.f32_ops_per_us))
+      + Integer(problem.k) * (2 * rows + columns) / (6 * Real(device.bytes_per_us)))
+      * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
+      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1)))
+      * choose(device.is_cpu, Integer(32), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

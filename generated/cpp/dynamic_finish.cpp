@@ -104,7 +104,9 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.m) * Integer(problem.n) * (4 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.n) * (4 + Integer(bytes(parameters.output_dtype)))
+      / Real(device.bytes_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

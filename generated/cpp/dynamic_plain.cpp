@@ -121,7 +121,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k / 16 + 2 * groups < 65535 or not device.is_cpu", table::kNamesOf<Name::k, Name::groups, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"k / 16 + 2 * groups < 65535 or not device.is_cpu",
+      table::kNamesOf<Name::k, Name::groups, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -159,7 +160,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Real(40.0) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us), Integer(problem.k) / Real(10.0)) + ceil_div(Integer(problem.n), Integer(specialization.workgroup)) * Integer(problem.m) / (Real(50.0) * Integer(device.compute_units));
+  return Real(device.launch_us)
+      + max(Real(40.0) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us),
+      Integer(problem.k) / Real(10.0))
+      + ceil_div(Integer(problem.n), Integer(specialization.workgroup)) * Integer(problem.m)
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -115,7 +115,12 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us), ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units)) * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(0.135) + Integer(specialization.workgroup) * Real(0.0009)));
+  return Real(device.launch_us)
+      + max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype))
+      / Real(device.bytes_per_us),
+      ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units))
+      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(0.135)
+      + Integer(specialization.workgroup) * Real(0.0009)));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

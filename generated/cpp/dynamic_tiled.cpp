@@ -98,7 +98,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"run_k % step_k == 0 or runs <= 1", table::kNamesOf<Name::step_k, Name::run_k, Name::runs>},
   {"run_k <= 65536", table::kNamesOf<Name::run_k>},
-  {"k <= 200000 or not device.is_cpu", table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"k <= 200000 or not device.is_cpu",
+      table::kNamesOf<Name::k, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -130,7 +131,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
+  groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -139,7 +142,13 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.n), 16 * Integer(parameters.side)), Integer(device.compute_units)) * 2560 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units) / Real(device.int8_ops_per_us);
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.n), 16 * Integer(parameters.side));
+  return Real(device.launch_us)
+      + ceil_div(tiles, Integer(device.compute_units)) * 2560 * Integer(parameters.side) * Integer(parameters.side)
+      * (Integer(problem.k) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side)))
+      * (1 + Real(2.0) / Integer(parameters.step_k)) + 20 * Integer(problem.runs) + 64) * Integer(device.compute_units)
+      / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -99,7 +99,8 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec));
+  groups[0] = ceil_div(Integer(problem.m) * Integer(problem.k),
+      Integer(specialization.workgroup) * Integer(parameters.vec));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -109,7 +110,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5)) / Real(device.bytes_per_us) * (5 - Integer(parameters.vec)) + ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec)) / (Real(50.0) * Integer(device.compute_units));
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5))
+      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
+      + ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec))
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -168,12 +168,12 @@ int plain_first_failing(const SelectionScope& scope) {
   });
 }
 
-constexpr OperandSource sources_e54451bc[] = {
+constexpr OperandSource bmm_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::input_scale), table::ours(Operand::input_zero_point),
   table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
   table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
 };
-void bmm_plain_problem_5281fe7c(const SelectionScope& scope, void* step_problem) {
+void bmm_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_plain::Problem*>(step_problem);
   to.batches = problem.batches;
@@ -208,7 +208,7 @@ void bmm_plain_problem_5281fe7c(const SelectionScope& scope, void* step_problem)
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&bmm_plain::op, sources_e54451bc, bmm_plain_problem_5281fe7c},
+  {&bmm_plain::op, bmm_plain_operands, bmm_plain_problem},
 };
 
 constexpr ConditionInfo real_conditions[] = {
@@ -222,7 +222,12 @@ int real_first_failing(const SelectionScope& scope) {
   });
 }
 
-void bmm_real_problem_11f616a1(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource bmm_real_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::input_scale), table::ours(Operand::input_zero_point),
+  table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
+  table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
+};
+void bmm_real_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_real::Problem*>(step_problem);
   to.batches = problem.batches;
@@ -263,7 +268,7 @@ void bmm_real_problem_11f616a1(const SelectionScope& scope, void* step_problem) 
 }
 
 constexpr StepInfo real_steps[] = {
-  {&bmm_real::op, sources_e54451bc, bmm_real_problem_11f616a1},
+  {&bmm_real::op, bmm_real_operands, bmm_real_problem},
 };
 
 constexpr ConditionInfo tiled_conditions[] = {
@@ -277,7 +282,12 @@ int tiled_first_failing(const SelectionScope& scope) {
   });
 }
 
-void bmm_tiled_problem_32398b1b(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource bmm_tiled_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::input_scale), table::ours(Operand::input_zero_point),
+  table::ours(Operand::other), table::ours(Operand::other_scale), table::ours(Operand::other_zero_point),
+  table::ours(Operand::output), table::ours(Operand::output_scale), table::ours(Operand::output_zero_point),
+};
+void bmm_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<bmm_tiled::Problem*>(step_problem);
   to.batches = problem.batches;
@@ -312,7 +322,7 @@ void bmm_tiled_problem_32398b1b(const SelectionScope& scope, void* step_problem)
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&bmm_tiled::op, sources_e54451bc, bmm_tiled_problem_32398b1b},
+  {&bmm_tiled::op, bmm_tiled_operands, bmm_tiled_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {

@@ -113,24 +113,29 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-Integer elements_130e273d(const SelectionScope& scope) {
+Integer scale_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m);
 }
 
-Integer elements_787d4da4(const SelectionScope& scope) {
+Integer zero_point_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return Integer(problem.m);
+}
+
+Integer codes_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m) * 16 * ceil_div(Integer(problem.k), 16);
 }
 
-constexpr ScratchInfo scratch_2b3cfafc[] = {
-  {"scale", DType::f32, elements_130e273d}, {"zero_point", DType::i32, elements_130e273d},
-  {"codes", DType::i8, elements_787d4da4},
+constexpr ScratchInfo scratch[] = {
+  {"scale", DType::f32, scale_elements}, {"zero_point", DType::i32, zero_point_elements},
+  {"codes", DType::i8, codes_elements},
 };
-constexpr OperandSource sources_0d2fbec3[] = {
+constexpr OperandSource dynamic_quantize_operands[] = {
   table::ours(Operand::input), table::scratch(0), table::scratch(1), table::scratch(2),
 };
-void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_problem) {
+void dynamic_quantize_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_quantize::Problem*>(step_problem);
   to.m = problem.m;
@@ -146,11 +151,11 @@ void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_p
   to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
-constexpr OperandSource sources_ab2f51a4[] = {
+constexpr OperandSource dynamic_gemv_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void dynamic_gemv_problem_ff1e7274(const SelectionScope& scope, void* step_problem) {
+void dynamic_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
   to.m = problem.m;
@@ -164,16 +169,16 @@ void dynamic_gemv_problem_ff1e7274(const SelectionScope& scope, void* step_probl
 }
 
 constexpr StepInfo gemv_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&dynamic_gemv::op, sources_ab2f51a4, dynamic_gemv_problem_ff1e7274},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_gemv::op, dynamic_gemv_operands, dynamic_gemv_problem},
 };
 
-constexpr OperandSource sources_92a884bd[] = {
+constexpr OperandSource dynamic_coopmat_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
   table::ours(Operand::output),
 };
-void dynamic_coopmat_problem_c8ca2250(const SelectionScope& scope, void* step_problem) {
+void dynamic_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_coopmat::Problem*>(step_problem);
   to.m = problem.m;
@@ -187,15 +192,15 @@ void dynamic_coopmat_problem_c8ca2250(const SelectionScope& scope, void* step_pr
 }
 
 constexpr StepInfo matrices_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&dynamic_coopmat::op, sources_92a884bd, dynamic_coopmat_problem_c8ca2250},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_coopmat::op, dynamic_coopmat_operands, dynamic_coopmat_problem},
 };
 
-constexpr OperandSource sources_28811d2b[] = {
+constexpr OperandSource dynamic_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
 };
-void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_problem) {
+void dynamic_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -218,10 +223,15 @@ void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_prob
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
+  {&dynamic_plain::op, dynamic_plain_operands, dynamic_plain_problem},
 };
 
-void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource dynamic_tiled_operands[] = {
+  table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
+  table::ours(Operand::output),
+};
+void dynamic_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -236,25 +246,25 @@ void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_prob
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&dynamic_tiled::op, sources_92a884bd, dynamic_tiled_problem_87d8b6ee},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_tiled::op, dynamic_tiled_operands, dynamic_tiled_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_dq8ca_q4gsw.gemv",
       .first_failing = table::all_hold,
-      .scratch = scratch_2b3cfafc,
+      .scratch = scratch,
       .steps = gemv_steps},
   {.id = "linear_dq8ca_q4gsw.matrices",
       .first_failing = table::all_hold,
-      .scratch = scratch_2b3cfafc,
+      .scratch = scratch,
       .steps = matrices_steps},
   {.id = "linear_dq8ca_q4gsw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
   {.id = "linear_dq8ca_q4gsw.tiled",
       .first_failing = table::all_hold,
-      .scratch = scratch_2b3cfafc,
+      .scratch = scratch,
       .steps = tiled_steps},
 };
 
@@ -311,7 +321,7 @@ constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
   },
   {.name = "weight_sums", .operand = 3, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {
@@ -325,10 +335,6 @@ constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
 };
 
 constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
-  {
-    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
-    .help = "neighbours along K that share a scale", .unit = "elements",
-  },
   {
     .name = "activation_mapping", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
     .help = "how the range of a row of the input is mapped", .words = kActivationMappingChoices,
@@ -344,6 +350,10 @@ constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
     .words = kActivationChoices,
+  },
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
   },
 };
 

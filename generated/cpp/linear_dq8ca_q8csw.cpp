@@ -113,24 +113,29 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-Integer elements_130e273d(const SelectionScope& scope) {
+Integer scale_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m);
 }
 
-Integer elements_787d4da4(const SelectionScope& scope) {
+Integer zero_point_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return Integer(problem.m);
+}
+
+Integer codes_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.m) * 16 * ceil_div(Integer(problem.k), 16);
 }
 
-constexpr ScratchInfo scratch_2b3cfafc[] = {
-  {"scale", DType::f32, elements_130e273d}, {"zero_point", DType::i32, elements_130e273d},
-  {"codes", DType::i8, elements_787d4da4},
+constexpr ScratchInfo scratch[] = {
+  {"scale", DType::f32, scale_elements}, {"zero_point", DType::i32, zero_point_elements},
+  {"codes", DType::i8, codes_elements},
 };
-constexpr OperandSource sources_0d2fbec3[] = {
+constexpr OperandSource dynamic_quantize_operands[] = {
   table::ours(Operand::input), table::scratch(0), table::scratch(1), table::scratch(2),
 };
-void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_problem) {
+void dynamic_quantize_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_quantize::Problem*>(step_problem);
   to.m = problem.m;
@@ -146,11 +151,11 @@ void dynamic_quantize_problem_aaa0d948(const SelectionScope& scope, void* step_p
   to.symmetric_zero_point = problem.symmetric_zero_point;
 }
 
-constexpr OperandSource sources_ab2f51a4[] = {
+constexpr OperandSource dynamic_gemv_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void dynamic_gemv_problem_ff1e7274(const SelectionScope& scope, void* step_problem) {
+void dynamic_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_gemv::Problem*>(step_problem);
   to.m = problem.m;
@@ -164,8 +169,8 @@ void dynamic_gemv_problem_ff1e7274(const SelectionScope& scope, void* step_probl
 }
 
 constexpr StepInfo gemv_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&dynamic_gemv::op, sources_ab2f51a4, dynamic_gemv_problem_ff1e7274},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_gemv::op, dynamic_gemv_operands, dynamic_gemv_problem},
 };
 
 constexpr ConditionInfo matrices_conditions[] = {
@@ -181,27 +186,28 @@ int matrices_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_d1417c61(const SelectionScope& scope) {
+Integer sums_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4);
 }
 
-constexpr ScratchInfo scratch_42db3cc5[] = {
-  {"scale", DType::f32, elements_130e273d}, {"zero_point", DType::i32, elements_130e273d},
-  {"codes", DType::i8, elements_787d4da4}, {"sums", DType::i32, elements_d1417c61},
+constexpr ScratchInfo matrices_scratch[] = {
+  {"scale", DType::f32, scale_elements}, {"zero_point", DType::i32, zero_point_elements},
+  {"codes", DType::i8, codes_elements}, {"sums", DType::i32, sums_elements},
 };
-constexpr OperandSource sources_9507c3ce[] = {
+constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::kNoSource, table::scratch(3),
 };
-void q8_linear_coopmat_problem_d72bc6e2(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
-  table::set(to.k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.k, whole_k);
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slice_k, whole_k);
   to.matrix_rows = problem.m;
   table::set(to.input_scale, Real(1.0));
   table::set(to.input_zero_point, Integer(0));
@@ -211,11 +217,11 @@ void q8_linear_coopmat_problem_d72bc6e2(const SelectionScope& scope, void* step_
   table::set(to.has_bias, Integer(0));
 }
 
-constexpr OperandSource sources_1b9661c6[] = {
+constexpr OperandSource dynamic_finish_operands[] = {
   table::scratch(3), table::scratch(0), table::scratch(1), table::ours(Operand::weight_scales),
   table::ours(Operand::weight_sums), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void dynamic_finish_problem_7f0639a5(const SelectionScope& scope, void* step_problem) {
+void dynamic_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_finish::Problem*>(step_problem);
   to.m = problem.m;
@@ -225,16 +231,16 @@ void dynamic_finish_problem_7f0639a5(const SelectionScope& scope, void* step_pro
 }
 
 constexpr StepInfo matrices_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&q8_linear_coopmat::op, sources_9507c3ce, q8_linear_coopmat_problem_d72bc6e2},
-  {&dynamic_finish::op, sources_1b9661c6, dynamic_finish_problem_7f0639a5},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
+  {&dynamic_finish::op, dynamic_finish_operands, dynamic_finish_problem},
 };
 
-constexpr OperandSource sources_28811d2b[] = {
+constexpr OperandSource dynamic_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
 };
-void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_problem) {
+void dynamic_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -257,15 +263,15 @@ void dynamic_plain_problem_d98a06f0(const SelectionScope& scope, void* step_prob
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&dynamic_plain::op, sources_28811d2b, dynamic_plain_problem_d98a06f0},
+  {&dynamic_plain::op, dynamic_plain_operands, dynamic_plain_problem},
 };
 
-constexpr OperandSource sources_92a884bd[] = {
+constexpr OperandSource dynamic_tiled_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::scratch(0), table::scratch(1),
   table::ours(Operand::weight_scales), table::ours(Operand::weight_sums), table::ours(Operand::bias),
   table::ours(Operand::output),
 };
-void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_problem) {
+void dynamic_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<dynamic_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -280,26 +286,26 @@ void dynamic_tiled_problem_87d8b6ee(const SelectionScope& scope, void* step_prob
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&dynamic_quantize::op, sources_0d2fbec3, dynamic_quantize_problem_aaa0d948},
-  {&dynamic_tiled::op, sources_92a884bd, dynamic_tiled_problem_87d8b6ee},
+  {&dynamic_quantize::op, dynamic_quantize_operands, dynamic_quantize_problem},
+  {&dynamic_tiled::op, dynamic_tiled_operands, dynamic_tiled_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_dq8ca_q8csw.gemv",
       .first_failing = table::all_hold,
-      .scratch = scratch_2b3cfafc,
+      .scratch = scratch,
       .steps = gemv_steps},
   {.id = "linear_dq8ca_q8csw.matrices",
       .conditions = matrices_conditions,
       .first_failing = matrices_first_failing,
-      .scratch = scratch_42db3cc5,
+      .scratch = matrices_scratch,
       .steps = matrices_steps},
   {.id = "linear_dq8ca_q8csw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
   {.id = "linear_dq8ca_q8csw.tiled",
       .first_failing = table::all_hold,
-      .scratch = scratch_2b3cfafc,
+      .scratch = scratch,
       .steps = tiled_steps},
 };
 
@@ -330,7 +336,7 @@ constexpr ShapeInfo kWeightShapes[] = {
 
 constexpr ShapeInfo kWeightScalesShapes[] = {
   {.has_leading = false, .rank = 1, .sides = {"N"}},
-  {.has_leading = false, .rank = 2, .sides = {"N", "1"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
 };
 
 constexpr ShapeInfo kBiasShapes[] = {
@@ -356,7 +362,7 @@ constexpr TensorInfo kLinearDq8caQ8cswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row of the weight",
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
   },
   {.name = "weight_sums", .operand = 3, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {

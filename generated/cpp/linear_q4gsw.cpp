@@ -68,11 +68,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-constexpr OperandSource sources_28811d2b[] = {
+constexpr OperandSource weight_only_gemv_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
 };
-void weight_only_gemv_problem_b1744520(const SelectionScope& scope, void* step_problem) {
+void weight_only_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_gemv::Problem*>(step_problem);
   to.m = problem.m;
@@ -86,10 +86,14 @@ void weight_only_gemv_problem_b1744520(const SelectionScope& scope, void* step_p
 }
 
 constexpr StepInfo gemv_steps[] = {
-  {&weight_only_gemv::op, sources_28811d2b, weight_only_gemv_problem_b1744520},
+  {&weight_only_gemv::op, weight_only_gemv_operands, weight_only_gemv_problem},
 };
 
-void weight_only_coopmat_problem_ab2dbc2d(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource weight_only_coopmat_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
   to.m = problem.m;
@@ -103,13 +107,13 @@ void weight_only_coopmat_problem_ab2dbc2d(const SelectionScope& scope, void* ste
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64));
 }
 
-bool weight_only_coopmat_takes_293819fd(const void* kernel_parameters) {
+bool weight_only_coopmat_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const weight_only_coopmat::Parameters*>(kernel_parameters);
   return parameters.stage == weight_only_coopmat::Stage::whole;
 }
 
 constexpr StepInfo matrices_steps[] = {
-  {&weight_only_coopmat::op, sources_28811d2b, weight_only_coopmat_problem_ab2dbc2d, weight_only_coopmat_takes_293819fd},
+  {&weight_only_coopmat::op, weight_only_coopmat_operands, weight_only_coopmat_problem, weight_only_coopmat_takes},
 };
 
 constexpr ConditionInfo matrices_split_4_conditions[] = {
@@ -123,17 +127,17 @@ int matrices_split_4_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_5ed219db(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 4 * Integer(problem.m) * Integer(problem.n);
 }
 
-constexpr ScratchInfo scratch_144d65c7[] = {{"partial", DType::f32, elements_5ed219db}};
-constexpr OperandSource sources_5d729290[] = {
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource matrices_split_4_weight_only_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
   table::scratch(0),
 };
-void weight_only_coopmat_problem_790a431b(const SelectionScope& scope, void* step_problem) {
+void matrices_split_4_weight_only_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_coopmat::Problem*>(step_problem);
   to.m = problem.m;
@@ -147,15 +151,15 @@ void weight_only_coopmat_problem_790a431b(const SelectionScope& scope, void* ste
   table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 256));
 }
 
-bool weight_only_coopmat_takes_de2c6ee8(const void* kernel_parameters) {
+bool matrices_split_4_weight_only_coopmat_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const weight_only_coopmat::Parameters*>(kernel_parameters);
   return parameters.stage == weight_only_coopmat::Stage::slice;
 }
 
-constexpr OperandSource sources_1bd9ab07[] = {
+constexpr OperandSource sum_slices_operands[] = {
   table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void sum_slices_problem_0960db67(const SelectionScope& scope, void* step_problem) {
+void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
   to.m = problem.m;
@@ -166,11 +170,16 @@ void sum_slices_problem_0960db67(const SelectionScope& scope, void* step_problem
 }
 
 constexpr StepInfo matrices_split_4_steps[] = {
-  {&weight_only_coopmat::op, sources_5d729290, weight_only_coopmat_problem_790a431b, weight_only_coopmat_takes_de2c6ee8},
-  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_0960db67},
+  {&weight_only_coopmat::op, matrices_split_4_weight_only_coopmat_operands,
+      matrices_split_4_weight_only_coopmat_problem, matrices_split_4_weight_only_coopmat_takes},
+  {&sum_slices::op, sum_slices_operands, sum_slices_problem},
 };
 
-void weight_only_plain_problem_5e630ce3(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource weight_only_plain_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void weight_only_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -184,7 +193,7 @@ void weight_only_plain_problem_5e630ce3(const SelectionScope& scope, void* step_
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&weight_only_plain::op, sources_28811d2b, weight_only_plain_problem_5e630ce3},
+  {&weight_only_plain::op, weight_only_plain_operands, weight_only_plain_problem},
 };
 
 constexpr ConditionInfo split_16_conditions[] = {
@@ -198,13 +207,17 @@ int split_16_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_a7d38a66(const SelectionScope& scope) {
+Integer split_16_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 16 * Integer(problem.m) * Integer(problem.n);
 }
 
-constexpr ScratchInfo scratch_9d1abfe3[] = {{"partial", DType::f32, elements_a7d38a66}};
-void weight_only_tiled_problem_5ea4e96f(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo split_16_scratch[] = {{"partial", DType::f32, split_16_partial_elements}};
+constexpr OperandSource weight_only_tiled_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::kNoSource,
+  table::scratch(0),
+};
+void weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -219,12 +232,12 @@ void weight_only_tiled_problem_5ea4e96f(const SelectionScope& scope, void* step_
   table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 256));
 }
 
-bool weight_only_tiled_takes_c486c2fa(const void* kernel_parameters) {
+bool weight_only_tiled_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
   return parameters.stage == weight_only_tiled::Stage::slice;
 }
 
-void sum_slices_problem_2d187be2(const SelectionScope& scope, void* step_problem) {
+void split_16_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
   to.m = problem.m;
@@ -235,8 +248,8 @@ void sum_slices_problem_2d187be2(const SelectionScope& scope, void* step_problem
 }
 
 constexpr StepInfo split_16_steps[] = {
-  {&weight_only_tiled::op, sources_5d729290, weight_only_tiled_problem_5ea4e96f, weight_only_tiled_takes_c486c2fa},
-  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_2d187be2},
+  {&weight_only_tiled::op, weight_only_tiled_operands, weight_only_tiled_problem, weight_only_tiled_takes},
+  {&sum_slices::op, sum_slices_operands, split_16_sum_slices_problem},
 };
 
 constexpr ConditionInfo split_4_conditions[] = {
@@ -250,7 +263,7 @@ int split_4_first_failing(const SelectionScope& scope) {
   });
 }
 
-void weight_only_tiled_problem_859b0ed1(const SelectionScope& scope, void* step_problem) {
+void split_4_weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -266,11 +279,15 @@ void weight_only_tiled_problem_859b0ed1(const SelectionScope& scope, void* step_
 }
 
 constexpr StepInfo split_4_steps[] = {
-  {&weight_only_tiled::op, sources_5d729290, weight_only_tiled_problem_859b0ed1, weight_only_tiled_takes_c486c2fa},
-  {&sum_slices::op, sources_1bd9ab07, sum_slices_problem_0960db67},
+  {&weight_only_tiled::op, weight_only_tiled_operands, split_4_weight_only_tiled_problem, weight_only_tiled_takes},
+  {&sum_slices::op, sum_slices_operands, sum_slices_problem},
 };
 
-void weight_only_tiled_problem_45a41f42(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource tiled_weight_only_tiled_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::bias), table::ours(Operand::output),
+};
+void tiled_weight_only_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -285,13 +302,14 @@ void weight_only_tiled_problem_45a41f42(const SelectionScope& scope, void* step_
   to.slice_k = problem.k;
 }
 
-bool weight_only_tiled_takes_0a176afe(const void* kernel_parameters) {
+bool tiled_weight_only_tiled_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const weight_only_tiled::Parameters*>(kernel_parameters);
   return parameters.stage == weight_only_tiled::Stage::whole;
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&weight_only_tiled::op, sources_28811d2b, weight_only_tiled_problem_45a41f42, weight_only_tiled_takes_0a176afe},
+  {&weight_only_tiled::op, tiled_weight_only_tiled_operands, tiled_weight_only_tiled_problem,
+      tiled_weight_only_tiled_takes},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -304,7 +322,7 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q4gsw.matrices_split_4",
       .conditions = matrices_split_4_conditions,
       .first_failing = matrices_split_4_first_failing,
-      .scratch = scratch_144d65c7,
+      .scratch = scratch,
       .steps = matrices_split_4_steps},
   {.id = "linear_q4gsw.plain",
       .first_failing = table::all_hold,
@@ -312,12 +330,12 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q4gsw.split_16",
       .conditions = split_16_conditions,
       .first_failing = split_16_first_failing,
-      .scratch = scratch_9d1abfe3,
+      .scratch = split_16_scratch,
       .steps = split_16_steps},
   {.id = "linear_q4gsw.split_4",
       .conditions = split_4_conditions,
       .first_failing = split_4_first_failing,
-      .scratch = scratch_144d65c7,
+      .scratch = scratch,
       .steps = split_4_steps},
   {.id = "linear_q4gsw.tiled",
       .first_failing = table::all_hold,
@@ -375,7 +393,7 @@ constexpr TensorInfo kLinearQ4gswTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
   },
   {
     .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
@@ -389,12 +407,12 @@ constexpr TensorInfo kLinearQ4gswTensors[] = {
 
 constexpr AttributeInfo kLinearQ4gswAttributes[] = {
   {
-    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
-    .help = "neighbours along K that share a scale", .unit = "elements",
-  },
-  {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
     .words = kActivationChoices,
+  },
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
   },
 };
 

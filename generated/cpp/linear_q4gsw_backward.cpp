@@ -55,11 +55,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-constexpr OperandSource sources_e0cd6e23[] = {
+constexpr OperandSource weight_only_backward_plain_operands[] = {
   table::ours(Operand::d_output), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::d_input),
 };
-void weight_only_backward_plain_problem_3fae8fe6(const SelectionScope& scope, void* step_problem) {
+void weight_only_backward_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -70,7 +70,7 @@ void weight_only_backward_plain_problem_3fae8fe6(const SelectionScope& scope, vo
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&weight_only_backward_plain::op, sources_e0cd6e23, weight_only_backward_plain_problem_3fae8fe6},
+  {&weight_only_backward_plain::op, weight_only_backward_plain_operands, weight_only_backward_plain_problem},
 };
 
 constexpr ConditionInfo split_16_conditions[] = {
@@ -84,16 +84,16 @@ int split_16_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_31291b05(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 16 * Integer(problem.m) * Integer(problem.k);
 }
 
-constexpr ScratchInfo scratch_82a674bb[] = {{"partial", DType::f32, elements_31291b05}};
-constexpr OperandSource sources_f2d697d5[] = {
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource weight_only_backward_tiled_operands[] = {
   table::ours(Operand::d_output), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::scratch(0),
 };
-void weight_only_backward_tiled_problem_2e06bb2d(const SelectionScope& scope, void* step_problem) {
+void weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -105,8 +105,8 @@ void weight_only_backward_tiled_problem_2e06bb2d(const SelectionScope& scope, vo
   table::set(to.slice_n, 16 * ceil_div(Integer(problem.n), 256));
 }
 
-constexpr OperandSource sources_9f9068ce[] = {table::scratch(0), table::kNoSource, table::ours(Operand::d_input)};
-void sum_slices_problem_c04e0045(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource sum_slices_operands[] = {table::scratch(0), table::kNoSource, table::ours(Operand::d_input)};
+void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
   to.m = problem.m;
@@ -117,8 +117,8 @@ void sum_slices_problem_c04e0045(const SelectionScope& scope, void* step_problem
 }
 
 constexpr StepInfo split_16_steps[] = {
-  {&weight_only_backward_tiled::op, sources_f2d697d5, weight_only_backward_tiled_problem_2e06bb2d},
-  {&sum_slices::op, sources_9f9068ce, sum_slices_problem_c04e0045},
+  {&weight_only_backward_tiled::op, weight_only_backward_tiled_operands, weight_only_backward_tiled_problem},
+  {&sum_slices::op, sum_slices_operands, sum_slices_problem},
 };
 
 constexpr ConditionInfo split_4_conditions[] = {
@@ -132,13 +132,13 @@ int split_4_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_28efdc6f(const SelectionScope& scope) {
+Integer split_4_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 4 * Integer(problem.m) * Integer(problem.k);
 }
 
-constexpr ScratchInfo scratch_926022a4[] = {{"partial", DType::f32, elements_28efdc6f}};
-void weight_only_backward_tiled_problem_65e36896(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo split_4_scratch[] = {{"partial", DType::f32, split_4_partial_elements}};
+void split_4_weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -150,7 +150,7 @@ void weight_only_backward_tiled_problem_65e36896(const SelectionScope& scope, vo
   table::set(to.slice_n, 16 * ceil_div(Integer(problem.n), 64));
 }
 
-void sum_slices_problem_1565a203(const SelectionScope& scope, void* step_problem) {
+void split_4_sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<sum_slices::Problem*>(step_problem);
   to.m = problem.m;
@@ -161,11 +161,15 @@ void sum_slices_problem_1565a203(const SelectionScope& scope, void* step_problem
 }
 
 constexpr StepInfo split_4_steps[] = {
-  {&weight_only_backward_tiled::op, sources_f2d697d5, weight_only_backward_tiled_problem_65e36896},
-  {&sum_slices::op, sources_9f9068ce, sum_slices_problem_1565a203},
+  {&weight_only_backward_tiled::op, weight_only_backward_tiled_operands, split_4_weight_only_backward_tiled_problem},
+  {&sum_slices::op, sum_slices_operands, split_4_sum_slices_problem},
 };
 
-void weight_only_backward_tiled_problem_3c905059(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource tiled_weight_only_backward_tiled_operands[] = {
+  table::ours(Operand::d_output), table::ours(Operand::weight), table::ours(Operand::weight_scales),
+  table::ours(Operand::d_input),
+};
+void tiled_weight_only_backward_tiled_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<weight_only_backward_tiled::Problem*>(step_problem);
   to.m = problem.m;
@@ -178,7 +182,8 @@ void weight_only_backward_tiled_problem_3c905059(const SelectionScope& scope, vo
 }
 
 constexpr StepInfo tiled_steps[] = {
-  {&weight_only_backward_tiled::op, sources_e0cd6e23, weight_only_backward_tiled_problem_3c905059},
+  {&weight_only_backward_tiled::op, tiled_weight_only_backward_tiled_operands,
+      tiled_weight_only_backward_tiled_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -188,12 +193,12 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q4gsw_backward.split_16",
       .conditions = split_16_conditions,
       .first_failing = split_16_first_failing,
-      .scratch = scratch_82a674bb,
+      .scratch = scratch,
       .steps = split_16_steps},
   {.id = "linear_q4gsw_backward.split_4",
       .conditions = split_4_conditions,
       .first_failing = split_4_first_failing,
-      .scratch = scratch_926022a4,
+      .scratch = split_4_scratch,
       .steps = split_4_steps},
   {.id = "linear_q4gsw_backward.tiled",
       .first_failing = table::all_hold,
@@ -245,7 +250,7 @@ constexpr TensorInfo kLinearQ4gswBackwardTensors[] = {
   },
   {
     .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
-    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
   },
   {
     .name = "d_input", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),

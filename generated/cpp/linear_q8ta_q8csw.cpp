@@ -69,14 +69,14 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-Integer elements_cf715eb9(const SelectionScope& scope) {
+Integer quantized_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return 16 * max(1, ceil_div(Integer(problem.m) * Integer(problem.k), 16));
 }
 
-constexpr ScratchInfo scratch_233ff140[] = {{"quantized", DType::i8, elements_cf715eb9}};
-constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
-void q8_linear_quantize_problem_1cf89469(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch[] = {{"quantized", DType::i8, quantized_elements}};
+constexpr OperandSource q8_linear_quantize_operands[] = {table::ours(Operand::input), table::scratch(0)};
+void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_quantize::Problem*>(step_problem);
   to.m = problem.m;
@@ -85,18 +85,19 @@ void q8_linear_quantize_problem_1cf89469(const SelectionScope& scope, void* step
   to.input_zero_point = problem.input_zero_point;
 }
 
-constexpr OperandSource sources_5944ae6c[] = {
+constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void q8_linear_coopmat_problem_a756865d(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slice_k, whole_k);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -107,8 +108,8 @@ void q8_linear_coopmat_problem_a756865d(const SelectionScope& scope, void* step_
 }
 
 constexpr StepInfo coopmat_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_coopmat::op, sources_5944ae6c, q8_linear_coopmat_problem_a756865d},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
@@ -122,28 +123,36 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_38be3eae(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))));
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * matrix_slices;
+  return matrix_sums;
 }
 
-constexpr ScratchInfo scratch_f00d1d1a[] = {
-  {"quantized", DType::i8, elements_cf715eb9}, {"partial", DType::i32, elements_38be3eae},
+constexpr ScratchInfo coopmat_split_scratch[] = {
+  {"quantized", DType::i8, quantized_elements}, {"partial", DType::i32, partial_elements},
 };
-constexpr OperandSource sources_d71a3a93[] = {
+constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1),
 };
-void q8_linear_coopmat_problem_393917c7(const SelectionScope& scope, void* step_problem) {
+void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_k = 64 * ceil_div(Integer(problem.k), 64 * matrix_slices);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))))));
+  table::set(to.slices, matrix_slices);
+  table::set(to.slice_k, matrix_k);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -153,18 +162,21 @@ void q8_linear_coopmat_problem_393917c7(const SelectionScope& scope, void* step_
   to.has_bias = problem.has_bias;
 }
 
-constexpr OperandSource sources_041876b4[] = {
+constexpr OperandSource q8_linear_finish_operands[] = {
   table::scratch(1), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
   table::ours(Operand::output),
 };
-void q8_linear_finish_problem_9a85a760(const SelectionScope& scope, void* step_problem) {
+void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
+  table::set(to.slices, matrix_slices);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -175,12 +187,16 @@ void q8_linear_finish_problem_9a85a760(const SelectionScope& scope, void* step_p
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_coopmat::op, sources_d71a3a93, q8_linear_coopmat_problem_393917c7},
-  {&q8_linear_finish::op, sources_041876b4, q8_linear_finish_problem_9a85a760},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_coopmat::op, coopmat_split_q8_linear_coopmat_operands, coopmat_split_q8_linear_coopmat_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, q8_linear_finish_problem},
 };
 
-void q8_linear_gemv_problem_101eaec2(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_gemv_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
   to.m = problem.m;
@@ -196,11 +212,15 @@ void q8_linear_gemv_problem_101eaec2(const SelectionScope& scope, void* step_pro
 }
 
 constexpr StepInfo gemv_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_gemv::op, sources_5944ae6c, q8_linear_gemv_problem_101eaec2},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_gemv::op, q8_linear_gemv_operands, q8_linear_gemv_problem},
 };
 
-void q8_linear_plain_problem_534ad975(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_plain_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -216,18 +236,23 @@ void q8_linear_plain_problem_534ad975(const SelectionScope& scope, void* step_pr
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_plain::op, sources_5944ae6c, q8_linear_plain_problem_534ad975},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_plain::op, q8_linear_plain_operands, q8_linear_plain_problem},
 };
 
-void q8_linear_tile_problem_18e9f765(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_tile_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slice_k, whole_k);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -238,8 +263,8 @@ void q8_linear_tile_problem_18e9f765(const SelectionScope& scope, void* step_pro
 }
 
 constexpr StepInfo tile_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_tile::op, sources_5944ae6c, q8_linear_tile_problem_18e9f765},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
 };
 
 constexpr ConditionInfo tile_split_conditions[] = {
@@ -253,24 +278,36 @@ int tile_split_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_0370c27d(const SelectionScope& scope) {
+Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * tile_slices;
+  return tile_sums;
 }
 
-constexpr ScratchInfo scratch_69ac0c74[] = {
-  {"quantized", DType::i8, elements_cf715eb9}, {"partial", DType::i32, elements_0370c27d},
+constexpr ScratchInfo tile_split_scratch[] = {
+  {"quantized", DType::i8, quantized_elements}, {"partial", DType::i32, tile_split_partial_elements},
 };
-void q8_linear_tile_problem_8eb1737e(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
+  table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1),
+};
+void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_k = 64 * ceil_div(Integer(problem.k), 64 * tile_slices);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
+  table::set(to.slices, tile_slices);
+  table::set(to.slice_k, tile_k);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -280,14 +317,17 @@ void q8_linear_tile_problem_8eb1737e(const SelectionScope& scope, void* step_pro
   to.has_bias = problem.has_bias;
 }
 
-void q8_linear_finish_problem_c058515d(const SelectionScope& scope, void* step_problem) {
+void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  table::set(to.slices, tile_slices);
   table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -298,37 +338,37 @@ void q8_linear_finish_problem_c058515d(const SelectionScope& scope, void* step_p
 }
 
 constexpr StepInfo tile_split_steps[] = {
-  {&q8_linear_quantize::op, sources_051d5e9e, q8_linear_quantize_problem_1cf89469},
-  {&q8_linear_tile::op, sources_d71a3a93, q8_linear_tile_problem_8eb1737e},
-  {&q8_linear_finish::op, sources_041876b4, q8_linear_finish_problem_c058515d},
+  {&q8_linear_quantize::op, q8_linear_quantize_operands, q8_linear_quantize_problem},
+  {&q8_linear_tile::op, tile_split_q8_linear_tile_operands, tile_split_q8_linear_tile_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, tile_split_q8_linear_finish_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
   {.id = "linear_q8ta_q8csw.coopmat",
       .first_failing = table::all_hold,
-      .scratch = scratch_233ff140,
+      .scratch = scratch,
       .steps = coopmat_steps},
   {.id = "linear_q8ta_q8csw.coopmat_split",
       .conditions = coopmat_split_conditions,
       .first_failing = coopmat_split_first_failing,
-      .scratch = scratch_f00d1d1a,
+      .scratch = coopmat_split_scratch,
       .steps = coopmat_split_steps},
   {.id = "linear_q8ta_q8csw.gemv",
       .first_failing = table::all_hold,
-      .scratch = scratch_233ff140,
+      .scratch = scratch,
       .steps = gemv_steps},
   {.id = "linear_q8ta_q8csw.plain",
       .first_failing = table::all_hold,
-      .scratch = scratch_233ff140,
+      .scratch = scratch,
       .steps = plain_steps},
   {.id = "linear_q8ta_q8csw.tile",
       .first_failing = table::all_hold,
-      .scratch = scratch_233ff140,
+      .scratch = scratch,
       .steps = tile_steps},
   {.id = "linear_q8ta_q8csw.tile_split",
       .conditions = tile_split_conditions,
       .first_failing = tile_split_first_failing,
-      .scratch = scratch_69ac0c74,
+      .scratch = tile_split_scratch,
       .steps = tile_split_steps},
 };
 

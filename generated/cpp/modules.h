@@ -27,6 +27,7 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "multiply_add.h"
 #include "pack_weight.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
@@ -77,7 +78,8 @@ namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::k
 namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants; }
 namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
-namespace pack_weight { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
+namespace multiply_add { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
+namespace pack_weight { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
 namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
 namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }

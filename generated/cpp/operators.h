@@ -238,16 +238,17 @@ template <typename As>
 struct LinearDq8caQ4gswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one a row or a group of neighbours along K
+  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  typename As::Tensor weight_scales;
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearDq8caQ4gswAttributes {
-  // neighbours along K that share a scale; elements; without: from the scales' shape
-  std::optional<int64_t> group_size = std::nullopt;
   MappingType activation_mapping = MappingType::asymmetric;  // how the range of a row of the input is mapped
   int64_t quant_min = -128;  // the least integer of the input; -128 to 127
   int64_t quant_max = 127;  // the greatest integer of the input; -128 to 127
   Activation activation = Activation::none;  // applied last
+  // neighbours along K that share a scale; elements; without: from the scales' shape
+  std::optional<int64_t> group_size = std::nullopt;
 };
 struct LinearDq8caQ4gswPlaces {};
 Expected<Call> infer(const LinearDq8caQ4gswInputs<Described>& inputs,
@@ -259,7 +260,8 @@ template <typename As>
 struct LinearDq8caQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, 1]; one a row of the weight
+  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  typename As::Tensor weight_scales;
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearDq8caQ8cswAttributes {
@@ -278,13 +280,14 @@ template <typename As>
 struct LinearQ4gswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one a row or a group of neighbours along K
+  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  typename As::Tensor weight_scales;
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearQ4gswAttributes {
+  Activation activation = Activation::none;  // applied last
   // neighbours along K that share a scale; elements; without: from the scales' shape
   std::optional<int64_t> group_size = std::nullopt;
-  Activation activation = Activation::none;  // applied last
 };
 struct LinearQ4gswPlaces {};
 Expected<Call> infer(const LinearQ4gswInputs<Described>& inputs,
@@ -296,7 +299,8 @@ template <typename As>
 struct LinearQ4gswBackwardInputs {
   typename As::Tensor d_output;  // f32, f16 [..., N]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, G]; one a row or a group of neighbours along K
+  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  typename As::Tensor weight_scales;
 };
 struct LinearQ4gswBackwardAttributes {
   // neighbours along K that share a scale; elements; without: from the scales' shape
@@ -312,7 +316,8 @@ template <typename As>
 struct LinearQ8cswInputs {
   typename As::Tensor input;  // f32, f16 [..., K]
   typename As::Weight weight;  // i8 [N, K]; symmetric
-  typename As::Tensor weight_scales;  // f32 [N] or [N, 1]; one a row of the weight
+  // f32 [N] or [N, G]; one a row; of four bits, also a group of neighbours along K
+  typename As::Tensor weight_scales;
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearQ8cswAttributes {
@@ -736,9 +741,9 @@ inline Expected<Call> infer_linear_dq8ca_q4gsw([[maybe_unused]] const Given& giv
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(4),
   };
   const LinearDq8caQ4gswAttributes attributes{
-    .group_size = given.attribute<std::optional<int64_t>>(0), .activation_mapping = given.attribute<MappingType>(1),
-    .quant_min = given.attribute<int64_t>(2), .quant_max = given.attribute<int64_t>(3),
-    .activation = given.attribute<Activation>(4),
+    .activation_mapping = given.attribute<MappingType>(0), .quant_min = given.attribute<int64_t>(1),
+    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<Activation>(3),
+    .group_size = given.attribute<std::optional<int64_t>>(4),
   };
   const LinearDq8caQ4gswPlaces places{};
   return infer(inputs, attributes, places);
@@ -759,7 +764,7 @@ inline Expected<Call> infer_linear_q4gsw([[maybe_unused]] const Given& given) {
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
   };
   const LinearQ4gswAttributes attributes{
-    .group_size = given.attribute<std::optional<int64_t>>(0), .activation = given.attribute<Activation>(1),
+    .activation = given.attribute<Activation>(0), .group_size = given.attribute<std::optional<int64_t>>(1),
   };
   const LinearQ4gswPlaces places{};
   return infer(inputs, attributes, places);

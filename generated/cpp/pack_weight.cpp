@@ -112,7 +112,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * 30 / Real(device.f32_ops_per_us), Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us)) + ceil_div(Integer(problem.words), Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * 30 / Real(device.f32_ops_per_us),
+      Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us))
+      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -125,37 +125,57 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
+      scope.specialization[4], scope.specialization[5]};
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+      || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      Integer(problem.k) % 16 == 0 || !parameters.is_aligned || parameters.input_layout == Layout::packed_4h4w,
+      rows_are_vectors,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"device.subgroup_size % (matrix.n / 2) == 0", table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"device.subgroup_size % (matrix.n / 2) == 0",
+      table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
+      table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   return table::first_false({
-      Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+      Integer(specialization.subgroups_workgroup)
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) <= Integer(device.shared_memory_bytes),
-      !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64 && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
+      max((rows + columns) * (Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
+      !device.is_cpu
+          || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
+          && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
   });
 }
 
@@ -242,7 +262,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices);
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -252,7 +277,19 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k) * (1 + Real(48.0) / Integer(specialization.step)) * Integer(device.compute_units) * (3 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (7 * Real(device.int8_ops_per_us)) + (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us))) * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8 && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
+      / Real(device.bytes_per_us)
+      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k)
+      * (1 + Real(48.0) / Integer(specialization.step)) * Integer(device.compute_units)
+      * (3 * rows * columns / (7 * Real(device.int8_ops_per_us)) + (rows + columns) / (3 * Real(device.bytes_per_us)))
+      * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
+      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

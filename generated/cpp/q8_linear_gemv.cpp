@@ -124,24 +124,30 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"m <= rows", table::kNamesOf<Name::rows, Name::m>},
   {"rows * unroll <= 8 and (dot == packed or unroll == 1)", table::kNamesOf<Name::rows, Name::dot, Name::unroll>},
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+      || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
       Integer(problem.m) <= Integer(parameters.rows),
-      Integer(parameters.rows) * Integer(specialization.unroll) <= 8 && (parameters.dot == Dot::packed || Integer(specialization.unroll) == 1),
-      Integer(problem.k) % 16 == 0 || !parameters.is_aligned || parameters.input_layout == Layout::packed_4h4w,
+      Integer(parameters.rows) * Integer(specialization.unroll) <= 8
+          && (parameters.dot == Dot::packed || Integer(specialization.unroll) == 1),
+      rows_are_vectors,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"reduce == shared or group.team % device.subgroup_size == 0", table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce == shared or group.team % device.subgroup_size == 0",
+      table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
   {"device.subgroup_size >= 4", table::kNamesOf<table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"not device.is_cpu or group.team == 16 and unroll <= 2", table::kNamesOf<Name::group_team, Name::unroll, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or group.team == 16 and unroll <= 2",
+      table::kNamesOf<Name::group_team, Name::unroll, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -190,7 +196,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_workgroup) / Integer(specialization.group_team));
+  groups[0] = ceil_div(ceil_div(Integer(problem.n), 4),
+      Integer(specialization.group_workgroup) / Integer(specialization.group_team));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -200,7 +207,16 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) * max(1, Real(32768.0) * Integer(device.compute_units) / (max(1, ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team) * min(Integer(specialization.unroll), max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64)) + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k) * choose(parameters.dot == Dot::packed, Integer(6), Integer(24)) / Real(device.int8_ops_per_us);
+  return Real(device.launch_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      * max(1,
+      Real(32768.0) * Integer(device.compute_units)
+      / (max(1,
+      ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)
+      * min(Integer(specialization.unroll),
+      max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64))
+      + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k)
+      * choose(parameters.dot == Dot::packed, Integer(6), Integer(24)) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -97,15 +97,18 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
   {"m * ceil_div(n, 4) <= 4294901760", table::kNamesOf<Name::m, Name::n>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+      || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      Integer(problem.k) % 16 == 0 || !parameters.is_aligned || parameters.input_layout == Layout::packed_4h4w,
+      rows_are_vectors,
       Integer(problem.m) * ceil_div(Integer(problem.n), 4) <= 4294901760,
   });
 }
@@ -137,7 +140,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(8 * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us), Integer(problem.k) / Real(400.0));
+  return Real(device.launch_us)
+      + max(8 * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us), Integer(problem.k) / Real(400.0));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -84,7 +84,9 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.input_dtype)) + 1)
+      / Real(device.bytes_per_us) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

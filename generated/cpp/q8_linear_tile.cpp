@@ -136,19 +136,23 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w", table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
+      table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
+      || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      Integer(problem.k) % 16 == 0 || !parameters.is_aligned || parameters.input_layout == Layout::packed_4h4w,
+      rows_are_vectors,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"not device.is_cpu or group.workgroup == 32", table::kNamesOf<Name::group_workgroup, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"not device.is_cpu or group.workgroup == 32",
+      table::kNamesOf<Name::group_workgroup, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -184,7 +188,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m)) * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -194,7 +200,17 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us) + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us) + ceil_div(ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m)) * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4) * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k) * max(choose(parameters.staging == Staging::shared, Real(0.015), Real(0.06)), Integer(device.compute_units) * Integer(specialization.group_workgroup) * max(3 * Integer(parameters.tile_m) * Integer(parameters.tile_n) * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us), (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us))));
+  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
+      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
+      / Real(device.bytes_per_us)
+      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k)
+      * max(choose(parameters.staging == Staging::shared, Real(0.015), Real(0.06)),
+      Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * max(3 * Integer(parameters.tile_m) * Integer(parameters.tile_n)
+      * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us),
+      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

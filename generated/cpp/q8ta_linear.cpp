@@ -77,18 +77,19 @@ Integer value(size_t name, const SelectionScope& scope) {
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
 
-constexpr OperandSource sources_b24860b6[] = {
+constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
-void q8_linear_coopmat_problem_e4a5c9bc(const SelectionScope& scope, void* step_problem) {
+void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slice_k, whole_k);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -99,7 +100,7 @@ void q8_linear_coopmat_problem_e4a5c9bc(const SelectionScope& scope, void* step_
 }
 
 constexpr StepInfo coopmat_steps[] = {
-  {&q8_linear_coopmat::op, sources_b24860b6, q8_linear_coopmat_problem_e4a5c9bc},
+  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
 };
 
 constexpr ConditionInfo coopmat_split_conditions[] = {
@@ -113,26 +114,34 @@ int coopmat_split_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_38be3eae(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))));
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * matrix_slices;
+  return matrix_sums;
 }
 
-constexpr ScratchInfo scratch_4e4889ef[] = {{"partial", DType::i32, elements_38be3eae}};
-constexpr OperandSource sources_bc17e6ff[] = {
+constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
+constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
 };
-void q8_linear_coopmat_problem_d3374efb(const SelectionScope& scope, void* step_problem) {
+void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_k = 64 * ceil_div(Integer(problem.k), 64 * matrix_slices);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128)))))));
+  table::set(to.slices, matrix_slices);
+  table::set(to.slice_k, matrix_k);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -142,18 +151,21 @@ void q8_linear_coopmat_problem_d3374efb(const SelectionScope& scope, void* step_
   to.has_bias = problem.has_bias;
 }
 
-constexpr OperandSource sources_e116cd04[] = {
+constexpr OperandSource q8_linear_finish_operands[] = {
   table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
   table::ours(Operand::output),
 };
-void q8_linear_finish_problem_b0c77756(const SelectionScope& scope, void* step_problem) {
+void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer matrix_tiles = max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(2 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 128) * ceil_div(Integer(problem.n), 128))))));
+  table::set(to.slices, matrix_slices);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -164,11 +176,15 @@ void q8_linear_finish_problem_b0c77756(const SelectionScope& scope, void* step_p
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
-  {&q8_linear_coopmat::op, sources_bc17e6ff, q8_linear_coopmat_problem_d3374efb},
-  {&q8_linear_finish::op, sources_e116cd04, q8_linear_finish_problem_b0c77756},
+  {&q8_linear_coopmat::op, coopmat_split_q8_linear_coopmat_operands, coopmat_split_q8_linear_coopmat_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, q8_linear_finish_problem},
 };
 
-void q8_linear_gemv_problem_973ada78(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_gemv_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_gemv::Problem*>(step_problem);
   to.m = problem.m;
@@ -184,10 +200,14 @@ void q8_linear_gemv_problem_973ada78(const SelectionScope& scope, void* step_pro
 }
 
 constexpr StepInfo gemv_steps[] = {
-  {&q8_linear_gemv::op, sources_b24860b6, q8_linear_gemv_problem_973ada78},
+  {&q8_linear_gemv::op, q8_linear_gemv_operands, q8_linear_gemv_problem},
 };
 
-void q8_linear_plain_problem_758c472c(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_plain_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<q8_linear_plain::Problem*>(step_problem);
   to.m = problem.m;
@@ -203,17 +223,22 @@ void q8_linear_plain_problem_758c472c(const SelectionScope& scope, void* step_pr
 }
 
 constexpr StepInfo plain_steps[] = {
-  {&q8_linear_plain::op, sources_b24860b6, q8_linear_plain_problem_758c472c},
+  {&q8_linear_plain::op, q8_linear_plain_operands, q8_linear_plain_problem},
 };
 
-void q8_linear_tile_problem_e75944a9(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource q8_linear_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_k = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(Integer(problem.k), 16));
+  table::set(to.slice_k, whole_k);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -224,7 +249,7 @@ void q8_linear_tile_problem_e75944a9(const SelectionScope& scope, void* step_pro
 }
 
 constexpr StepInfo tile_steps[] = {
-  {&q8_linear_tile::op, sources_b24860b6, q8_linear_tile_problem_e75944a9},
+  {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
 };
 
 constexpr ConditionInfo tile_split_conditions[] = {
@@ -238,22 +263,34 @@ int tile_split_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_0370c27d(const SelectionScope& scope) {
+Integer tile_split_partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))));
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.n), 4) * tile_slices;
+  return tile_sums;
 }
 
-constexpr ScratchInfo scratch_3b503ffc[] = {{"partial", DType::i32, elements_0370c27d}};
-void q8_linear_tile_problem_0fb95256(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo tile_split_scratch[] = {{"partial", DType::i32, tile_split_partial_elements}};
+constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
+};
+void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
+  const Integer tile_k = 64 * ceil_div(Integer(problem.k), 64 * tile_slices);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
-  table::set(to.slice_k, 64 * ceil_div(Integer(problem.k), 64 * max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64)))))));
+  table::set(to.slices, tile_slices);
+  table::set(to.slice_k, tile_k);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -263,14 +300,17 @@ void q8_linear_tile_problem_0fb95256(const SelectionScope& scope, void* step_pro
   to.has_bias = problem.has_bias;
 }
 
-void q8_linear_finish_problem_b2cd75d0(const SelectionScope& scope, void* step_problem) {
+void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer tile_slices = max(2,
+      min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), tiles)));
   auto& to = *static_cast<q8_linear_finish::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, max(2, min(ceil_div(Integer(problem.k), 512), ceil_div(4 * Integer(device.compute_units), max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64))))));
+  table::set(to.slices, tile_slices);
   to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
@@ -281,8 +321,8 @@ void q8_linear_finish_problem_b2cd75d0(const SelectionScope& scope, void* step_p
 }
 
 constexpr StepInfo tile_split_steps[] = {
-  {&q8_linear_tile::op, sources_bc17e6ff, q8_linear_tile_problem_0fb95256},
-  {&q8_linear_finish::op, sources_e116cd04, q8_linear_finish_problem_b2cd75d0},
+  {&q8_linear_tile::op, tile_split_q8_linear_tile_operands, tile_split_q8_linear_tile_problem},
+  {&q8_linear_finish::op, q8_linear_finish_operands, tile_split_q8_linear_finish_problem},
 };
 
 constexpr RecipeInfo kRecipes[] = {
@@ -292,7 +332,7 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_linear.coopmat_split",
       .conditions = coopmat_split_conditions,
       .first_failing = coopmat_split_first_failing,
-      .scratch = scratch_4e4889ef,
+      .scratch = scratch,
       .steps = coopmat_split_steps},
   {.id = "q8ta_linear.gemv",
       .first_failing = table::all_hold,
@@ -306,7 +346,7 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_linear.tile_split",
       .conditions = tile_split_conditions,
       .first_failing = tile_split_first_failing,
-      .scratch = scratch_3b503ffc,
+      .scratch = tile_split_scratch,
       .steps = tile_split_steps},
 };
 

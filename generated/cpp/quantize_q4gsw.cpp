@@ -112,14 +112,16 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"vec == 1 or k % 8 == 0 and (group_size % 8 == 0 or groups <= 1)", table::kNamesOf<Name::vec, Name::k, Name::group_size, Name::groups>},
+  {"vec == 1 or k % 8 == 0 and (group_size % 8 == 0 or groups <= 1)",
+      table::kNamesOf<Name::vec, Name::k, Name::group_size, Name::groups>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(parameters.vec) == 1 || (Integer(problem.k) % 8 == 0 && (Integer(problem.group_size) % 8 == 0 || Integer(problem.groups) <= 1)),
+      Integer(parameters.vec) == 1
+          || (Integer(problem.k) % 8 == 0 && (Integer(problem.group_size) % 8 == 0 || Integer(problem.groups) <= 1)),
   });
 }
 
@@ -149,7 +151,12 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.words) * 8 * choose(Integer(parameters.vec) == 1, Integer(200), Integer(30)) / Real(device.f32_ops_per_us), Integer(problem.words) * (4 + 8 * Integer(bytes(parameters.input_dtype))) / Real(device.bytes_per_us)) + ceil_div(Integer(problem.words), Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us)
+      + max(Integer(problem.words) * 8 * choose(Integer(parameters.vec) == 1, Integer(200), Integer(30))
+      / Real(device.f32_ops_per_us),
+      Integer(problem.words) * (4 + 8 * Integer(bytes(parameters.input_dtype))) / Real(device.bytes_per_us))
+      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

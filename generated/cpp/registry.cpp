@@ -27,6 +27,7 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "multiply_add.h"
 #include "pack_weight.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
@@ -83,6 +84,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_q4gsw_backward::op,
   &linear_q8csw::op,
   &linear_q8ta_q8csw::op,
+  &multiply_add::op,
   &pack_weight::op,
   &q8_linear_coopmat::op,
   &q8_linear_finish::op,

@@ -90,7 +90,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.m) * Integer(problem.n) * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us) + ceil_div(Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup)) / (Real(50.0) * Integer(device.compute_units));
+  return Real(device.launch_us)
+      + Integer(problem.m) * Integer(problem.n)
+      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      + ceil_div(Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

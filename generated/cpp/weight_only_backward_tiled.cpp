@@ -74,7 +74,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"group_size % 8 == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups>},
-  {"slice_n <= 61440 or not device.is_cpu", table::kNamesOf<Name::slice_n, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"slice_n <= 61440 or not device.is_cpu",
+      table::kNamesOf<Name::slice_n, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -100,7 +101,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -109,7 +112,12 @@ Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + ceil_div(ceil_div(Integer(problem.m), 16 * Integer(parameters.side)) * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices), Integer(device.compute_units)) * 1024 * Integer(parameters.side) * Integer(parameters.side) * (Integer(problem.slice_n) + 32) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side))) * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  const Integer tiles = ceil_div(Integer(problem.m), 16 * Integer(parameters.side))
+      * ceil_div(Integer(problem.k), 16 * Integer(parameters.side)) * Integer(problem.slices);
+  return Real(device.launch_us)
+      + ceil_div(tiles, Integer(device.compute_units)) * 1024 * Integer(parameters.side) * Integer(parameters.side)
+      * (Integer(problem.slice_n) + 32) * (1 + Real(8.0) / (Integer(parameters.side) * Integer(parameters.side)))
+      * Integer(device.compute_units) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

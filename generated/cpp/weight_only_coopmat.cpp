@@ -114,7 +114,8 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3], scope.specialization[4], scope.specialization[5]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
+      scope.specialization[4], scope.specialization[5]};
 }
 
 constexpr ConditionInfo kConditions[] = {
@@ -132,20 +133,34 @@ int first_failing(const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size", table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"device.subgroup_size % (matrix.n / 2) == 0", table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes", table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m, Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"not device.is_cpu or blocks.m == 1 and step == 32", table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"subgroups.workgroup == subgroups.m * subgroups.n * device.subgroup_size",
+      table::kNamesOf<Name::subgroups_m, Name::subgroups_n, Name::subgroups_workgroup,
+      table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"device.subgroup_size % (matrix.n / 2) == 0",
+      table::kNamesOf<Name::matrix_n, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (2 * step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) + 4 * (subgroups.n * blocks.n * matrix.n) <= device.shared_memory_bytes",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+      Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
+  {"not device.is_cpu or blocks.m == 1 and step == 32",
+      table::kNamesOf<Name::blocks_m, Name::step, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& device = *scope.device;
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer strips = Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n)
+      * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32);
   return table::first_false({
-      Integer(specialization.subgroups_workgroup) == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
+      Integer(specialization.subgroups_workgroup)
+          == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
-      max((Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * (2 * Integer(specialization.step) + 16), Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(parameters.matrix_m) * (8 * Integer(parameters.matrix_n) + 32)) + 4 * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) <= Integer(device.shared_memory_bytes),
+      max((rows + columns) * (2 * Integer(specialization.step) + 16), strips) + 4 * columns
+          <= Integer(device.shared_memory_bytes),
       !device.is_cpu || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 32),
   });
 }
@@ -196,7 +211,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices);
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -206,7 +226,21 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)), (ceil_div(ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices), Integer(device.compute_units)) + max(Real(1.0), ceil_div(Integer(problem.m), Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * ceil_div(Integer(problem.n), Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0) * (Integer(problem.slice_k) + 64) * (Real(0.1) / Integer(specialization.step) + choose(parameters.form == Layout::weight_q4_rows, Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n) / Real(80000.0), Real(0.0)) + Integer(device.compute_units) * (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) * (Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us) + (2 * (Integer(specialization.subgroups_m) * Integer(specialization.blocks_m) * Integer(parameters.matrix_m)) + Integer(specialization.subgroups_n) * Integer(specialization.blocks_n) * Integer(parameters.matrix_n)) / (3 * Real(device.bytes_per_us)))));
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  return Real(device.launch_us)
+      + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)),
+      (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
+      + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
+      * (Integer(problem.slice_k) + 64)
+      * (Real(0.1) / Integer(specialization.step)
+      + choose(parameters.form == Layout::weight_q4_rows, columns / Real(80000.0), Real(0.0))
+      + Integer(device.compute_units)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
+      + (2 * rows + columns) / (3 * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

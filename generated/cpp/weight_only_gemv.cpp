@@ -111,24 +111,30 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"k % 4 == 0", table::kNamesOf<Name::k>},
-  {"group_size % (128 / weight_bits) == 0 or groups <= 1", table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
+  {"group_size % (128 / weight_bits) == 0 or groups <= 1",
+      table::kNamesOf<Name::group_size, Name::groups, Name::weight_bits>},
   {"rows == 1 or m > 1", table::kNamesOf<Name::rows, Name::m>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const bool one_scale_a_load = Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0
+      || Integer(problem.groups) <= 1;
   return table::first_false({
       Integer(problem.k) % 4 == 0,
-      Integer(problem.group_size) % (128 / Integer(problem.weight_bits)) == 0 || Integer(problem.groups) <= 1,
+      one_scale_a_load,
       Integer(parameters.rows) == 1 || Integer(problem.m) > 1,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"reduce == shared or group.team % device.subgroup_size == 0", table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"reduce == shared or device.subgroup_size >= 4", table::kNamesOf<Name::reduce, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
-  {"not device.is_cpu or group.team == 16 and columns == 4", table::kNamesOf<Name::group_team, Name::columns, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"reduce == shared or group.team % device.subgroup_size == 0",
+      table::kNamesOf<Name::reduce, Name::group_team, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"reduce == shared or device.subgroup_size >= 4",
+      table::kNamesOf<Name::reduce, table::after(Name::kDevice, table::DeviceNumber::subgroup_size)>},
+  {"not device.is_cpu or group.team == 16 and columns == 4",
+      table::kNamesOf<Name::group_team, Name::columns, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -168,7 +174,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.n), Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns)) * ceil_div(Integer(problem.m), Integer(parameters.rows));
+  groups[0] = ceil_div(Integer(problem.n),
+      Integer(specialization.group_workgroup) / Integer(specialization.group_team) * Integer(specialization.columns))
+      * ceil_div(Integer(problem.m), Integer(parameters.rows));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -178,7 +186,23 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0)) + ceil_div(Integer(problem.m), Integer(parameters.rows)) * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0) / Real(device.bytes_per_us) * max(1, Real(2048.0) * Integer(device.compute_units) / max(1, Integer(problem.n) * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128)))), Integer(problem.n) * Integer(problem.k) * (3 + Integer(parameters.rows) * (Real(7.5) + choose(parameters.halves == Halves::native, Real(20.0), choose(parameters.input_dtype == DType::f16, Real(40.0), Real(28.0))) / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
+  const Real reading = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+      / Real(device.bytes_per_us)
+      * max(1,
+      Real(2048.0) * Integer(device.compute_units)
+      / max(1,
+      Integer(problem.n)
+      * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0))
+      + ceil_div(Integer(problem.m), Integer(parameters.rows))
+      * max(reading,
+      Integer(problem.n) * Integer(problem.k)
+      * (3
+      + Integer(parameters.rows)
+      * (Real(7.5)
+      + choose(parameters.halves == Halves::native, Real(20.0),
+      choose(parameters.input_dtype == DType::f16, Real(40.0), Real(28.0))) / Integer(specialization.columns)))
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -38,7 +38,7 @@ std::optional<std::vector<std::byte>> unwrap_cache(std::span<const std::byte> fi
 
 // nullopt: there is no file that can be read. A cache is an aid: why it is missing is nobody's concern.
 std::optional<std::vector<std::byte>> read_file(const std::filesystem::path& path);
-// Makes the folder, writes a temporary file beside `path` and renames it: a reader sees the old file or the new one.
+// Makes the folder too. A reader sees the old file or the new one (common/files.h).
 Done replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace qgen::dispatch

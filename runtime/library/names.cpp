@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/library/error.h"
 #include "runtime/library/kernel_info.h"
 #include "runtime/library/layout_table.h"
 
@@ -30,9 +29,5 @@ std::string_view name(Storage storage) {
 }
 
 std::string_view name(Layout layout) { return info(layout).name; }
-
-std::string to_text(const Error& error) {
-  return error.hint.empty() ? error.message : error.message + "\n  hint: " + error.hint;
-}
 
 }  // namespace qgen

@@ -173,8 +173,8 @@ Expected<Call> generated::operators::infer(const BmmInputs<Described>& inputs, c
   return bmm_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
 }
 
-Expected<Call> generated::operators::infer(const FusedBmmInputs<Described>& inputs, const FusedBmmAttributes& attributes,
-                                           const FusedBmmPlaces&) {
+Expected<Call> generated::operators::infer(const FusedBmmInputs<Described>& inputs,
+                                           const FusedBmmAttributes& attributes, const FusedBmmPlaces&) {
   return fused_bmm_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
 }
 

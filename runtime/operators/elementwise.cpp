@@ -266,18 +266,19 @@ Q8taBinaryOptions binary_options(BinaryOperation operation, const Attributes& at
 
 }  // namespace
 
-Expected<Call> generated::operators::infer(const Q8taReluInputs<Described>& inputs, const Q8taReluAttributes& attributes,
-                                           const Q8taReluPlaces& places) {
+Expected<Call> generated::operators::infer(const Q8taReluInputs<Described>& inputs,
+                                           const Q8taReluAttributes& attributes, const Q8taReluPlaces& places) {
   return q8ta_unary_call(inputs.input, qgen::relu, unary_options(attributes, places.output));
 }
 
-Expected<Call> generated::operators::infer(const Q8taHardswishInputs<Described>& inputs, const Q8taHardswishAttributes& attributes,
+Expected<Call> generated::operators::infer(const Q8taHardswishInputs<Described>& inputs,
+                                           const Q8taHardswishAttributes& attributes,
                                            const Q8taHardswishPlaces& places) {
   return q8ta_unary_call(inputs.input, qgen::hardswish, unary_options(attributes, places.output));
 }
 
-Expected<Call> generated::operators::infer(const Q8taSigmoidInputs<Described>& inputs, const Q8taSigmoidAttributes& attributes,
-                                           const Q8taSigmoidPlaces& places) {
+Expected<Call> generated::operators::infer(const Q8taSigmoidInputs<Described>& inputs,
+                                           const Q8taSigmoidAttributes& attributes, const Q8taSigmoidPlaces& places) {
   return q8ta_unary_call(inputs.input, qgen::sigmoid, unary_options(attributes, places.output));
 }
 

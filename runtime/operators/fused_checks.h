@@ -38,8 +38,7 @@ FusedOutputDesc output_of(const Inputs& inputs, const Attributes& attributes, bo
   const std::optional<TensorDesc> scale = inputs.output_scale;
   const DType otherwise = scale ? DType::i8 : is_half ? DType::f16 : DType::f32;
   const DType dtype = attributes.output_dtype.value_or(otherwise);
-  return {dtype, scale, inputs.output_zero_point,
-          given_range(dtype, attributes.quant_min, attributes.quant_max)};
+  return {dtype, scale, inputs.output_zero_point, given_range(dtype, attributes.quant_min, attributes.quant_max)};
 }
 template <typename Inputs, typename Attributes>
 FusedOutputDesc output_of_one(const Inputs& inputs, const Attributes& attributes) {

@@ -102,7 +102,8 @@ Done check_tensors(const Given& given) {
     const auto& tensor = given.tensors[info.operand];
     if (!tensor && info.is_optional) continue;
     if (!tensor) return refused(fmt::format("'{}' needs input '{}'", given.signature->name, info.name));
-    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, dtypes_in(info.dtypes)); !possible) return possible;
+    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, dtypes_in(info.dtypes)); !possible)
+      return possible;
     if (Done fits = check_sides(info, tensor->view.shape, known); !fits) return fits;
   }
   return std::monostate{};

@@ -78,8 +78,8 @@ struct Given {
 // numbers outside their range, and a place for what has none.
 Done check_signature(const Given& given);
 
-std::vector<std::string_view> names_in(uint32_t dtypes);      // of a mask
-std::string to_text(std::span<const ShapeInfo> shapes);        // "[N] or [N, G]"
+std::vector<std::string_view> names_in(uint32_t dtypes);  // of a mask
+std::string to_text(std::span<const ShapeInfo> shapes);   // "[N] or [N, G]"
 
 // An operator by its name: its signature, and its infer().
 struct OperatorEntry : SignatureInfo {

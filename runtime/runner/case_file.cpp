@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "common/files.h"
 #include "runtime/json/read.h"
 #include "runtime/json/write.h"
 #include "runtime/operators/attributes.h"
@@ -24,20 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCaseFile = "case.json";
 constexpr std::string_view kZeroPoint = "zero_point";
-
-Expected<std::string> read_text(const fs::path& file) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(file, ignored);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    return refused(fmt::format("{}: {}", file.string(), fs::is_directory(status) ? "is a folder" : "is no file"),
-                   "a case is a folder with a file case.json in it");
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (stream && text) return std::move(text).str();
-  return Error{Error::Kind::system, fmt::format("{}: cannot be read", file.string()), ""};
-}
 
 std::optional<AttributeValue> attribute_of(const json::Value& value) {
   if (const auto* boolean = value.as<bool>()) return *boolean;
@@ -141,8 +125,8 @@ struct Reader {
     }
     for (const auto& [output, tensor] : result.expected) {
       const bool is_zero_point = *zero_point_abs && output == kZeroPoint;
-      result.tolerances.emplace(
-          output, is_zero_point ? Tolerance{.abs = **zero_point_abs} : Tolerance{abs->value_or(0), rel->value_or(0)});
+      result.tolerances.emplace(output, is_zero_point ? measure::Tolerance{.abs = **zero_point_abs}
+                                                      : measure::Tolerance{abs->value_or(0), rel->value_or(0)});
     }
     result.f16_rel = *f16_rel;
     return std::monostate{};
@@ -225,7 +209,7 @@ std::string case_name(const fs::path& file) {
 }
 
 Expected<ConformanceCase> load_case(const fs::path& file) {
-  const auto text = read_text(file);
+  const auto text = read_file(file.string());
   if (!text) return text.error();
   const auto document = json::read(file.string(), *text);
   auto result = document ? case_of(file, *document) : Expected<ConformanceCase>(document.error());
@@ -236,18 +220,16 @@ Expected<ConformanceCase> load_case(const fs::path& file) {
 }
 
 Done save_case(const fs::path& folder, const ConformanceCase& saved) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  std::ofstream file(folder / "case.json", std::ios::binary);
-  file << json::to_text(json_of(saved)) << '\n';
-  file.close();
-  if (!file) return Error{Error::Kind::system, fmt::format("cannot write {}", (folder / "case.json").string()), ""};
+  Outputs outputs;
+  const Done added_case =
+      outputs.add((folder / "case.json").string(), json::to_text(json_of(saved)) + '\n', Outputs::Folder::is_made);
+  if (!added_case) return added_case;
   for (const Tensors* tensors : {&saved.request.inputs, &saved.expected}) {
     for (const auto& [name, tensor] : *tensors) {
-      if (Done written = save_npy(folder / (name + ".npy"), tensor); !written) return written;
+      if (Done added = add_npy(outputs, folder / (name + ".npy"), tensor); !added) return added;
     }
   }
-  return std::monostate{};
+  return outputs.commit();
 }
 
 }  // namespace qgen::runner

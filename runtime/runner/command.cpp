@@ -11,9 +11,9 @@
 
 #include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
+#include "runtime/measure/ways.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/random_input.h"
-#include "runtime/runner/ways.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
@@ -107,7 +107,7 @@ std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
   if (!op || !info.has_place) return "";
   const auto operand = std::ranges::find(op->operands, info.name, &OperandInfo::name);
   std::vector<std::string_view> places;
-  for (const Place& place : places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
+  for (const Place& place : measure::places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
     if (place != Place{}) places.push_back(name(place.layout));
   }
   return places.empty() ? "" : fmt::format("; strided, {}", fmt::join(places, ", "));
@@ -116,8 +116,8 @@ std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
 std::string tensors_text(std::string_view title, const std::vector<TensorInfo>& tensors, const OperatorInfo* op) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const TensorInfo& info : tensors) {
-    rows.emplace_back(std::string(info.name),
-                      fmt::format("{}{}{}", summary_of(info), info.is_optional ? "; optional" : "", places_text(op, info)));
+    rows.emplace_back(std::string(info.name), fmt::format("{}{}{}", summary_of(info),
+                                                          info.is_optional ? "; optional" : "", places_text(op, info)));
   }
   return rows_text(title, rows);
 }

@@ -2,17 +2,18 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/runner/conformance.h"
 
-#include "runtime/runner/verify.h"
+#include "runtime/measure/verify.h"
 
 namespace qgen::runner {
 namespace {
 
 // Rounded to halves, the inputs are others, and so is the result: it is judged by the reference on the same halves.
 // Without a reference f16_rel says what the rounding may do; nullopt: nobody knows.
-std::optional<Expectation> expectation_of(const ConformanceCase& tested, const Way& way, const Request& request) {
-  Expectation expected{tested.expected, tested.tolerances};
+std::optional<measure::Expectation> expectation_of(const ConformanceCase& tested, const measure::Way& way,
+                                                   const Request& request) {
+  measure::Expectation expected{tested.expected, tested.tolerances};
   if (!way.is_half) return expected;
-  if (auto by_reference = expectation_by_reference(tested.op, request)) return by_reference;
+  if (auto by_reference = measure::expectation_by_reference(tested.op, request)) return by_reference;
   if (!tested.f16_rel) return std::nullopt;
   for (auto& [output, tolerance] : expected.tolerances) tolerance.rel = *tested.f16_rel;
   return expected;
@@ -32,10 +33,10 @@ CaseResult run_case(Context& context, const std::filesystem::path& file, const C
             .fault = to_text(unknown_operator(tested->op))};
   }
   tested->op = entry->name;  // the case may call it by another
-  const Verdict verdict =
-      verify(context, *entry, tested->request,
-             [&](const Way& way, const Request& request) { return expectation_of(*tested, way, request); },
-             {.all_kernels = options.all_kernels, .kernel = options.kernel});
+  const measure::Verdict verdict = measure::verify(
+      context, *entry, tested->request,
+      [&](const measure::Way& way, const Request& request) { return expectation_of(*tested, way, request); },
+      {.all_kernels = options.all_kernels, .kernel = options.kernel});
   CaseResult result{.name = tested->name,
                     .folder = folder,
                     .kind = verdict.findings.empty() ? CaseResult::Kind::passed : CaseResult::Kind::failed,
@@ -48,7 +49,7 @@ CaseResult run_case(Context& context, const std::filesystem::path& file, const C
     result.skipped_reason = verdict.skipped.front().way + ": " + verdict.skipped.front().reason;
   }
   if (verdict.findings.empty()) return result;
-  const Finding& first = verdict.findings.front();
+  const measure::Finding& first = verdict.findings.front();
   result.failed_kernel = first.kernel;
   result.fault = first.way.empty() ? first.fault : first.way + ": " + first.fault;
   return result;

@@ -42,8 +42,8 @@ Json json_of(const CaseResult& result) {
           {"kernel", result.failed_kernel}};
 }
 
-Json json_of(const Measurement& kernel, uint64_t bytes) {
-  return {{"id", kernel.kernel},
+Json json_of(const TimedKernel& kernel, uint64_t bytes) {
+  return {{"id", kernel.id},
           {"median_us", kernel.device_us.median},
           {"low_us", kernel.device_us.low},
           {"high_us", kernel.device_us.high},
@@ -124,28 +124,39 @@ std::string to_text(const RunReport& report) {
   return text;
 }
 
+// The plateau that was reached; of a device that keeps its own clock nothing.
+std::string clock_text(const measure::ClockLevel& clock) {
+  if (clock.rates.operations == 0) return "";
+  const std::string fallen =
+      clock.is_steady() ? ""
+                        : fmt::format(", {:.0f} % of its best: NOT STEADY, times are too long", 100 * clock.of_plateau);
+  return fmt::format("clock: copies {:.0f} GB/s, calculates {:.2f} TFLOP/s{}\n", clock.rates.copied_bytes / 1e3,
+                     clock.rates.operations / 1e6, fallen);
+}
+
 std::string to_text(const TimeReport& report) {
   std::string text = fmt::format("{}\n{:>10}  {:>19}  {:>7}  {:>7}  kernel\n", report.question, "us", "10 % .. 90 %",
                                  "GB/s", "of copy");
-  for (const Measurement& kernel : report.kernels) {
-    const Spread& us = kernel.device_us;
+  for (const TimedKernel& kernel : report.kernels) {
+    const measure::Spread& us = kernel.device_us;
     const double share = us.median > 0 ? 100 * report.copy_us.median / us.median : 0;
     text += fmt::format("{:>10.2f}  {:>8.2f} .. {:>7.2f}  {:>7.1f}  {:>5.0f} %  {}\n", us.median, us.low, us.high,
-                        gb_per_s(report.bytes_moved, us.median), share, kernel.kernel);
+                        gb_per_s(report.bytes_moved, us.median), share, kernel.id);
   }
-  const Spread& copy = report.copy_us;
-  return text +
-         fmt::format("{:>10.2f}  {:>8.2f} .. {:>7.2f}  {:>7.1f}           a plain copy that moves as much: {} bytes\n",
-                     copy.median, copy.low, copy.high, gb_per_s(report.bytes_moved, copy.median), report.bytes_moved);
+  const measure::Spread& copy = report.copy_us;
+  text += fmt::format("{:>10.2f}  {:>8.2f} .. {:>7.2f}  {:>7.1f}           a plain copy that moves as much: {} bytes\n",
+                      copy.median, copy.low, copy.high, gb_per_s(report.bytes_moved, copy.median), report.bytes_moved);
+  return text + clock_text(report.clock);
 }
 
 std::string to_json(const TimeReport& report) {
   Json kernels = Json::array();
-  for (const Measurement& kernel : report.kernels) kernels.push_back(json_of(kernel, report.bytes_moved));
+  for (const TimedKernel& kernel : report.kernels) kernels.push_back(json_of(kernel, report.bytes_moved));
   return json::to_text({{"device", report.device},
                         {"question", report.question},
                         {"bytes_moved", report.bytes_moved},
                         {"copy_us", report.copy_us.median},
+                        {"clock_of_plateau", report.clock.of_plateau},
                         {"kernels", std::move(kernels)}}) +
          "\n";
 }

@@ -4,8 +4,8 @@
 // Results, for people and as JSON.
 #pragma once
 
+#include "runtime/measure/timing.h"
 #include "runtime/runner/conformance.h"
-#include "runtime/runner/measure.h"
 
 namespace qgen::runner {
 
@@ -32,12 +32,17 @@ struct RunReport {
 };
 std::string to_text(const RunReport& report);
 
+struct TimedKernel {
+  std::string id;
+  measure::Spread device_us;
+};
 struct TimeReport {
   std::string device;
   std::string question;  // Selection's
   uint64_t bytes_moved = 0;
-  Spread copy_us;
-  std::vector<Measurement> kernels;  // fastest first
+  measure::Spread copy_us;
+  std::vector<TimedKernel> kernels;  // fastest first
+  measure::ClockLevel clock;
 };
 std::string to_text(const TimeReport& report);
 std::string to_json(const TimeReport& report);

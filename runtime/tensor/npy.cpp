@@ -15,14 +15,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <optional>
-#include <system_error>
 
 namespace qgen {
 namespace {
@@ -368,19 +365,9 @@ std::vector<std::byte> write_npy(const HostTensor& tensor) {
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 Expected<HostTensor> load_npy(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  const auto failed = [&] {
-    const int reason = errno;
-    return Error{reason == ENOENT ? Error::Kind::not_found : Error::Kind::system,
-                 fmt::format("{}: cannot be read: {}", path.string(), std::generic_category().message(reason)), ""};
-  };
-  if (!stream) return failed();
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return refused(fmt::format("{}: is not a file", path.string()));
-  std::vector<std::byte> file(static_cast<size_t>(stream.tellg()));
-  stream.seekg(0);
-  if (!stream.read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(file.size()))) return failed();
-  auto tensor = read_npy(file);
+  const auto file = read_file(path.string());
+  if (!file) return file.error();
+  auto tensor = read_npy(std::as_bytes(std::span(*file)));
   if (!tensor) {
     Error named = tensor.error();
     named.message = fmt::format("{}: {}", path.string(), named.message);
@@ -390,14 +377,15 @@ Expected<HostTensor> load_npy(const std::filesystem::path& path) {
 }
 
 Done save_npy(const std::filesystem::path& path, const HostTensor& tensor) {
+  Outputs outputs;
+  if (Done added = add_npy(outputs, path, tensor); !added) return added;
+  return outputs.commit();
+}
+
+Done add_npy(Outputs& outputs, const std::filesystem::path& path, const HostTensor& tensor) {
   if (const Done whole = check_host_tensor(tensor, path.string() + ": the tensor"); !whole) return whole.error();
   const std::vector<std::byte> file = write_npy(tensor);
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream.write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
-  stream.close();
-  if (stream) return std::monostate{};
-  return Error{Error::Kind::system,
-               fmt::format("{}: cannot be written: {}", path.string(), std::generic_category().message(errno)), ""};
+  return outputs.add(path.string(), {reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
 }  // namespace qgen

@@ -18,16 +18,19 @@
 #include <span>
 #include <vector>
 
+#include "common/files.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen {
 
 Expected<HostTensor> read_npy(std::span<const std::byte> file);
-Expected<HostTensor> load_npy(const std::filesystem::path& path);  // errors start with the path
+Expected<HostTensor> load_npy(const std::filesystem::path& path);  // errors name the path
 
 // As the tensor stands: of one that check_host_tensor() refuses, a file that read_npy() refuses.
 std::vector<std::byte> write_npy(const HostTensor& tensor);
 // Errors start with the path: data that do not fit the shape, what the system says.
 Done save_npy(const std::filesystem::path& path, const HostTensor& tensor);
+// One of the files that a command writes together (common/files.h).
+Done add_npy(Outputs& outputs, const std::filesystem::path& path, const HostTensor& tensor);
 
 }  // namespace qgen

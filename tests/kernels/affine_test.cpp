@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
+#include "runtime/reference/affine.h"
 #include "tests/kernels/kernel_test.h"
-#include "tests/reference/affine.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
 
@@ -27,9 +27,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
 // the conformance cases, and by the tests below only where sizes could matter to them.
-constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr runner::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 struct Blocks {
   Shape shape, block;
@@ -75,7 +75,7 @@ Request choose_request(const Blocks& blocks, std::string_view mapping, uint32_t 
 class AffineTest : public testing::KernelTest {
  protected:
   // All three, of one way to cut one shape.
-  void expect_all_three(const Blocks& blocks, const runner::VerifyOptions& options) {
+  void expect_all_three(const Blocks& blocks, const measure::VerifyOptions& options) {
     SCOPED_TRACE(to_text(blocks.shape) + " in blocks of " + to_text(blocks.block));
     expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 1), options);
     expect_reference("dequantize_affine", dequantize_request(blocks, DType::i8, 2), options);
@@ -186,7 +186,7 @@ TEST_F(AffineTest, EmptyTensors) {
 TEST_F(AffineTest, PastOneRowOfWorkgroups) {
   const Blocks blocks{{2, 65536 * 32 + 1}, {1, 1}};
   const auto of = [](const char* kernel) {
-    return runner::VerifyOptions{.all_kernels = true, .in_all_ways = false, .kernel = kernel};
+    return measure::VerifyOptions{.all_kernels = true, .in_all_ways = false, .kernel = kernel};
   };
   expect_reference("quantize_affine", quantize_request(blocks, DType::i8, std::nullopt, 4),
                    of("quantize_affine.f32.i8.buffer.buffer.vec1/workgroup64.items1"));

@@ -17,8 +17,8 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr runner::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
@@ -55,7 +55,7 @@ Request request_of(const Operand& input, const Operand& other, const Operand& ou
 class BmmTest : public testing::KernelTest {
  protected:
   void expect_product(std::string_view op, const Operand& input, const Operand& other, const Operand& output,
-                      const runner::VerifyOptions& options = kEveryVariant) {
+                      const measure::VerifyOptions& options = kEveryVariant) {
     SCOPED_TRACE(fmt::format("{}: {} {} by {} times {} {} by {} -> {} by {}", op, name(input.dtype),
                              to_text(input.shape), to_text(input.params), name(other.dtype), to_text(other.shape),
                              to_text(other.params), name(output.dtype), to_text(output.params)));

@@ -21,9 +21,9 @@ using testing::packed_with;
 using testing::Random;
 
 // One specialization of each variant, in all ways or in the one that the request says.
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr runner::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-constexpr runner::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
 
 constexpr std::string_view kUnary[] = {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"};
 constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
@@ -123,9 +123,9 @@ TEST_F(ElementwiseTest, BinaryOfEveryShape) {
 TEST_F(ElementwiseTest, BinaryBetweenAllLayoutsOfOnePackedDimension) {
   const Shape shape = {2, 6, 5, 7};
   size_t triples = 0;
-  for (const Place& a : runner::places_of(generated::q8ta_binary::op, 0)) {
-    for (const Place& b : runner::places_of(generated::q8ta_binary::op, 1)) {
-      for (const Place& to : runner::places_of(generated::q8ta_binary::op, 2)) {
+  for (const Place& a : measure::places_of(generated::q8ta_binary::op, 0)) {
+    for (const Place& b : measure::places_of(generated::q8ta_binary::op, 1)) {
+      for (const Place& to : measure::places_of(generated::q8ta_binary::op, 2)) {
         if (packed(a.layout) != packed(to.layout) || packed(b.layout) != packed(to.layout)) continue;
         SCOPED_TRACE(fmt::format("{}, {} -> {}", name(a.layout), name(b.layout), name(to.layout)));
         Request request = binary_request(bytes_of(shape, 2), bytes_of({6, 1, 7}, 3));

@@ -16,7 +16,7 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr runner::VerifyOptions kEverything{.all_kernels = true};
+const measure::VerifyOptions kEverything{.all_kernels = true};
 constexpr std::string_view kOperator = "embedding_q4gsw";
 
 Request request_of(const Shape& indices, int64_t rows, int64_t k, int64_t group_size, DType output_dtype) {

@@ -19,9 +19,9 @@ using testing::tensor_of;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr runner::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
-constexpr runner::VerifyOptions kOnHalvesToo{.all_kernels = true, .all_specializations = false};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kOnHalvesToo{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
@@ -75,7 +75,7 @@ Request binary_request(const Operand& input, const Operand& other, const Operand
 
 class FusedTest : public testing::KernelTest {
  protected:
-  void expect_unary(const Operand& input, const Operand& output, const runner::VerifyOptions& options) {
+  void expect_unary(const Operand& input, const Operand& output, const measure::VerifyOptions& options) {
     SCOPED_TRACE(fmt::format("{} {} by {} -> {} by {}", name(input.dtype), to_text(input.shape), to_text(input.params),
                              name(output.dtype), to_text(output.params)));
     const Request request = unary_request(input, output);
@@ -85,7 +85,7 @@ class FusedTest : public testing::KernelTest {
   }
 
   void expect_binary(const Operand& input, const Operand& other, const Operand& output,
-                     const runner::VerifyOptions& options) {
+                     const measure::VerifyOptions& options) {
     SCOPED_TRACE(fmt::format("{} {} by {} with {} {} by {} -> {} by {}", name(input.dtype), to_text(input.shape),
                              to_text(input.params), name(other.dtype), to_text(other.shape), to_text(other.params),
                              name(output.dtype), to_text(output.params)));

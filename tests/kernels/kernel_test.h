@@ -10,14 +10,14 @@
 //   }
 //
 // Each run has guard words behind what it writes, writes over poison, and is repeated over another
-// (runtime/runner/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
+// (runtime/measure/trial.h). A failure names the kernel and the way in which it failed, and leaves the inputs as a
 // conformance case, with the line that runs it again:
 //
 //   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5
 //   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
 //
 // expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it
-// should give. New operators join by a row in tests/reference/references.cpp.
+// should give. New operators join by a row in runtime/reference/references.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,9 +25,9 @@
 #include <filesystem>
 
 #include "registry.h"
+#include "runtime/measure/verify.h"
+#include "runtime/reference/references.h"
 #include "runtime/runner/case_file.h"
-#include "runtime/runner/verify.h"
-#include "tests/reference/references.h"
 #include "tests/support/device_test.h"
 
 namespace qgen::testing {
@@ -76,32 +76,32 @@ class KernelTest : public DeviceTest {
   // What every kernel should give is the reference's answer to the request as it comes to the kernel: complete, and on
   // halves where it runs on halves.
   void expect_reference(std::string_view op, const Request& request,
-                        const runner::VerifyOptions& options = {.all_kernels = true}) {
+                        const measure::VerifyOptions& options = {.all_kernels = true}) {
     const OperatorEntry* entry = find_operator(op);
     const auto compute = reference::find(op);
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
     Context on_device = context();
-    const auto judge = [&](const runner::Way&, const Request& complete) {
-      return runner::expectation_by_reference(op, complete);
+    const auto judge = [&](const measure::Way&, const Request& complete) {
+      return measure::expectation_by_reference(op, complete);
     };
-    const runner::Verdict verdict = runner::verify(on_device, *entry, request, judge, options);
+    const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, options);
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
   }
 
   // `prepared` on every kernel that applies.
   void expect_outputs(const PreparedCall& prepared, Tensors outputs) {
     Context on_device = context();
-    runner::Verdict verdict;
-    runner::verify(on_device, prepared, {std::move(outputs), {}}, {.all_kernels = true}, "as given", verdict);
+    measure::Verdict verdict;
+    measure::verify(on_device, prepared, {std::move(outputs), {}}, {.all_kernels = true}, "as given", verdict);
     EXPECT_GT(verdict.runs, 0u) << explain(select(prepared.call.problem, on_device.profile, on_device.library));
     report(verdict, "");
   }
 
  private:
-  static void report(const runner::Verdict& verdict, const std::string& saved) {
+  static void report(const measure::Verdict& verdict, const std::string& saved) {
     constexpr size_t kShown = 5;
     for (size_t i = 0; i < std::min(kShown, verdict.findings.size()); ++i) {
-      const runner::Finding& finding = verdict.findings[i];
+      const measure::Finding& finding = verdict.findings[i];
       const std::string again =
           saved.empty() ? ""
                         : "\nagain: qgen-run --cases " + saved + " --all-kernels --kernel '" + finding.kernel + "'";

@@ -19,9 +19,9 @@ using testing::Random;
 using testing::tensor_of;
 
 // Kernels of all kinds and layouts, one specialization each; and without the layouts.
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr runner::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-constexpr runner::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
 
 // Weights and inputs of every value, and scales such that a few outputs in a hundred saturate.
 Request q8ta_request(const Shape& input, int64_t n, bool has_bias = true, std::string activation = "none") {
@@ -42,7 +42,7 @@ Request q8ta_request(const Shape& input, int64_t n, bool has_bias = true, std::s
 
 class LinearTest : public testing::KernelTest {
  protected:
-  void expect_right(const Request& request, const runner::VerifyOptions& options) {
+  void expect_right(const Request& request, const measure::VerifyOptions& options) {
     SCOPED_TRACE("input " + to_text(request.inputs.at("input").shape) + ", weight " +
                  to_text(request.inputs.at("weight").shape));
     expect_reference("q8ta_linear", request, options);

@@ -22,8 +22,8 @@ using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
 
-constexpr runner::VerifyOptions kEverything{.all_kernels = true};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kEverything{.all_kernels = true};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
 
 HostTensor bytes_of(DType dtype, const Shape& shape, uint32_t seed) {
   return Random(seed).integers(dtype, shape, dtype == DType::i8 ? -128 : 0, dtype == DType::i8 ? 127 : 255);
@@ -50,7 +50,7 @@ const Shape kFewShapes[] = {
 
 class PackedTest : public testing::KernelTest {
  protected:
-  void expect_clone(DType dtype, const Shape& shape, const runner::VerifyOptions& options) {
+  void expect_clone(DType dtype, const Shape& shape, const measure::VerifyOptions& options) {
     SCOPED_TRACE(to_text(shape));
     expect_reference("q8ta_clone", {.inputs = {{"input", bytes_of(dtype, shape, 1)}}}, options);
   }
@@ -218,7 +218,7 @@ TEST_F(PackedTest, QuantizeReadsViews) {
     const auto input = on_device.executor.upload(reals, Storage::buffer);
     const Request request = quantize_request(gathered(reals, c.view), 0.05, -7);
     const Tensors expected = reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), request));
-    for (const Place& place : runner::places_of(generated::q8ta_quantize::op, 1)) {
+    for (const Place& place : measure::places_of(generated::q8ta_quantize::op, 1)) {
       SCOPED_TRACE(std::string(c.name) + " into " + std::string(name(place.layout)));
       const auto call = q8ta_quantize_call({desc_of(*input), c.view}, {0.05f, -7}, place.layout);
       ASSERT_TRUE(call) << to_text(call.error());

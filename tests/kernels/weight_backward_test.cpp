@@ -14,8 +14,8 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr runner::VerifyOptions kEverything{.all_kernels = true};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kEverything{.all_kernels = true};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
 constexpr std::string_view kOperator = "linear_q4gsw_backward";
 
 Request request_of(const Shape& rows, int64_t n, int64_t k, int64_t group_size) {
@@ -107,11 +107,11 @@ TEST_F(WeightBackwardTest, SharesTheWeightOfItsLayer) {
   const auto d_input = linear_q4gsw_backward(on_device, d_output, *weight, scales);
   ASSERT_TRUE(d_input) << to_text(d_input.error());
   EXPECT_EQ(weight->form_bytes(), bytes);
-  const auto expected = runner::expectation_by_reference(kOperator, *complete(*find_operator(kOperator), request));
-  EXPECT_EQ(
-      runner::compare(*executor.download(*d_input), expected->outputs.at("d_input"), expected->tolerances.at("d_input"))
-          .fault,
-      "");
+  const auto expected = measure::expectation_by_reference(kOperator, *complete(*find_operator(kOperator), request));
+  EXPECT_EQ(measure::compare(*executor.download(*d_input), expected->outputs.at("d_input"),
+                             expected->tolerances.at("d_input"))
+                .fault,
+            "");
 }
 
 TEST_F(WeightBackwardTest, Refusals) {

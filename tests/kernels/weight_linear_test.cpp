@@ -17,9 +17,9 @@ namespace {
 using testing::Random;
 using testing::tensor_of;
 
-constexpr runner::VerifyOptions kEverything{.all_kernels = true};
-constexpr runner::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-constexpr runner::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverything{.all_kernels = true};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 constexpr std::string_view kOperators[] = {"linear_q8csw", "linear_q4gsw", "linear_dq8ca_q8csw", "linear_dq8ca_q4gsw"};
 bool has_four_bits(std::string_view op) { return op.ends_with("q4gsw"); }
@@ -56,7 +56,7 @@ Request request_of(std::string_view op, const Layer& layer, uint32_t seed) {
 
 class WeightLinearTest : public testing::KernelTest {
  protected:
-  void expect_all_four(const Layer& layer, const runner::VerifyOptions& options) {
+  void expect_all_four(const Layer& layer, const measure::VerifyOptions& options) {
     uint32_t seed = 1;
     for (const std::string_view op : kOperators) {
       SCOPED_TRACE(fmt::format("{}: {}", op, to_text(layer)));
@@ -274,10 +274,10 @@ TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
     const DeviceTensor x = *executor.upload(request.inputs.at("input"), Storage::buffer);
     const auto made = linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {});
     ASSERT_TRUE(made) << to_text(made.error());
-    const auto expected = runner::expectation_by_reference("linear_dq8ca_q4gsw",
-                                                           *complete(*find_operator("linear_dq8ca_q4gsw"), request));
+    const auto expected = measure::expectation_by_reference("linear_dq8ca_q4gsw",
+                                                            *complete(*find_operator("linear_dq8ca_q4gsw"), request));
     EXPECT_EQ(
-        runner::compare(*executor.download(*made), expected->outputs.at("output"), expected->tolerances.at("output"))
+        measure::compare(*executor.download(*made), expected->outputs.at("output"), expected->tolerances.at("output"))
             .fault,
         "");
   }
@@ -356,10 +356,10 @@ TEST_F(WeightLinearTest, TypedFunctions) {
     ASSERT_TRUE(made) << to_text(made.error());
     const auto completed = complete(*find_operator(op), request);
     ASSERT_TRUE(completed) << to_text(completed.error());
-    const auto expected = runner::expectation_by_reference(op, *completed);
+    const auto expected = measure::expectation_by_reference(op, *completed);
     const auto got = executor.download(*made);
     ASSERT_TRUE(got) << to_text(got.error());
-    EXPECT_EQ(runner::compare(*got, expected->outputs.at("output"), expected->tolerances.at("output")).fault, "");
+    EXPECT_EQ(measure::compare(*got, expected->outputs.at("output"), expected->tolerances.at("output")).fault, "");
   };
   expect("linear_q4gsw", linear_q4gsw(on_device, x, *weight, scales, &bias, {}));
   expect("linear_dq8ca_q4gsw", linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {}));

@@ -9,7 +9,7 @@
 
 #include "codegen/spec/parse_spec.h"
 #include "runtime/operators/registry.h"
-#include "tests/reference/references.h"
+#include "runtime/reference/references.h"
 #include "tests/support/document.h"
 
 namespace qgen {
@@ -19,15 +19,19 @@ namespace fs = std::filesystem;
 
 // By the names of their operators and kernels.
 std::map<std::string, spec::Spec, std::less<>> shipped_specs() {
-  std::map<std::string, spec::Spec, std::less<>> specs;
+  std::map<std::string, std::string> documents;
   const fs::path root = tests::source_folder();
   for (const auto& entry : fs::recursive_directory_iterator(root / "specs")) {
     if (entry.path().extension() != ".yaml") continue;
     const std::string file = entry.path().lexically_relative(root).generic_string();
-    auto parsed = spec::parse_spec(tests::read_document(file), file);
-    EXPECT_TRUE(parsed) << file;
-    if (parsed) specs.emplace(parsed->name.value, *std::move(parsed));
+    documents.emplace(file, tests::read_document(file));
   }
+  std::vector<spec::SpecText> texts;
+  for (const auto& [file, text] : documents) texts.push_back({file, text});
+  auto parsed = spec::parse_specs(texts, spec::UnusedFragments::are_errors);
+  EXPECT_TRUE(parsed) << to_text(parsed.error(), {});
+  std::map<std::string, spec::Spec, std::less<>> specs;
+  for (spec::Spec& spec : *parsed) specs.emplace(spec.name.value, std::move(spec));
   return specs;
 }
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "codegen/cache/run_memo.h"
-#include "codegen/support/files.h"
+#include "common/files.h"
 
 namespace qgen::cache {
 namespace {

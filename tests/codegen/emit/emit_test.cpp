@@ -14,7 +14,7 @@
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/spec/parse_spec.h"
-#include "codegen/support/files.h"
+#include "common/files.h"
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
@@ -51,13 +51,18 @@ parameters:
 specialization:
   workgroup: [64, 128]
   unroll: [1, 2]
+define:
+  groups: ceil_div(numel, vec * workgroup * unroll)
+  is_exact: mode == exact
+  moved: numel * (bytes(dtype) + bytes(dtype))
+  kept: dtype
 require: [vec == 4 or not fused]
 applies_when:
   - numel % vec == 0
-  - mode == exact or device.is_cpu
+  - is_exact or device.is_cpu
 require_device: [workgroup <= device.max_workgroup_invocations]
-grid: ["ceil_div(numel, vec * workgroup * unroll)", 1, 1]
-cost: device.launch_us + numel * (bytes(dtype) + bytes(dtype)) / device.bytes_per_us
+grid: [groups, 1, 1]
+cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
 )yaml";
 
 constexpr std::string_view kRowSumPartial = R"yaml(
@@ -185,7 +190,7 @@ TEST_F(Emit, EveryFileIsAsExpected) {
   for (const File& file : *files) {
     made.push_back(file.path);
     if (::getenv("QGEN_UPDATE_GOLDEN")) {
-      ASSERT_TRUE(write_if_changed(kGolden + file.path, file.text));
+      ASSERT_TRUE(write_file(kGolden + file.path, file.text));
     }
     const auto expected = read_file(kGolden + file.path);
     ASSERT_TRUE(expected) << file.path;
@@ -280,6 +285,11 @@ const BadKernel kBadKernels[] = {
      "  expected: a storage buffer or a storage image\n"
      "  hint: use declare()\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
+    {"a workgroup that is not the axis of that name", [](Kernel& k) { k.resources[2].workgroup = {64, 1, 1}; },
+     "specs/scale.yaml:20:3: error: 'workgroup' is 128, and the module has workgroups of 64x1x1\n"
+     "  expected: that many invocations in a workgroup, or on one of its sides\n"
+     "  hint: declare it in the template: ${local_size(workgroup)}\n"
+     "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"an unknown constant", [](Kernel& k) { k.interface.specialization[1] = {"tiles", 2, 1}; },
      "specs/scale.yaml: error: specialization constant 'tiles' has constant_id 2, which the spec does not declare\n"
      "  expected: less than 2, the spec's specialization constants\n"
@@ -298,6 +308,14 @@ TEST_F(Emit, ModulesThatDoNotFitAreRefused) {
   }
 }
 
+TEST_F(Emit, AWorkgroupMayHaveSeveralSides) {
+  for (Kernel& kernel : families_[2].kernels) {
+    for (auto& row : kernel.resources) row.workgroup = {row.workgroup[0] / 4, 2, 2};
+    kernel.resources.back().workgroup = {2, 128, 1};
+  }
+  EXPECT_TRUE(emit(families_, {}));
+}
+
 TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
   families_.erase(families_.begin() + 1);
   const auto files = emit(families_, {});
@@ -308,6 +326,11 @@ TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
 TEST(CppNames, WordsThatCppKeepsGetATail) {
   EXPECT_EQ(identifier("vec4"), "vec4");
   EXPECT_EQ(identifier("default"), "default_");
+  for (const char* macro : {"linux", "unix", "errno", "EOF", "INT_MAX", "M_PIl", "I", "assert", "major", "NULL"}) {
+    EXPECT_EQ(identifier(macro), std::string(macro) + "_");
+  }
+  EXPECT_EQ(identifier("INT.MAX"), "INT_MAX_") << "a record's field";
+  for (const char* name : {"K", "Kernel", "linux_like", "f32"}) EXPECT_EQ(identifier(name), name);
   EXPECT_EQ(identifier("f32.not_fused"), "f32_not_fused");
   EXPECT_EQ(identifier("2x4"), "n2x4");
   EXPECT_EQ(quoted("a \"b\"\n\\"), "\"a \\\"b\\\" \\\\\"");

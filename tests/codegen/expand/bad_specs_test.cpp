@@ -37,19 +37,18 @@ std::string read_text(const fs::path& path) {
 // folder.
 std::string report(const fs::path& folder, const std::vector<std::string>& files) {
   SourceTexts sources;
-  Diagnostics errors;
-  std::vector<spec::Spec> specs;
+  std::vector<spec::SpecText> texts;
   for (const std::string& file : files) {
     sources[file] = read_text(folder / file);
-    auto parsed = spec::parse_spec(sources[file], file);
-    if (parsed) specs.push_back(*std::move(parsed));
-    else append(errors, parsed.error());
+    texts.push_back({file, sources[file]});
   }
-  if (errors.empty()) append(errors, spec::check_specs(specs));
+  const auto specs = spec::parse_specs(texts);
+  if (!specs) return to_text(specs.error(), sources);
+  Diagnostics errors = spec::check_specs(*specs);
   if (!errors.empty()) return to_text(errors, sources);
-  for (const spec::Spec& spec : specs) {
+  for (const spec::Spec& spec : *specs) {
     const auto variants = expand(spec, kMaxVariants);
-    if (!variants) append(errors, variants.error());
+    if (!variants && spec.template_path) append(errors, spec::with_uses(variants.error(), spec));
   }
   return to_text(errors, sources);
 }

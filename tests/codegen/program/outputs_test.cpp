@@ -22,13 +22,14 @@ std::vector<std::string> names(const std::map<std::string, std::string>& files) 
 
 TEST_F(Program, WritesTablesManifestAndBlob) {
   const Answer answer = made({"specs", "-o", "out"});
-  EXPECT_THAT(names(contents(here() / "out")),
-              ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/operators.h",
-                          "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "kernels.blob"));
+  EXPECT_THAT(
+      names(contents(here() / "out")),
+      ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/operators.h",
+                  "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "kernels.blob"));
   EXPECT_THAT(answer.out,
               MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
                            "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
-                           "6 compiled, 0 from the cache, 10 files written, [0-9.]+ s\n"));
+                           "6 compiled, 0 from the cache, 11 files written, [0-9.]+ s\n"));
 }
 
 TEST_F(Program, ASecondRunWritesNothing) {
@@ -98,7 +99,7 @@ TEST_F(Program, QuietSaysNothingAndVerboseNamesEveryFile) {
 TEST_F(Program, StatsAreWrittenAlsoWhenNothingChanged) {
   made({"specs", "-o", "out", "--stats-json", "stats.json"});
   EXPECT_THAT(read_text(here() / "stats.json"), MatchesRegex("\\{\"specs\": 2, \"variants\": 6, .*\"compiled\": 6, "
-                                                             "\"from_cache\": 0, .*\"files_written\": 10, .*\\}\n"));
+                                                             "\"from_cache\": 0, .*\"files_written\": 11, .*\\}\n"));
   made({"specs", "-o", "out", "--stats-json", "stats.json"});
   EXPECT_THAT(read_text(here() / "stats.json"), HasSubstr("\"compiled\": 0, \"from_cache\": 6"));
   EXPECT_THAT(read_text(here() / "stats.json"), HasSubstr("\"files_written\": 0"));
@@ -118,6 +119,31 @@ TEST_F(Program, TheDepfileIsTheUnionOfWhatWasRead) {
   fs::rename(here() / "templates", here() / "elsewhere");
   made({"specs", "-o", "out", "--depfile", "out.d", "--templates", "elsewhere"});
   EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(at + "/elsewhere/lib/index.glsl"));
+}
+
+// A fragment is read, and makes nothing of its own; what it says is what the specs that use it say.
+TEST_F(Program, FragmentsArePartOfTheSpecsThatUseThem) {
+  made({"specs", "-o", "plain"});
+  replace_in(here() / "specs/copy.yaml", "problem:\n  numel: u32\n", "problem: [length]\n");
+  write_text(here() / "specs/lib/length.yaml", "fragment: length\nproblem:\n  numel: u32\n");
+  made({"specs", "-o", "out", "--depfile", "out.d"});
+  EXPECT_THAT(read_text(here() / "out.d"), HasSubstr(here().string() + "/specs/lib/length.yaml"));
+  for (const char* file : {"MANIFEST.tsv", "cpp/copy.h", "cpp/copy.cpp", "cpp/registry.cpp", "kernels.blob"})
+    EXPECT_EQ(read_text(here() / "out" / file), read_text(here() / "plain" / file)) << file;
+  EXPECT_EQ(made({"specs", "--list"}).out, kIds);
+
+  replace_in(here() / "specs/lib/length.yaml", "numel: u32", "numel: u32\n  more: u32");
+  made({"specs", "-o", "out"});
+  EXPECT_THAT(read_text(here() / "out/cpp/copy.h"), HasSubstr("uint32_t more = 0;"));
+
+  const Answer alone = qgen({"specs/copy.yaml", "-o", "out"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("specs/copy.yaml:7:11: error: no fragment of this run is named 'length'\n"));
+  EXPECT_THAT(alone.err, HasSubstr("hint: fragments are files beside specs: name theirs, or their folder\n"));
+  replace_in(here() / "specs/copy.yaml", "[length]", "{numel: u32}");
+  const Answer unused = qgen({"specs", "-o", "out"});
+  EXPECT_EQ(unused.code, 2);
+  EXPECT_THAT(unused.err, HasSubstr("specs/lib/length.yaml:1:11: error: no spec uses fragment 'length'\n"));
 }
 
 TEST_F(Program, CheckFindsACurrentFolderCurrent) {

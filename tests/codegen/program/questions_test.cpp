@@ -115,10 +115,10 @@ const Refusal kRefusals[] = {
     {"unknown_value", {"specs", "--why-not", "copy(vec=3)"}, 2, "expected: one of 1, 2, 4"},
     {"question_without_parentheses", {"specs", "--why-not", "copy"}, 2, "operator(parameter=value, ...)"},
     {"question_without_value", {"specs", "--why-not", "copy(vec)"}, 2, "operator(parameter=value, ...)"},
-    {"output_is_a_file", {"specs", "-o", "specs/copy.yaml"}, 3, "cannot make the folder specs/copy.yaml"},
+    {"output_is_a_file", {"specs", "-o", "specs/copy.yaml"}, 2, "cannot make the folder specs/copy.yaml"},
     {"output_cannot_be_made", {"specs", "-o", "/proc/none"}, 3, "cannot make the folder /proc/none"},
     {"depfile_cannot_be_made", {"specs", "-o", "out", "--depfile", "/proc/none/d"}, 3, "/proc/none"},
-    {"stats_cannot_be_made", {"specs", "-o", "out", "--stats-json", "specs/copy.yaml/s"}, 3, "specs/copy.yaml"},
+    {"stats_cannot_be_made", {"specs", "-o", "out", "--stats-json", "specs/copy.yaml/s"}, 2, "specs/copy.yaml"},
 };
 // clang-format on
 

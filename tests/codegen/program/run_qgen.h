@@ -142,7 +142,8 @@ class Running {
     fs::path folder;          // where it runs
     Environment environment;  // on top of this process's own
     rlim_t most_file_bytes = RLIM_INFINITY;
-    std::string out;  // a path for stdout instead of one of ours; it is not read back
+    rlim_t most_memory_bytes = RLIM_INFINITY;  // of address space
+    std::string out;                           // a path for stdout instead of one of ours; it is not read back
   };
 
   Running(const std::string& program, Arguments arguments, const How& how, const fs::path& outputs)
@@ -152,7 +153,8 @@ class Running {
     if (pid_ == 0) become(arguments, how);
   }
 
-  void kill() { ::kill(pid_, SIGKILL); }
+  void kill(int signal = SIGKILL) { ::kill(pid_, signal); }
+  pid_t pid() const { return pid_; }
 
   Answer wait() {
     int status = 0;
@@ -168,12 +170,14 @@ class Running {
       return file >= 0 && ::dup2(file, to) >= 0;
     };
     for (const auto& [name, value] : how.environment) ::setenv(name.c_str(), value.c_str(), 1);
-    const rlimit limit{how.most_file_bytes, how.most_file_bytes};
+    const rlimit file_limit{how.most_file_bytes, how.most_file_bytes};
+    const rlimit memory_limit{how.most_memory_bytes, how.most_memory_bytes};
     std::vector<char*> words;
     for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
     words.push_back(nullptr);
     const bool is_ready = redirect(how.out.empty() ? out_ : how.out, STDOUT_FILENO) && redirect(err_, STDERR_FILENO) &&
-                          ::chdir(how.folder.c_str()) == 0 && ::setrlimit(RLIMIT_FSIZE, &limit) == 0;
+                          ::chdir(how.folder.c_str()) == 0 && ::setrlimit(RLIMIT_FSIZE, &file_limit) == 0 &&
+                          ::setrlimit(RLIMIT_AS, &memory_limit) == 0;
     if (is_ready) ::execv(words.front(), words.data());
     ::_exit(127);
   }
@@ -222,7 +226,9 @@ class Program : public testing::Test {
   static std::map<std::string, std::string> contents(const fs::path& folder) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.is_regular_file()) files[entry.path().lexically_relative(folder).string()] = read_text(entry.path());
+      std::error_code leads_nowhere;
+      if (entry.is_regular_file(leads_nowhere))
+        files[entry.path().lexically_relative(folder).string()] = read_text(entry.path());
     }
     return files;
   }

@@ -21,7 +21,7 @@ bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
 bool is_number(const YAML::Node& node, bool whole) {
   if (!node.IsScalar() || is_quoted(node)) return false;
-  static const std::regex integer("[-+]?[0-9]+"), real("[-+]?[0-9.]+([eE][-+]?[0-9]+)?");
+  static const std::regex integer("[-+]?[0-9]+"), real("[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?");
   return std::regex_match(node.Scalar(), whole ? integer : real);
 }
 
@@ -63,6 +63,10 @@ std::string misfit(const YAML::Node& node, const YAML::Node& schema, const std::
         std::any_of(any.begin(), any.end(), [&](const auto& one) { return misfit(node, one, at).empty(); });
     if (!fits) return at + ": fits none of anyOf";
   }
+  if (const YAML::Node condition = schema["if"]) {
+    const std::string text = misfit(node, schema[misfit(node, condition, at).empty() ? "then" : "else"], at);
+    if (!text.empty()) return text;
+  }
   if (const YAML::Node words = schema["enum"]) {
     const bool is_one = std::any_of(words.begin(), words.end(), [&](const auto& word) {
       return node.IsScalar() && word.Scalar() == node.Scalar();
@@ -76,14 +80,15 @@ std::string misfit(const YAML::Node& node, const YAML::Node& schema, const std::
     if (!has) return at + ": is of another type";
   }
   if (const YAML::Node pattern = schema["pattern"]) {
-    if (!std::regex_search(node.Scalar(), std::regex(pattern.Scalar()))) return at + ": has another pattern";
+    if (node.IsScalar() && !std::regex_search(node.Scalar(), std::regex(pattern.Scalar())))
+      return at + ": has another pattern";
   }
   if (schema["minimum"] && node.as<double>() < schema["minimum"].as<double>()) return at + ": is too small";
   if (schema["minItems"] && node.IsSequence() && node.size() < schema["minItems"].as<size_t>())
     return at + ": has too few items";
   if (schema["minProperties"] && node.IsMap() && node.size() < schema["minProperties"].as<size_t>())
     return at + ": has too few members";
-  for (size_t i = 0; schema["items"] && i < node.size(); ++i) {
+  for (size_t i = 0; schema["items"] && node.IsSequence() && i < node.size(); ++i) {
     const std::string text = misfit(node[i], schema["items"], at + "/" + std::to_string(i));
     if (!text.empty()) return text;
   }
@@ -114,13 +119,14 @@ TEST_F(Schema, IsJson) {
 // The validator above knows every keyword there is, or else it would be too kind.
 TEST_F(Schema, UsesKnownKeywordsOnly) {
   const std::vector<std::string> known = {
-      "$schema", "title", "description", "type",  "properties", "additionalProperties", "required",
-      "enum",    "anyOf", "pattern",     "items", "minItems",   "minProperties",        "minimum"};
+      "$schema",       "title",   "description", "type",    "properties", "additionalProperties",
+      "required",      "enum",    "anyOf",       "pattern", "items",      "minItems",
+      "minProperties", "minimum", "if",          "then",    "else"};
   const std::function<void(const YAML::Node&)> look = [&](const YAML::Node& schema) {
     for (const auto& member : schema) EXPECT_THAT(known, testing::Contains(member.first.Scalar()));
     for (const auto& property : schema["properties"]) look(property.second);
     for (const auto& one : schema["anyOf"]) look(one);
-    for (const char* inner : {"items", "additionalProperties"}) {
+    for (const char* inner : {"items", "additionalProperties", "if", "then", "else"}) {
       if (schema[inner] && schema[inner].IsMap()) look(schema[inner]);
     }
   };
@@ -157,6 +163,10 @@ const Misfit kMisfits[] = {
     {"access: read,", "access: reed,", "/operands/input/access: is no word of enum"},
     {"dtype: $dtype}", "dtype: f23}", "/operands/input/dtype: fits none of anyOf"},
     {"numel: u32", "numel: u64", "/problem/numel: has another pattern"},
+    {"  numel: u32", "  - numel: u64", "/problem/0/numel: has another pattern"},
+    {"  numel: u32", "  - sizes\n  - 4sizes", "/problem/1: has another pattern"},
+    {"operator: copy", "fragment: copy", "/summary: is no property"},
+    {"template:", "use: copied\ntemplate:", "/use: is of another type"},
     {"[f32, i32]", "f32", "/parameters/dtype: is of another type"},
     {"[64, 128]", "[]", "/specialization/workgroup: has too few items"},
     {"[numel % vec == 0]", "{numel: 0}", "/applies_when: is of another type"},

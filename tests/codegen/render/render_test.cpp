@@ -272,6 +272,27 @@ TEST(Render, files_are_the_template_and_what_it_includes) {
               testing::ElementsAre("templates/lib/one.glsl", "templates/lib/two.glsl", "templates/sample.comp"));
 }
 
+TEST(Render, a_byte_order_mark_is_no_part_of_a_template) {
+  TemplateSet templates = templates_of("a ${vec}");
+  const auto plain = parse_template(rig().spec, templates);
+  templates["sample.comp"].text.insert(0, "\xef\xbb\xbf");
+  const auto marked = parse_template(rig().spec, templates);
+  ASSERT_TRUE(plain && marked);
+  const auto& any = rig().variants.front();
+  EXPECT_EQ(render(*marked, rig().spec, any)->text, render(*plain, rig().spec, any)->text);
+}
+
+TEST(Render, a_missing_template_says_where_it_was_looked_for) {
+  const std::vector<std::string> roots = {"templates", "/usr/share/more"};
+  const auto parsed = parse_template(rig().spec, templates_of("$include \"lib/grid.glsl\""), roots);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(to_text(parsed.error(), {}),
+            "templates/sample.comp:2:11: error: there is no template 'lib/grid.glsl'\n"
+            "  hint: did you mean 'lib/one.glsl'?\n"
+            "  searched below templates, /usr/share/more; --templates DIR names one more, such as the "
+            "share/qgen/templates of an installed qgen\n");
+}
+
 TEST(Render, a_large_problem_is_a_buffer) {
   std::string text(kSpec);
   text.replace(text.find("u32[4]"), 6, "u32[32]");

@@ -21,6 +21,8 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+inline const std::vector<std::string> kTemplateRoots = {"templates"};
+
 inline void add_template(render::TemplateSet& templates, const std::string& path, std::string text) {
   templates[path] = {path, "templates/" + path, std::move(text)};
 }
@@ -44,7 +46,7 @@ inline Run run(const std::string& spec_file, const std::string& spec_text, const
   if (!spec) return fail(spec.error());
   const auto variants = expand::expand(*spec, 1000);
   if (!variants) return fail(variants.error());
-  const auto parsed = render::parse_template(*spec, templates);
+  const auto parsed = render::parse_template(*spec, templates, kTemplateRoots);
   if (!parsed) return fail(parsed.error());
 
   std::vector<render::VariantErrors> errors;

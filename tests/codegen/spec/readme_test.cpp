@@ -19,7 +19,9 @@ const std::string kPath = "specs/README.md";
 std::vector<std::string> example_specs() {
   std::vector<std::string> specs;
   for (const tests::Example& example : tests::examples_of(tests::read_document(kPath))) {
-    if (example.text.starts_with("operator:") || example.text.starts_with("kernel:")) specs.push_back(example.text);
+    for (const char* head : {"operator:", "kernel:", "fragment:"}) {
+      if (example.text.starts_with(head)) specs.push_back(example.text);
+    }
   }
   return specs;
 }
@@ -31,15 +33,12 @@ std::string name_in(const std::string& yaml) {
 
 TEST(Readme, ItsExamplesAreSpecs) {
   const auto examples = example_specs();
-  ASSERT_EQ(examples.size(), 6U);
-  std::vector<Spec> specs;
-  for (const std::string& yaml : examples) {
-    const std::string file = name_in(yaml) + ".yaml";
-    const auto parsed = parse_spec(yaml, file);
-    ASSERT_TRUE(parsed) << to_text(parsed.error(), {{file, yaml}});
-    specs.push_back(*parsed);
-  }
-  const Diagnostics errors = check_specs(specs);
+  ASSERT_EQ(examples.size(), 8U);
+  std::vector<SpecText> files = {{"rounding.yaml", "fragment: rounding\nproblem: {rounding: u32}\n"}};
+  for (const std::string& yaml : examples) files.push_back({name_in(yaml) + ".yaml", yaml});
+  const auto specs = parse_specs(files, UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const Diagnostics errors = check_specs(*specs);
   EXPECT_TRUE(errors.empty()) << to_text(errors, {});
 }
 

@@ -12,6 +12,7 @@
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/signature.h"
+#include "codegen/spec/words.h"
 #include "tests/support/source_folder.h"
 
 namespace qgen::spec {
@@ -250,7 +251,7 @@ constexpr Mistake kMistakes[] = {
     {"input: {dtype: [f32]", "inptu: {dtype: [f32]", "'inptu' is no operand"},
     {"help: \"\"}", "optional: true}", "'input' is not optional to the kernels"},
     {"without: [scale", "without: [scal", "hint: did you mean 'scale'?"},
-    {"operator: op", "kernel: op", "a kernel has no callers, and its operands no 'shape'"},
+    {"operator: op", "kernel: op", "attribute 'scale' is for callers, and a kernel has none"},
 };
 
 TEST(Spec, RefusesWhatCallersCannotBeTold) {
@@ -368,11 +369,10 @@ TEST(Spec, KnowsThePlaceOfEachField) {
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
   EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
-            "op.yaml:1:1: error: the spec has no 'operands'\n  expected: tensors, in binding order\n"
             "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
             "  expected: one of applies_when, attributes, cost, define, grid, kernel, operands, operator, operators, "
             "parameters, problem, recipes, require, require_device, specialization, subgroup_size, summary, template, "
-            "verify\n"
+            "use, verify\n"
             "  hint: did you mean 'operands'?\n"
             "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
             "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
@@ -406,9 +406,9 @@ constexpr Snippet kRefused[] = {
      "'null' has a meaning of its own in qgen"},
     {"a: \"\\q\"\n", "unknown escape character: q"},
     {"a: *b\n", "op.yaml:1:4: error:"},
-    {"a: \xc0\xaf\n", "op.yaml:1:4: error: the byte \\xc0 is not UTF-8"},
-    {"a: \xed\xa0\x80\n", "op.yaml:1:4: error: the byte \\xed is not UTF-8"},
-    {"a: \xf4\x90\x80\x80\n", "op.yaml:1:4: error: the byte \\xf4 is not UTF-8"},
+    {"a: \xc0\xaf\n", "op.yaml:1:4: error: the file holds the byte \\xc0, which is not UTF-8"},
+    {"a: \xed\xa0\x80\n", "op.yaml:1:4: error: the file holds the byte \\xed, which is not UTF-8"},
+    {"a: \xf4\x90\x80\x80\n", "op.yaml:1:4: error: the file holds the byte \\xf4, which is not UTF-8"},
     {"%YAML 3.0\n---\na: b\n", "YAML major version too large"},
 };
 
@@ -420,6 +420,182 @@ TEST(Spec, RefusesWhatIsNoSpec) {
   EXPECT_THAT(errors_of("a: " + std::string(1 << 20, 'b')), testing::HasSubstr("the file has 1048579 bytes"));
   EXPECT_THAT(errors_of(std::string(100'000, '[')), testing::HasSubstr("nested deeper than 32"));
   EXPECT_THAT(errors_of("a: [" + std::string(300'000, '(') + "b, c, d]\n"), testing::HasSubstr("unknown key 'a'"));
+}
+
+// The names that a compiler showed to be no names for what is printed of an operator.
+TEST(Spec, RefusesOperatorsThatCannotBeNamespacesAndHeaders) {
+  const auto told = [](const std::string& name) {
+    const auto parsed = parse_spec("operator: " + name + "\n", name + ".yaml");
+    return parsed ? "" : to_text(parsed.error(), {});
+  };
+  EXPECT_THAT(told("registry"), testing::HasSubstr("registry.yaml:1:11: error: 'registry.h' is a header that qgen"));
+  EXPECT_THAT(told("errno"), testing::HasSubstr("errno.yaml:1:11: error: the header of 'errno' would be errno.h"));
+  for (const char* name : {"library", "std", "table", "min", "size_t", "qgen"}) {
+    EXPECT_THAT(told(name),
+                testing::HasSubstr("' has a meaning of its own in generated code\n  hint: take another name"))
+        << name;
+  }
+  EXPECT_THAT(told("Problem"), testing::HasSubstr("'Problem' begins with a capital"));
+}
+
+TEST(Words, NamespacesAreOfNames) {
+  for (const char* good : {"mine", "qgen::generated", "a::b::c"}) EXPECT_EQ(fault_of_namespace(good), std::nullopt);
+  for (const char* bad : {"", "a b;c", "a::", "::a", "a:b", "std", "std::mine", "a::linux", "a::class", "1a", "EOF"}) {
+    EXPECT_NE(fault_of_namespace(bad), std::nullopt) << bad;
+  }
+}
+
+// ---- fragments
+
+using Files = std::vector<SpecText>;
+
+std::string errors_of(const Files& files, UnusedFragments unused = UnusedFragments::are_fine) {
+  const auto specs = parse_specs(files, unused);
+  return specs ? "" : to_text(specs.error(), {});
+}
+
+constexpr std::string_view kSizes = R"(fragment: sizes
+problem: {m: u32, n: u32}
+)";
+constexpr std::string_view kForms = R"(fragment: forms
+operands:
+  input: {access: read, dtype: $dtype, layout: $form}
+parameters:
+  dtype: [i8, u8]
+define:
+  is_even: m % vec == 0
+require: [vec == 4 or dtype == i8]
+verify: {tolerance: {abs: 1}}
+)";
+constexpr std::string_view kCopied = R"(fragment: copied
+scratch: {copy: {dtype: f32, elements: m}}
+steps: [{kernel: copy, operands: {output: copy}}]
+)";
+constexpr std::string_view kUser = R"(operator: op
+template: op.comp
+use: [forms]
+operands: {output: {access: write, dtype: f32}}
+problem: [sizes, {k: u32}]
+parameters: {vec: [1, 4]}
+define: {form: packed_4w}
+require: [vec == 4 or dtype != u8]
+applies_when: [is_even, form == packed_4w]
+grid: [m, 1, 1]
+recipes:
+  two:
+    use: [copied]
+    steps: [{kernel: op, operands: {input: copy}}]
+)";
+const Files kUsed = {{"lib/sizes.yaml", kSizes}, {"op.yaml", kUser}, {"forms.yaml", kForms}, {"copied.yaml", kCopied}};
+
+// Printed, a spec holds what it uses, in the order in which it says so; nothing below knows of fragments.
+TEST(Fragments, StandWhereTheyAreNamed) {
+  const auto specs = parse_specs(kUsed, UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  ASSERT_EQ(specs->size(), 1U);
+  EXPECT_EQ(to_text(specs->front()), R"(operator: op
+template: "op.comp"
+operands:
+  input: {access: read, dtype: $dtype, storage: buffer, layout: packed_4w}
+  output: {access: write, dtype: f32, storage: buffer}
+problem:
+  m: u32
+  n: u32
+  k: u32
+parameters:
+  dtype: [i8, u8]
+  vec: [1, 4]
+require:
+  - vec == 4 or dtype == i8
+  - vec == 4 or dtype != u8
+applies_when:
+  - m % vec == 0
+  - packed_4w == packed_4w
+grid:
+  - m
+  - 1
+  - 1
+verify:
+  reference: op
+  tolerance: {abs: 1, rel: 0}
+recipes:
+  two:
+    scratch:
+      copy:
+        dtype: f32
+        elements: m
+    steps:
+      - kernel: copy
+        operands:
+          output: copy
+      - kernel: op
+        operands:
+          input: copy
+)");
+  EXPECT_EQ(to_text(specs->front().problem[1].name.where), "lib/sizes.yaml:2:19");
+}
+
+constexpr std::string_view kWide = "fragment: wide\nrequire:\n  - widht == 4\n";
+
+TEST(Fragments, AreBlamedOnceForAllThatUseThem) {
+  const auto user = [](const std::string& name) {
+    return "kernel: " + name + "\ntemplate: op.comp\nuse: [wide]\noperands: {out: {access: write, dtype: f32}}\n" +
+           "parameters: {width: [1, 4]}\ngrid: [1, 1, 1]\n";
+  };
+  const std::string a = user("a"), b = user("b"), c = user("c");
+  EXPECT_EQ(errors_of(Files{{"a.yaml", a}, {"b.yaml", b}, {"c.yaml", c}, {"wide.yaml", kWide}}),
+            "wide.yaml:3:5: error: unknown name 'widht'\n"
+            "  expected: one of width\n"
+            "  hint: did you mean 'width'?\n"
+            "a.yaml:3:7: note: used by 'a' here\n"
+            "  and by 2 more\n");
+}
+
+TEST(Fragments, AreUsed) {
+  Files files = kUsed;
+  files.push_back({"wide.yaml", "fragment: wide\nrequire: [vec == 4]\n"});
+  EXPECT_EQ(errors_of(files), "");
+  EXPECT_EQ(errors_of(files, UnusedFragments::are_errors),
+            "wide.yaml:1:11: error: no spec uses fragment 'wide'\n  hint: name it, or delete it\n");
+  files.back() = {"sizes.yaml", "fragment: sizes\ngrid: [1, 1, 1]\n"};
+  EXPECT_THAT(errors_of(files), testing::HasSubstr("'sizes' is the name of two fragments\n"));
+  Files partly = kUsed;
+  const std::string sizes = std::string(kSizes) + "require: [vec == 4]\n";
+  partly[0].text = sizes;
+  EXPECT_EQ(errors_of(partly, UnusedFragments::are_errors),
+            "lib/sizes.yaml:3:1: error: no spec uses 'require' of fragment 'sizes'\n");
+}
+
+TEST(Fragments, BearTheNamesOfTheirFiles) {
+  EXPECT_EQ(errors_of(Files{{"size.yaml", kSizes}}),
+            "size.yaml:1:11: error: the file of 'sizes' is named 'size'\n"
+            "  expected: 'sizes.yaml'\n  hint: a file holds one spec or fragment, and bears its name\n");
+  EXPECT_EQ(errors_of(kSizes, "sizes.yaml"), "sizes.yaml:1:1: error: the file is a fragment, and no spec\n");
+}
+
+// What is wrong with a fragment's shape is told once, and not again by the specs that then lack it.
+TEST(Fragments, HaveAShape) {
+  Files files = kUsed;
+  files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
+  EXPECT_EQ(errors_of(files),
+            "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
+            "  expected: one of applies_when, attributes, cost, define, fragment, grid, operands, parameters, problem, "
+            "recipes, "
+            "require, require_device, scratch, specialization, steps, subgroup_size, verify\n"
+            "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
+            "  expected: a map, such as problem: {name: ...}\n"
+            "  hint: a fragment names no others: what a spec is made of, the spec says\n");
+}
+
+// A file of a megabyte could else name what makes a tree of terabytes.
+TEST(Fragments, GrowToALimit) {
+  std::string steps = "fragment: many\nsteps:\n";
+  for (int i = 0; i < 5000; ++i) steps += "  - {kernel: op}\n";
+  std::string user = "operator: op\noperands: {out: {access: write, dtype: f32}}\nrecipes:\n";
+  for (int i = 0; i < 5000; ++i) user += fmt::format("  r{}: {{use: [many]}}\n", i);
+  EXPECT_EQ(errors_of(Files{{"op.yaml", user}, {"many.yaml", steps}}),
+            "many.yaml:5002:5: error: with this the spec and its fragments have more than 20000 parts\n"
+            "op.yaml:4:14: note: used by 'op' here\n");
 }
 
 TEST(Specs, BearDifferentNames) {

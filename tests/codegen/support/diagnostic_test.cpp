@@ -77,5 +77,38 @@ TEST(JoinSorted, Joins) {
   EXPECT_EQ(join_sorted({}), "");
 }
 
+TEST(Diagnostic, QuotesAPartOfALongLine) {
+  const SourceTexts sources = {{"a.yaml", std::string(1'000'000, 'x') + "vce" + std::string(1'000'000, 'y')}};
+  const std::string text = to_text(Diagnostic{{"a.yaml", 1, 1'000'001, 3}, "m"}, sources);
+  const std::string before(80, 'x'), behind(77, 'y');
+  EXPECT_EQ(text, "a.yaml:1:1000001: error: m\n    1 | ..." + before + "vce" + behind + "...\n      |    " +
+                      std::string(80, ' ') + "^~~\n");
+  EXPECT_LT(to_text(Diagnostic{{"a.yaml", 1, 1, 2'000'000}, "m"}, sources).size(), 500u) << "nor is all underlined";
+}
+
+TEST(Diagnostic, LettersOfSeveralBytesAreOneColumn) {
+  const SourceTexts sources = {{"a.yaml", "\xc3\xa4\xe2\x82\xac vce"}};
+  EXPECT_EQ(to_text(Diagnostic{{"a.yaml", 1, 7, 3}, "m"}, sources),
+            "a.yaml:1:7: error: m\n    1 | \xc3\xa4\xe2\x82\xac vce\n      |    ^~~\n");
+}
+
+TEST(Diagnostic, ShowsNothingThatATerminalObeys) {
+  const SourceTexts sources = {{"a\x1b.yaml", "b\x1b[2Jc vce"}};
+  EXPECT_EQ(to_text(Diagnostic{{"a\x1b.yaml", 1, 8, 3}, "no '\x1b'"}, sources),
+            "a\\x1b.yaml:1:8: error: no '\\x1b'\n    1 | b\\x1b[2Jc vce\n      |           ^~~\n");
+}
+
+TEST(Diagnostics, AreBounded) {
+  Diagnostics many;
+  for (uint32_t i = 1; i <= 5000; ++i) many.push_back({{"a.yaml", i}, "m"});
+  const std::string text = to_text(many, {});
+  EXPECT_TRUE(text.starts_with("a.yaml:1: error: m\na.yaml:2: error: m\n"));
+  EXPECT_TRUE(text.ends_with("a.yaml:100: error: m\nand 4900 more, which are not printed\n"));
+  const std::string word(1'000'000, 'w');
+  const Diagnostic large{{"a.yaml", 1}, word, word, word, Diagnostic{}.notes};
+  EXPECT_LT(to_text(large, {}).size(), 10'000u);
+  EXPECT_LT(to_text(Diagnostics(5000, large), {}).size(), 200'000u);
+}
+
 }  // namespace
 }  // namespace qgen

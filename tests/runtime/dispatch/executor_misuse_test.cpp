@@ -202,6 +202,23 @@ TEST_F(ExecutorTest, I8_ObjectsMayBeDestroyedInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// After a timeout the device still works on the commands: what they use is freed when it is done.
+TEST_F(ExecutorTest, I8_ObjectsOfASubmissionThatTimedOutMayBeDestroyed) {
+  constexpr uint32_t kMany = 1 << 22;
+  Executor hasty = make_executor({.timeout_ms = 0});
+  std::optional<DeviceTensor> data = *hasty.allocate(DType::i32, {kMany}, Storage::buffer);
+  const Choice add = kit().choice("add.i32", {groups_of(kMany), 1, 1}, Count{kMany, 1});
+  const Work work{&add, {&*data}};
+  std::optional<Recording> recording = *hasty.record(std::vector<Work>(16, work));
+  const Done ran = hasty.run(*recording);
+  if (!ran) {
+    EXPECT_EQ(ran.error().message, "the device did not finish within 0 ms");
+    EXPECT_THAT(hasty.run(*recording).error().message, HasSubstr("an earlier submission failed or did not end"));
+  }
+  data.reset();
+  recording.reset();
+}
+
 TEST_F(ExecutorTest, I8_WhatWasMovedFromIsRefused) {
   const auto reason = [](const auto& refused) {
     return refused ? std::string("not refused") : refused.error().message;

@@ -39,7 +39,7 @@ const RequestCase kRequests[] = {
       .attributes = {"quant_min=-8", "block_size=1,6", "output_dtype=int8"},
       .storages = {"input=texture3d"},
       .layouts = {"output=channels_packed"}},
-     "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=int8 quant_min=-8 input=texture3d/width_packed "
+     "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=i8 quant_min=-8 input=texture3d/width_packed "
      "output=texture3d/channels_packed "},
     {"layout_after_storage",
      {.storages = {"input=texture3d"}, .layouts = {"input=height_packed"}},
@@ -58,7 +58,7 @@ const RequestCase kRequests[] = {
      {.storages = {"input=buffer"}, .layouts = {"input=height_packed"}},
      "input is placed in a buffer, and height_packed is a layout of a texture3d"},
     {"layout_twice", {.layouts = {"output=width_packed", "output=channels_packed"}}, "output is given two layouts"},
-    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "/nowhere/x.npy: cannot be read: No such file or directory"},
+    {"no_file", {.inputs = {"input=/nowhere/x.npy"}}, "cannot read /nowhere/x.npy: No such file or directory"},
 };
 
 class CommandTest : public ::testing::TestWithParam<RequestCase> {};

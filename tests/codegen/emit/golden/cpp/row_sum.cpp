@@ -53,14 +53,14 @@ int two_pass_first_failing(const SelectionScope& scope) {
   });
 }
 
-Integer elements_34abc760(const SelectionScope& scope) {
+Integer partial_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return Integer(problem.rows) * 64;
 }
 
-constexpr ScratchInfo scratch_74b533b7[] = {{"partial", DType::f32, elements_34abc760}};
-constexpr OperandSource sources_051d5e9e[] = {table::ours(Operand::input), table::scratch(0)};
-void row_sum_partial_problem_1392dac8(const SelectionScope& scope, void* step_problem) {
+constexpr ScratchInfo scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource row_sum_partial_operands[] = {table::ours(Operand::input), table::scratch(0)};
+void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
@@ -68,13 +68,13 @@ void row_sum_partial_problem_1392dac8(const SelectionScope& scope, void* step_pr
   table::set(to.stride, problem.stride);
 }
 
-bool row_sum_partial_takes_1fbc10b8(const void* kernel_parameters) {
+bool row_sum_partial_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const row_sum_partial::Parameters*>(kernel_parameters);
   return parameters.stage == row_sum_partial::Stage::first;
 }
 
-constexpr OperandSource sources_64d4e101[] = {table::scratch(0), table::ours(Operand::output)};
-void row_sum_partial_problem_a01ce249(const SelectionScope& scope, void* step_problem) {
+constexpr OperandSource two_pass_row_sum_partial_operands[] = {table::scratch(0), table::ours(Operand::output)};
+void two_pass_row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
@@ -82,21 +82,22 @@ void row_sum_partial_problem_a01ce249(const SelectionScope& scope, void* step_pr
   table::set(to.stride, problem.stride);
 }
 
-bool row_sum_partial_takes_ca1438f3(const void* kernel_parameters) {
+bool two_pass_row_sum_partial_takes(const void* kernel_parameters) {
   const auto& parameters = *static_cast<const row_sum_partial::Parameters*>(kernel_parameters);
   return parameters.stage == row_sum_partial::Stage::last;
 }
 
 constexpr StepInfo two_pass_steps[] = {
-  {&row_sum_partial::op, sources_051d5e9e, row_sum_partial_problem_1392dac8, row_sum_partial_takes_1fbc10b8},
-  {&row_sum_partial::op, sources_64d4e101, row_sum_partial_problem_a01ce249, row_sum_partial_takes_ca1438f3},
+  {&row_sum_partial::op, row_sum_partial_operands, row_sum_partial_problem, row_sum_partial_takes},
+  {&row_sum_partial::op, two_pass_row_sum_partial_operands, two_pass_row_sum_partial_problem,
+      two_pass_row_sum_partial_takes},
 };
 
 constexpr RecipeInfo kRecipes[] = {
   {.id = "row_sum.two_pass",
       .conditions = two_pass_conditions,
       .first_failing = two_pass_first_failing,
-      .scratch = scratch_74b533b7,
+      .scratch = scratch,
       .steps = two_pass_steps},
 };
 

@@ -75,21 +75,24 @@ Integer value(size_t name, const SelectionScope& scope) {
 
 constexpr ConditionInfo kConditions[] = {
   {"numel % vec == 0", table::kNamesOf<Name::vec, Name::numel>},
-  {"mode == exact or device.is_cpu", table::kNamesOf<Name::mode, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"mode == exact or device.is_cpu",
+      table::kNamesOf<Name::mode, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const bool is_exact = parameters.mode == Mode::exact;
   return table::first_false({
       Integer(problem.numel) % Integer(parameters.vec) == 0,
-      parameters.mode == Mode::exact || device.is_cpu,
+      is_exact || device.is_cpu,
   });
 }
 
 constexpr ConditionInfo kDeviceConditions[] = {
-  {"workgroup <= device.max_workgroup_invocations", table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
+  {"workgroup <= device.max_workgroup_invocations",
+      table::kNamesOf<Name::workgroup, table::after(Name::kDevice, table::DeviceNumber::max_workgroup_invocations)>},
 };
 
 int first_failing_device(const SelectionScope& scope) {
@@ -122,16 +125,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.numel), Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
+  const Integer groups_ = ceil_div(Integer(problem.numel),
+      Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
+  groups[0] = groups_;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
 
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype))) / Real(device.bytes_per_us);
+  const Integer groups_ = ceil_div(Integer(problem.numel),
+      Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
+  const bool is_exact = parameters.mode == Mode::exact;
+  const Integer moved = Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)));
+  return Real(device.launch_us) + moved / Real(device.bytes_per_us)
+      + choose(is_exact && Integer(bytes(parameters.dtype)) == 2, groups_ * Real(0.0), 0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

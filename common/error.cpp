@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "common/error.h"
+
+#include "common/text.h"
+
+namespace qgen {
+
+std::string to_text(const Error& error) {
+  const std::string message = printable_lines(error.message);
+  return error.hint.empty() ? message : message + "\n  hint: " + printable_lines(error.hint);
+}
+
+}  // namespace qgen

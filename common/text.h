@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Text that came from outside: what a file that people write may hold, and how any bytes at all are shown.
+//
+// A file of text is UTF-8 without control characters (tabs and line ends apart) and without the characters that turn
+// the direction of writing, which make a line read otherwise than a compiler reads it. What is shown in a message, a
+// file's name most of all, may still hold anything: it is escaped, since a terminal obeys what it is sent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace qgen {
+
+// The length in bytes of the UTF-8 sequence that `text` begins with; 0: none. Overlong forms and surrogates are none.
+size_t utf8_length(std::string_view text);
+
+// The first thing in a text that may not be there. Line and column count from 1, the column in bytes.
+struct TextFault {
+  std::string message;  // "a NUL byte": what the text holds
+  uint32_t line = 1;
+  uint32_t column = 1;
+};
+std::optional<TextFault> find_text_fault(std::string_view text);
+
+// What a byte-order mark at the beginning of a file leaves.
+std::string_view without_byte_order_mark(std::string_view text);
+
+// One line that a terminal shows as it stands: what find_text_fault() would find, and tabs and line ends, are printed
+// as \t, \x1b, \u{202e}.
+std::string printable(std::string_view text);
+// The same for text of several lines: tabs and line ends stay.
+std::string printable_lines(std::string_view text);
+
+}  // namespace qgen

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A device's clock, told by how fast it copies and calculates, and raised by work before anything is timed.
+//
+// A GPU that was idle runs at a third of its clock, and one that worked too hard at less than its best; neither says so.
+// On an NVIDIA H200 twenty replays of a kernel do not raise it, some tens of milliseconds of work do. So:
+//
+//   SteadyClock clock(samples_of(calibrator));
+//   clock.raise();                        // works until the rates rise no more: the plateau
+//   ... time something ...
+//   if (!clock.look()->is_steady()) ...   // what was timed since was timed below the plateau
+//
+// The plateau is the best that was ever seen of each rate; nothing here knows what a device could do.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "runtime/operators/call.h"
+
+namespace qgen::measure {
+
+// Work done in a microsecond: of memory and of the processors, whose clocks differ.
+struct Rates {
+  double copied_bytes = 0;
+  double operations = 0;
+};
+
+struct ClockLevel {
+  Rates rates;            // now
+  double of_plateau = 1;  // the lesser of both, each as a part of the best that was seen
+  bool is_steady() const { return of_plateau >= kSteady; }
+  static constexpr double kSteady = 0.97;
+};
+
+class SteadyClock {
+ public:
+  struct Surroundings {
+    std::function<Expected<Rates>()> sample;  // works the device for a moment, and says how fast it was
+    std::function<std::chrono::nanoseconds()> now;
+    std::function<void(std::chrono::nanoseconds)> rest;
+  };
+  SteadyClock() = default;  // of a device that keeps its own: always steady
+  explicit SteadyClock(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+
+  // Works the device until neither rate rises any more. Where that ends below the plateau, it may be too hot or past its
+  // power: it rests, and tries again a few times.
+  Expected<ClockLevel> raise();
+  // One sample.
+  Expected<ClockLevel> look();
+
+ private:
+  Expected<ClockLevel> work_until_level();
+
+  Surroundings surroundings_;
+  Rates plateau_;
+};
+
+// The clock of a context's device, by the kernels copy_words and multiply_add. It uses the context. A host's processor
+// keeps its own clock.
+Expected<SteadyClock> clock_of(Context& context);
+
+}  // namespace qgen::measure

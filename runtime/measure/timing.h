@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How long kernels take on the device, by its timestamps, each against the others under the same conditions.
+//
+//   SteadyClock clock = *clock_of(context);
+//   const CopyRival copy = *copy_moving(context, bytes_moved(call));
+//   const auto times = time_together(context, clock, {{&call, &first}, {&call, &second}, copy.contestant()}, {});
+//   times->device_us[0].median
+//
+// The clock is raised first. Then every round replays each contestant some times, so that whatever changes meanwhile
+// changes for all; a round in which the clock fell is thrown away and it is raised again. Of a contestant's replays in a
+// submission the first, which finds an idle device, is not counted.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/measure/clock.h"
+#include "runtime/operators/registry.h"
+
+namespace qgen::measure {
+
+struct Spread {  // of microseconds
+  double median = 0;
+  double low = 0, high = 0;  // a tenth lies below, a tenth above
+};
+Spread spread_of(std::vector<double> samples);
+
+struct Contestant {
+  const PreparedCall* call;
+  const Choice* choice;
+};
+
+struct TimingOptions {
+  uint32_t replays = 60;           // counted, of each contestant, at least
+  std::function<void()> on_round;  // hears of each, once it is done; may be empty
+};
+// How many rounds that takes.
+uint32_t rounds_of(const TimingOptions& options);
+
+struct Timings {
+  std::vector<Spread> device_us;  // in the contestants' order
+  ClockLevel clock;               // the lowest in a round that was counted
+};
+Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<const Contestant> contestants,
+                                const TimingOptions& options);
+
+// What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
+// both.
+uint64_t bytes_moved(const PreparedCall& prepared);
+
+// A kernel that copies half as many bytes, which it reads and writes: what memory gives.
+Expected<PreparedCall> copy_call(Context& context, uint64_t bytes_moved);
+struct CopyRival {
+  PreparedCall call;
+  Choice choice;
+  Contestant contestant() const { return {&call, &choice}; }
+};
+Expected<CopyRival> copy_moving(Context& context, uint64_t bytes_moved);
+
+}  // namespace qgen::measure

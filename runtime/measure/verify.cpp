@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/measure/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/measure/trial.h"
+#include "runtime/reference/references.h"
+
+namespace qgen::measure {
+namespace {
+
+HostTensor as_float(const HostTensor& tensor) {
+  HostTensor result = zeros(DType::f32, tensor.shape);
+  for (int64_t i = 0; i < element_count(tensor.shape); ++i) set_element(result, i, element(tensor, i));
+  return result;
+}
+
+// Halves are widened where floats are expected.
+Comparison compared(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance) {
+  const bool is_half = got.dtype == DType::f16 && expected.dtype == DType::f32;
+  return compare(is_half ? as_float(got) : got, expected, tolerance);
+}
+
+// What is wrong with the outputs; empty: nothing.
+std::string fault_of(const Tensors& outputs, const Expectation& expected, double& largest_error) {
+  for (const auto& [name, wanted] : expected.outputs) {
+    const auto got = outputs.find(name);
+    if (got == outputs.end()) return fmt::format("there is no output '{}'", name);
+    const auto tolerance = expected.tolerances.find(name);
+    const Comparison comparison =
+        compared(got->second, wanted, tolerance == expected.tolerances.end() ? Tolerance{} : tolerance->second);
+    largest_error = std::max(largest_error, comparison.largest_error);
+    if (!comparison.fault.empty()) return fmt::format("{}: {}", name, comparison.fault);
+  }
+  return "";
+}
+
+SelectOptions select_options(const VerifyOptions& options) {
+  return {.force = options.kernel,
+          .all_specializations = options.all_kernels && options.all_specializations,
+          .all_step_kernels = options.all_kernels,
+          .best_only = !options.all_kernels};
+}
+
+// Whether the device can hold what the call makes where the call puts it: inputs were uploaded and are known to fit.
+Done check_outputs_fit(Context& context, const PreparedCall& prepared) {
+  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
+    const auto& desc = prepared.call.operands[i];
+    if (!desc || !std::holds_alternative<std::monostate>(prepared.arguments[i])) continue;
+    const auto made = context.executor.allocate(desc->dtype, desc->shape, desc->storage, desc->layout);
+    if (!made) return made.error();
+  }
+  return std::monostate{};
+}
+
+bool is_as_it_stands(const Way& way) { return way.places.empty() && !way.is_half; }
+
+void verify_in_way(Context& context, const OperatorEntry& entry, const Request& request, const Way& way,
+                   const Judge& judge, const VerifyOptions& options, Verdict& verdict) {
+  const auto add = [&](const Error& error) { verdict.findings.push_back({"", to_text(way), to_text(error)}); };
+  const auto completed = complete(entry, request);
+  if (!completed) return add(completed.error());
+  const auto expected = judge(way, *completed);
+  if (!expected) return;
+  const auto prepared = prepare(context, entry, *completed);
+  const Done held = prepared ? check_outputs_fit(context, *prepared) : Done(prepared.error());
+  // A place that cannot hold the tensor (an image too wide) is no place for it.
+  const bool is_skipped = !held && held.error().kind == Error::Kind::unsupported && !is_as_it_stands(way);
+  if (is_skipped) return verdict.skipped.push_back({to_text(way), held.error().message});
+  if (!held) return add(held.error());
+  const size_t runs = verdict.runs;
+  verify(context, *prepared, *expected, options, to_text(way), verdict);
+  if (verdict.runs == runs && is_as_it_stands(way) && options.kernel.empty()) {
+    add(no_kernel(select(prepared->call.problem, context.profile, context.library)));
+  }
+}
+
+std::map<std::string, size_t, std::less<>> ranks_of(const Request& request, const Expectation& expected) {
+  std::map<std::string, size_t, std::less<>> ranks;
+  for (const auto& [operand, tensor] : request.inputs) ranks[operand] = tensor.shape.size();
+  for (const auto& [operand, tensor] : expected.outputs) ranks[operand] = tensor.shape.size();
+  return ranks;
+}
+
+}  // namespace
+
+std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request) {
+  const auto compute = reference::find(op);
+  if (!compute) return std::nullopt;
+  Expectation expected{compute(request), {}};
+  const auto bounds_of = reference::find_bounds(op);
+  if (!bounds_of) return expected;
+  for (auto& [output, bounds] : bounds_of(request)) expected.tolerances[output].bounds = std::move(bounds);
+  return expected;
+}
+
+void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
+            const std::string& way, Verdict& verdict) {
+  const Selection selection = select(prepared.call.problem, context.profile, context.library, select_options(options));
+  for (const Choice& choice : selection.ranked) {
+    ++verdict.runs;
+    verdict.kernels.insert(choice.id.substr(0, choice.id.find_first_of("/(")));
+    const auto outputs = run_trial(context, prepared, choice);
+    std::string fault = outputs ? fault_of(*outputs, expected, verdict.largest_error) : to_text(outputs.error());
+    if (!fault.empty()) verdict.findings.push_back({choice.id, way, std::move(fault)});
+  }
+}
+
+Verdict verify(Context& context, const OperatorEntry& entry, const Request& request, const Judge& judge,
+               const VerifyOptions& options) {
+  Verdict verdict;
+  const OperatorInfo* op = kernels_of(entry, context.library);
+  if (!op) {
+    verdict.findings.push_back({"", "", fmt::format("the library has no operator '{}'", entry.name)});
+    return verdict;
+  }
+  std::vector<Way> ways = {Way{}};
+  if (options.all_kernels && options.in_all_ways) {
+    // Ranks of outputs come from what is expected of the request as it stands.
+    const auto completed = complete(entry, request);
+    const auto expected = completed ? judge(ways.front(), *completed) : std::nullopt;
+    if (expected) ways = ways_of(entry, *op, request, ranks_of(request, *expected));
+  }
+  for (const Way& way : ways) {
+    verify_in_way(context, entry, in_way(request, way, entry, *op), way, judge, options, verdict);
+  }
+  if (verdict.runs == 0 && verdict.findings.empty()) {
+    verdict.findings.push_back({options.kernel, "", "it applies in none of the ways to run this"});
+  }
+  return verdict;
+}
+
+}  // namespace qgen::measure

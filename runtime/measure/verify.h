@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Whether the kernels of an operator compute what they should: each that applies, by trial (trial.h), in each way
+// (ways.h).
+//
+//   const Verdict verdict = verify(context, *entry, request, judge, {.all_kernels = true});
+//   for (const Finding& finding : verdict.findings) ...
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/measure/compare.h"
+#include "runtime/measure/ways.h"
+#include "runtime/operators/registry.h"
+
+namespace qgen::measure {
+
+struct Expectation {
+  Tensors outputs;
+  std::map<std::string, Tolerance, std::less<>> tolerances;  // of an output without one: exact
+};
+// By the operator's reference; nullopt: it has none.
+std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request);
+
+// What a request, complete and put into a way, should give; nullopt: nobody knows, and the way is left out.
+using Judge = std::function<std::optional<Expectation>(const Way& way, const Request& request)>;
+
+struct VerifyOptions {
+  bool all_kernels = false;         // else the best, as the request stands
+  bool all_specializations = true;  // of all kernels; else the best of each variant
+  bool in_all_ways = true;          // of all kernels; else as the request stands
+  std::string kernel;               // only this, wherever it applies
+};
+
+struct Finding {
+  std::string kernel;  // empty: it is not one kernel's
+  std::string way;
+  std::string fault;
+};
+struct SkippedWay {
+  std::string way, reason;
+};
+struct Verdict {
+  size_t runs = 0;
+  std::set<std::string> kernels;  // variants and recipes that ran
+  double largest_error = 0;
+  std::vector<Finding> findings;
+  std::vector<SkippedWay> skipped;  // the device cannot hold a tensor so: an image would be too wide
+};
+
+// `request` as complete() takes it.
+Verdict verify(Context& context, const OperatorEntry& entry, const Request& request, const Judge& judge,
+               const VerifyOptions& options);
+// One prepared call on every choice, or on the best; adds to `verdict`.
+void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
+            const std::string& way, Verdict& verdict);
+
+}  // namespace qgen::measure

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/reference/affine_requests.h"
+
+#include <limits>
+
+#include "runtime/operators/attributes.h"
+#include "runtime/reference/affine.h"
+#include "runtime/tensor/quant_params.h"
+
+namespace qgen::reference {
+namespace {
+
+Shape block_of_request(const Request& request) {
+  if (const auto block = find_attribute<Shape>(request, "block_size")) return *block;
+  return *block_of(request.inputs.at("input").shape, request.inputs.at("scale").shape);
+}
+
+IntegerBounds bounds_of(const Request& request, DType dtype) {
+  const IntegerRange all = *range_of(dtype);
+  return {static_cast<int32_t>(find_attribute<int64_t>(request, "quant_min").value_or(all.min)),
+          static_cast<int32_t>(find_attribute<int64_t>(request, "quant_max").value_or(all.max))};
+}
+
+float eps_of(const Request& request) {
+  constexpr float kSmallestNormalHalf = 0x1p-14f;
+  const bool is_half = request.inputs.at("input").dtype == DType::f16;
+  const float least = is_half ? kSmallestNormalHalf : std::numeric_limits<float>::min();
+  return static_cast<float>(find_attribute<double>(request, "eps").value_or(least));
+}
+
+Mapping mapping_of(const std::string& word) {
+  if (word == "symmetric") return Mapping::symmetric;
+  return word == "asymmetric" ? Mapping::asymmetric : Mapping::symmetric_no_clipping_err;
+}
+
+void drop_spanned(Shape& counts, const Shape& data) {
+  Shape kept;
+  for (size_t d = 0; d < data.size(); ++d) {
+    if (counts[d] != 1 || data[d] == 1) kept.push_back(counts[d]);
+  }
+  counts = kept;
+}
+
+}  // namespace
+
+Tensors quantize_affine(const Request& request) {
+  const DType dtype = dtype_attribute(request, "output_dtype");
+  return {{"output", quantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
+                                     find_input(request, "zero_point"), dtype, bounds_of(request, dtype))}};
+}
+
+Tensors dequantize_affine(const Request& request) {
+  return {
+      {"output", dequantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
+                                   find_input(request, "zero_point"), dtype_attribute(request, "output_dtype"))}};
+}
+
+Tensors choose_qparams_affine(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const Shape block = find_attribute<Shape>(request, "block_size").value_or(input.shape);
+  auto [scale, zero_point] =
+      choose_qparams_affine(input, block, mapping_of(attribute<std::string>(request, "mapping_type")),
+                            bounds_of(request, dtype_attribute(request, "target_dtype")), eps_of(request));
+  if (!attribute<bool>(request, "keepdim")) {
+    drop_spanned(scale.shape, input.shape);
+    drop_spanned(zero_point.shape, input.shape);
+  }
+  return {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}};
+}
+
+}  // namespace qgen::reference

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operations on operands that are each real or quantized, as docs/fused.md defines them: every operand made real, the
+// operation in f32, one element at a time, and the result quantized if the output is.
+#pragma once
+
+#include "runtime/reference/affine.h"
+
+namespace qgen::reference {
+
+struct FusedOperand {
+  const HostTensor* tensor = nullptr;
+  const HostTensor* scale = nullptr;       // null: of a real operand
+  const HostTensor* zero_point = nullptr;  // null: 0
+};
+struct FusedOutput {
+  DType dtype = DType::f32;
+  const HostTensor* scale = nullptr;
+  const HostTensor* zero_point = nullptr;
+  IntegerBounds bounds{0, 0};
+};
+
+enum class FusedOperation { copy, relu, hardswish, add, multiply };
+
+// `other` may be null where the operation has one operand; `alpha` is add's.
+HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other, float alpha,
+                 const FusedOutput& output);
+
+// f32 values of any operand, and of reals as the output has them.
+HostTensor made_real(const FusedOperand& operand);
+HostTensor made_output(const HostTensor& reals, const FusedOutput& output);
+
+}  // namespace qgen::reference

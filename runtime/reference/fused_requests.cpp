@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/reference/fused_requests.h"
+
+#include <string>
+
+#include "runtime/operators/attributes.h"
+#include "runtime/reference/bmm.h"
+#include "runtime/reference/fused.h"
+#include "runtime/tensor/quant_params.h"
+
+namespace qgen::reference {
+namespace {
+
+FusedOperand operand_of(const Request& request, const std::string& name) {
+  return {find_input(request, name), find_input(request, name + "_scale"), find_input(request, name + "_zero_point")};
+}
+
+DType output_dtype_of(const Request& request) {
+  if (find_attribute<std::string>(request, "output_dtype")) return dtype_attribute(request, "output_dtype");
+  if (find_input(request, "output_scale")) return DType::i8;
+  for (const char* name : {"input", "other"}) {
+    const HostTensor* tensor = find_input(request, name);
+    if (tensor && tensor->dtype == DType::f16) return DType::f16;
+  }
+  return DType::f32;
+}
+
+FusedOutput output_of(const Request& request) {
+  FusedOutput output{output_dtype_of(request), find_input(request, "output_scale"),
+                     find_input(request, "output_zero_point")};
+  if (const auto all = range_of(output.dtype)) {
+    output.bounds = {static_cast<int32_t>(find_attribute<int64_t>(request, "quant_min").value_or(all->min)),
+                     static_cast<int32_t>(find_attribute<int64_t>(request, "quant_max").value_or(all->max))};
+  }
+  return output;
+}
+
+Tensors unary(FusedOperation operation, const Request& request) {
+  return {{"output", fused(operation, operand_of(request, "input"), nullptr, 1.0f, output_of(request))}};
+}
+
+Tensors binary(FusedOperation operation, const Request& request, float alpha) {
+  const FusedOperand other = operand_of(request, "other");
+  return {{"output", fused(operation, operand_of(request, "input"), &other, alpha, output_of(request))}};
+}
+
+}  // namespace
+
+Tensors requantize(const Request& request) { return unary(FusedOperation::copy, request); }
+Tensors fused_relu(const Request& request) { return unary(FusedOperation::relu, request); }
+Tensors fused_hardswish(const Request& request) { return unary(FusedOperation::hardswish, request); }
+Tensors fused_add(const Request& request) {
+  return binary(FusedOperation::add, request, static_cast<float>(attribute<double>(request, "alpha")));
+}
+Tensors fused_mul(const Request& request) { return binary(FusedOperation::multiply, request, 1.0f); }
+
+Tensors fused_bmm(const Request& request) {
+  return {{"output", fused_bmm(operand_of(request, "input"), operand_of(request, "other"), output_of(request))}};
+}
+
+}  // namespace qgen::reference

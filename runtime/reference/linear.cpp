@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Each operation on floats below is one RN of docs/linear.md.
+#include "runtime/reference/linear.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/reference/affine.h"
+#include "runtime/reference/float32.h"
+
+namespace qgen::reference {
+namespace {
+
+float activated(float y, LinearActivation activation) {
+  if (std::isnan(y)) return y;
+  switch (activation) {
+    case LinearActivation::none: return y;
+    case LinearActivation::relu: return std::max(y, 0.0f);
+    case LinearActivation::relu6: return std::clamp(y, 0.0f, 6.0f);
+    case LinearActivation::hardswish: return quotient(product(y, std::clamp(y + 3.0f, 0.0f, 6.0f)), 6.0f);
+  }
+  return y;
+}
+
+int64_t sum_of(std::span<const int8_t> x, std::span<const int8_t> w, int32_t zero_point) {
+  int64_t sum = 0;
+  for (size_t k = 0; k < x.size(); ++k) sum += (int64_t{x[k]} - zero_point) * w[k];
+  return sum;
+}
+
+}  // namespace
+
+HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                  const LinearParams& params) {
+  const auto n = static_cast<size_t>(w.shape[0]);
+  const auto k = static_cast<size_t>(w.shape[1]);
+  Shape shape = x.shape;
+  shape.back() = w.shape[0];
+  HostTensor y = zeros(DType::f32, shape);
+  const size_t m = n == 0 ? 0 : y.as<float>().size() / n;
+  for (size_t row = 0; row < m; ++row) {
+    for (size_t column = 0; column < n; ++column) {
+      const int64_t sum =
+          sum_of(x.as<int8_t>().subspan(row * k, k), w.as<int8_t>().subspan(column * k, k), params.input_zero_point);
+      const float scaled = static_cast<float>(sum) * product(params.input_scale, scales.as<float>()[column]);
+      const float real = flushed(scaled + (bias ? flushed(bias->as<float>()[column]) : 0.0f));
+      y.as<float>()[row * n + column] = activated(real, params.activation);
+    }
+  }
+  return y;
+}
+
+HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                       const LinearParams& params, float output_scale, int32_t output_zero_point) {
+  const HostTensor real = linear(x, w, scales, bias, params);
+  HostTensor y = zeros(DType::i8, real.shape);
+  std::ranges::transform(real.as<float>(), y.as<int8_t>().begin(), [&](float value) {
+    return static_cast<int8_t>(quantize(value, output_scale, output_zero_point, {-128, 127}));
+  });
+  return y;
+}
+
+HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
+                             const LinearParams& params) {
+  HostTensor q = zeros(DType::i8, x.shape);
+  for (int64_t i = 0; i < element_count(x.shape); ++i) {
+    const auto real = static_cast<float>(element(x, i));
+    q.as<int8_t>()[static_cast<size_t>(i)] =
+        static_cast<int8_t>(quantize(real, params.input_scale, params.input_zero_point, {-128, 127}));
+  }
+  const HostTensor y = linear(q, w, scales, bias, params);
+  HostTensor rounded = zeros(x.dtype, y.shape);
+  for (int64_t i = 0; i < element_count(y.shape); ++i) set_element(rounded, i, element(y, i));
+  return rounded;
+}
+
+}  // namespace qgen::reference

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/reference/linear_requests.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "runtime/operators/attributes.h"
+
+namespace qgen::reference {
+namespace {
+
+LinearParams params_of(const Request& request) {
+  return {static_cast<float>(attribute<double>(request, "input_scale")),
+          static_cast<int32_t>(attribute<int64_t>(request, "input_zero_point")), activation_of(request)};
+}
+
+}  // namespace
+
+LinearActivation activation_of(const Request& request) {
+  constexpr std::string_view kWords[] = {"none", "relu", "relu6", "hardswish"};
+  const auto found = std::ranges::find(kWords, attribute<std::string>(request, "activation"));
+  return static_cast<LinearActivation>(found - std::begin(kWords));
+}
+
+Tensors q8ta_linear(const Request& request) {
+  return {{"output", q8ta_linear(request.inputs.at("input"), request.inputs.at("weight"),
+                                 request.inputs.at("weight_scales"), find_input(request, "bias"), params_of(request),
+                                 static_cast<float>(attribute<double>(request, "output_scale")),
+                                 static_cast<int32_t>(attribute<int64_t>(request, "output_zero_point")))}};
+}
+
+Tensors linear_q8ta_q8csw(const Request& request) {
+  return {{"output",
+           linear_q8ta_q8csw(request.inputs.at("input"), request.inputs.at("weight"),
+                             request.inputs.at("weight_scales"), find_input(request, "bias"), params_of(request))}};
+}
+
+}  // namespace qgen::reference

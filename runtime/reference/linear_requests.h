@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// linear.h, on requests.
+#pragma once
+
+#include "runtime/reference/linear.h"
+#include "runtime/reference/references.h"
+
+namespace qgen::reference {
+
+LinearActivation activation_of(const Request& request);  // the attribute
+Tensors q8ta_linear(const Request& request);
+Tensors linear_q8ta_q8csw(const Request& request);
+
+}  // namespace qgen::reference

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/reference/packed_requests.h"
+
+#include "runtime/operators/attributes.h"
+#include "runtime/reference/affine.h"
+
+namespace qgen::reference {
+namespace {
+
+constexpr IntegerBounds kInt8{-128, 127};
+
+// Attributes of an operand, as tensors of one element.
+struct Parameters {
+  HostTensor scale = zeros(DType::f32, {});
+  HostTensor zero_point = zeros(DType::i32, {});
+};
+
+Parameters parameters_of(const Request& request, const std::string& operand) {
+  Parameters parameters;
+  set_element(parameters.scale, 0, attribute<double>(request, operand + "_scale"));
+  set_element(parameters.zero_point, 0, static_cast<double>(attribute<int64_t>(request, operand + "_zero_point")));
+  return parameters;
+}
+
+}  // namespace
+
+Tensors q8ta_clone(const Request& request) { return {{"output", request.inputs.at("input")}}; }
+
+Tensors q8ta_quantize(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const Parameters output = parameters_of(request, "output");
+  return {{"output", quantize_affine(input, input.shape, output.scale, &output.zero_point, DType::i8, kInt8)}};
+}
+
+Tensors q8ta_dequantize(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const Parameters parameters = parameters_of(request, "input");
+  return {{"output", dequantize_affine(input, input.shape, parameters.scale, &parameters.zero_point,
+                                       dtype_attribute(request, "output_dtype"))}};
+}
+
+}  // namespace qgen::reference

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/reference/weight_requests.h"
+
+#include <algorithm>
+
+#include "runtime/operators/attributes.h"
+#include "runtime/reference/linear_requests.h"
+#include "runtime/reference/weight_linear.h"
+
+namespace qgen::reference {
+namespace {
+
+WeightLinear linear_of(const Request& request) {
+  return {request.inputs.at("input"), request.inputs.at("weight"), request.inputs.at("weight_scales"),
+          find_input(request, "bias"), activation_of(request)};
+}
+
+IntegerBounds range_of(const Request& request) {
+  return {static_cast<int32_t>(attribute<int64_t>(request, "quant_min")),
+          static_cast<int32_t>(attribute<int64_t>(request, "quant_max"))};
+}
+
+Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
+
+Bounded backward(const Request& request) {
+  return weight_only_backward(request.inputs.at("d_output"), request.inputs.at("weight"),
+                              request.inputs.at("weight_scales"));
+}
+
+Bounded dynamic(const Request& request) {
+  const std::string& word = attribute<std::string>(request, "activation_mapping");
+  const Mapping mapping = word == "asymmetric"  ? Mapping::asymmetric
+                          : word == "symmetric" ? Mapping::symmetric
+                                                : Mapping::symmetric_no_clipping_err;
+  return dynamic_linear(linear_of(request), mapping, range_of(request));
+}
+
+}  // namespace
+
+Tensors weight_only_linear(const Request& request) { return {{"output", weight_only(request).output}}; }
+Bounds weight_only_bounds(const Request& request) { return {{"output", weight_only(request).bounds}}; }
+Tensors weight_only_backward(const Request& request) { return {{"d_input", backward(request).output}}; }
+Bounds weight_only_backward_bounds(const Request& request) { return {{"d_input", backward(request).bounds}}; }
+Tensors dynamic_linear(const Request& request) { return {{"output", dynamic(request).output}}; }
+Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(request).bounds}}; }
+
+Tensors embedding(const Request& request) {
+  return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"),
+                               request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
+}
+
+// The elements stay what they are, but for those that four bits do not hold.
+Tensors pack_weight(const Request& request) {
+  HostTensor weight = request.inputs.at("source");
+  if (attribute<std::string>(request, "form").starts_with("weight_q4")) {
+    for (int8_t& w : weight.as<int8_t>()) w = std::clamp<int8_t>(w, -8, 7);
+  }
+  return {{"output", weight}};
+}
+
+Tensors quantize_q4gsw(const Request& request) {
+  return {
+      {"output", quantize_weight(request.inputs.at("input"), request.inputs.at("weight_scales"), range_of(request))}};
+}
+
+}  // namespace qgen::reference

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "common/text.h"
+
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+
+namespace qgen {
+namespace {
+
+std::string fault(std::string_view text) {
+  const auto found = find_text_fault(text);
+  return found ? std::to_string(found->line) + ":" + std::to_string(found->column) + ": " + found->message : "";
+}
+
+TEST(Text, MayHoldAnyLetterAndLineEnd) {
+  for (const char* text : {"", "a\tb\r\nc\n", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "\xc2\xa0"}) {
+    EXPECT_EQ(fault(text), "") << text;
+    EXPECT_EQ(find_text_fault(printable(text)), std::nullopt);
+  }
+}
+
+TEST(Text, FaultsHavePlaces) {
+  EXPECT_EQ(fault("a\nb\xff"), "2:2: the byte \\xff, which is not UTF-8");
+  EXPECT_EQ(fault("\xc3\xa4\x1b[2J"), "1:3: the control character \\x1b");
+  EXPECT_EQ(fault(std::string_view("\0", 1)), "1:1: a NUL byte");
+  EXPECT_EQ(fault("a\rb"), "1:2: the control character \\r");
+  EXPECT_EQ(fault("\xc2\x85"), "1:1: the control character \\u{85}");
+  EXPECT_EQ(fault("a\xe2\x80\xae"), "1:2: the character \\u{202e}, which turns the direction of text");
+  EXPECT_EQ(fault("\xed\xa0\x80"), "1:1: the byte \\xed, which is not UTF-8") << "a surrogate";
+}
+
+TEST(Text, IsShownAsNoTerminalObeysIt) {
+  EXPECT_EQ(printable("a\x1b[31m\n\t\x7f\xff\xe2\x81\xa6"), "a\\x1b[31m\\n\\t\\x7f\\xff\\u{2066}");
+  EXPECT_EQ(printable_lines("a\n\tb\x07"), "a\n\tb\\x07");
+  EXPECT_EQ(to_text(Error{Error::Kind::system, "no '\x1b'", "try '\x07'"}), "no '\\x1b'\n  hint: try '\\x07'");
+}
+
+TEST(Text, AByteOrderMarkIsTakenOffOnce) {
+  EXPECT_EQ(without_byte_order_mark("\xef\xbb\xbfx"), "x");
+  EXPECT_EQ(without_byte_order_mark("x\xef\xbb\xbf"), "x\xef\xbb\xbf");
+}
+
+}  // namespace
+}  // namespace qgen

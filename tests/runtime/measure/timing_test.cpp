@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What measurements are set against, without a device.
+#include "runtime/measure/timing.h"
+
+#include <gtest/gtest.h>
+
+#include "linear_q4gsw.h"
+#include "q8ta_unary.h"
+
+namespace qgen::measure {
+namespace {
+
+PreparedCall call_of(const OperatorInfo& op, std::vector<std::optional<TensorDesc>> operands) {
+  PreparedCall prepared;
+  prepared.call.problem.op = &op;
+  prepared.call.operands = std::move(operands);
+  return prepared;
+}
+
+TEST(BytesMoved, AreThoseOfAllOperands) {
+  const TensorDesc bytes{DType::i8, {3, 5}};
+  EXPECT_EQ(bytes_moved(call_of(generated::q8ta_unary::op, {bytes, bytes})), 2u * 15);
+}
+
+// Of a weight of four bits there are two elements in a byte; an operand that is left out takes none.
+TEST(BytesMoved, CountWeightsByTheirBits) {
+  const TensorDesc input{DType::f32, {2, 64}}, weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
+  const TensorDesc scales{DType::f32, {8, 1}}, output{DType::f32, {2, 8}};
+  EXPECT_EQ(bytes_moved(call_of(generated::linear_q4gsw::op, {input, weight, scales, std::nullopt, output})),
+            4u * (128 + 8 + 16) + 256);
+}
+
+// What progress is counted in.
+TEST(Timing, TakesSoManyRounds) {
+  EXPECT_EQ(rounds_of({.replays = 1}), 1u);
+  EXPECT_EQ(rounds_of({.replays = 60}), 6u);
+  EXPECT_EQ(rounds_of({.replays = 61}), 7u);
+}
+
+TEST(Spread, IsMedianAndTenths) {
+  std::vector<double> samples;
+  for (int i = 100; i >= 0; --i) samples.push_back(i);
+  const Spread spread = spread_of(samples);
+  EXPECT_EQ(spread.median, 50);
+  EXPECT_EQ(spread.low, 10);
+  EXPECT_EQ(spread.high, 90);
+  EXPECT_EQ(spread_of({7}).low, 7);
+  EXPECT_EQ(spread_of({}).median, 0);
+}
+
+}  // namespace
+}  // namespace qgen::measure
