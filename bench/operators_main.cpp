@@ -38,7 +38,7 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
   if (!parsed) return parsed.error();
   const auto request = complete(entry, *std::move(parsed));
   if (!request) return request.error();
-  return entry.prepare(context, *request);
+  return qgen::prepare(context, entry, *request);
 }
 
 // The best of those that the way asks for.

@@ -10,6 +10,7 @@
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
+#   #include "operators.h"     // what callers of operators say whose operands have shapes; needs qgen::operators
 #
 # Templates may also include what qgen installs: $include "lib/grid.glsl".
 #
@@ -35,7 +36,7 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
-  set(headers "${cpp}/registry.h" "${cpp}/modules.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")
     list(APPEND headers "${cpp}/${stem}.h")

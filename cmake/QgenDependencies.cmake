@@ -5,7 +5,7 @@
 #
 #   qgen_deps::glslang, ::spirv_opt, ::spirv_tools, ::spirv_cross     the generator
 #   qgen_yaml, qgen_cli, qgen_fmt, qgen_zstd, qgen_xxhash             both halves
-#   qgen_nlohmann                                                     the runtime: JSON in and out
+#   qgen_nlohmann                                                     JSON in and out
 #   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/

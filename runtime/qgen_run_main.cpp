@@ -72,7 +72,7 @@ Expected<PreparedCall> prepare(Context& context, const Arguments& arguments) {
   if (!parsed) return parsed.error();
   const auto request = complete(entry, *std::move(parsed));
   if (!request) return request.error();
-  return entry.prepare(context, *request);
+  return qgen::prepare(context, entry, *request);
 }
 
 // What a call made, in the operator's order.

@@ -39,18 +39,6 @@ bool is_in(const std::array<std::string_view, N>& sorted, std::string_view word)
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-// "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput"
-std::string camel_case(std::string_view name) {
-  std::string text;
-  bool starts_word = true;
-  for (const char c : name) {
-    const bool is_gap = c == '_' || c == '.';
-    if (!is_gap) text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    starts_word = is_gap;
-  }
-  return is_in(kOwnTypes, text) || spec::is_macro(text) ? text + "Word" : text;
-}
-
 template <typename Enumeration, size_t N>
 bool all_of(const spec::Axis& axis, const std::array<Enumeration, N>& enumerators) {
   return std::all_of(axis.values.begin(), axis.values.end(), [&](const auto& value) {
@@ -65,6 +53,17 @@ bool has_negative_value(const spec::Axis& axis) {
 }
 
 }  // namespace
+
+std::string pascal_case(std::string_view name) {
+  std::string text;
+  bool starts_word = true;
+  for (const char c : name) {
+    const bool is_gap = c == '_' || c == '.';
+    if (!is_gap) text += starts_word ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    starts_word = is_gap;
+  }
+  return text;
+}
 
 std::string identifier(std::string_view name) {
   std::string text;
@@ -100,7 +99,8 @@ std::string cpp_type(const spec::Axis& axis) {
     case WordSet::layout: return "Layout";
     case WordSet::own: break;
   }
-  return camel_case(axis.name.value);
+  const std::string type = pascal_case(axis.name.value);
+  return is_in(kOwnTypes, type) || spec::is_macro(type) ? type + "Word" : type;
 }
 
 std::string cpp_value(const spec::Axis& axis, const expression::Value& value) {

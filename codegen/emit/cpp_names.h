@@ -16,6 +16,9 @@ namespace qgen::emit {
 // needs for itself get a `_` behind them.
 std::string identifier(std::string_view name);
 
+// "reduce_mode" -> "ReduceMode", "types.input" -> "TypesInput"
+std::string pascal_case(std::string_view name);
+
 // "quantize_affine.f32.vec4" -> "f32_vec4"; a variant without parameters is `only`.
 std::string enumerator(const spec::Spec& spec, const expand::Variant& variant);
 

@@ -8,9 +8,12 @@
 //   cpp/quantize_affine.cpp   operator_tables.cpp   the tables behind them, and the spec's expressions as functions
 //                             interfaces.cpp        what its modules bind, need and use
 //   cpp/modules.h             registry.cpp          where each operator's modules stand in the blob
+//   cpp/operators.h           operators_header.cpp  what callers of public operators type
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/blob.S                registry.cpp          the blob, embedded
+//                             signature_tables.cpp  what callers see of its public operators
 //   MANIFEST.tsv              manifest.cpp          one line a variant, for people and their diffs
+//   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
 //   kernels.blob              blob_writer.cpp       all modules, compressed
 //
 // Generated text holds no date, host, absolute path, compiler version or running number. Everything is sorted by id:

@@ -7,6 +7,7 @@
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
+#include "codegen/spec/signature.h"
 #include "codegen/support/text_writer.h"
 
 namespace qgen::emit {
@@ -191,6 +192,11 @@ std::string operator_header(const OperatorModel& model, const Options& options) 
   out.text(open_namespace(options, identifier(spec.name.value)));
   out.blank();
   out.text("extern const OperatorInfo op;");
+  if (const auto signatures = spec::signatures_of(spec); !signatures.empty()) {
+    std::vector<std::string> names;
+    for (const spec::Signature& signature : signatures) names.push_back(signature.name);
+    out.line("extern const SignatureInfo signatures[{}];  // {}", names.size(), fmt::join(names, ", "));
+  }
   out.blank();
   print_problem(out, spec);
   print_operands(out, spec);

@@ -15,6 +15,7 @@
 #include "codegen/emit/expressions.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
+#include "codegen/spec/signature.h"
 #include "codegen/support/text_writer.h"
 
 namespace qgen::emit {
@@ -250,6 +251,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.blank();
   out.text("#include \"modules.h\"");
   out.text("#include \"runtime/library/features.h\"");
+  if (!spec::signatures_of(spec).empty()) out.text("#include \"runtime/library/signature_info.h\"");
   out.text("#include \"runtime/library/table_builder.h\"");
   out.blank();
   out.text(open_namespace(options, identifier(spec.name.value)));
@@ -274,6 +276,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.text("}  // namespace");
   out.blank();
   print_operator(out, model);
+  print_signatures(out, spec);
   out.text(close_namespace(options, identifier(spec.name.value)));
   return std::move(out).take();
 }

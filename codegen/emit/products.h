@@ -27,10 +27,16 @@ void print_interfaces(TextWriter& out, const OperatorModel& model);
 // `kRecipes`, if there are any. Errors: steps that do not fit the kernels they name.
 Diagnostics print_recipes(TextWriter& out, const spec::Spec& spec, std::span<const Family> families);
 
+// What callers see, behind the operator's table: `signatures`, if there are any.
+void print_signatures(TextWriter& out, const spec::Spec& spec);
+
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);
 std::string registry_source(std::span<const Family> families, const Options& options);
 std::string blob_source(const Options& options);
+std::string operators_header(std::span<const Family> families, const Options& options);
+// Empty: no operator is public.
+std::string operators_json(std::span<const Family> families);
 std::string manifest(std::span<const Family> families);
 
 // "namespace qgen::generated::quantize_affine {", and what makes qgen's names known in namespaces outside qgen.

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
+#include "codegen/spec/signature.h"
 #include "codegen/support/text_writer.h"
 
 namespace qgen::emit {
@@ -22,6 +24,29 @@ std::string joined(const Options& options, std::string_view inner) {
 }
 
 bool is_within_qgen(std::string_view name_space) { return name_space == "qgen" || name_space.starts_with("qgen::"); }
+
+// Where the tables of a run have each signature, by the public name: "q8ta_unary::signatures[1]".
+std::map<std::string, std::string> signatures_of(std::span<const Family> families) {
+  std::map<std::string, std::string> places;
+  for (const Family& family : families) {
+    const auto signatures = spec::signatures_of(*family.spec);
+    for (size_t i = 0; i < signatures.size(); ++i) {
+      places[signatures[i].name] = fmt::format("{}::signatures[{}]", identifier(family.spec->name.value), i);
+    }
+  }
+  return places;
+}
+
+void print_signature_pointers(TextWriter& out, const std::map<std::string, std::string>& places) {
+  if (places.empty()) return;
+  out.text("constexpr const SignatureInfo* kSignatures[] = {");
+  {
+    const auto indented = out.indent();
+    for (const auto& [name, place] : places) out.line("&{},  // {}", place, name);
+  }
+  out.text("};");
+  out.blank();
+}
 
 }  // namespace
 
@@ -90,6 +115,8 @@ std::string registry_source(std::span<const Family> families, const Options& opt
   print_head(out, "//");
   out.text("#include \"registry.h\"");
   out.blank();
+  out.text("#include \"runtime/library/signature_info.h\"");
+  out.blank();
   for (const Family& family : families) out.line("#include \"{}.h\"", family.spec->name.value);
   out.blank();
   out.text("// From blob.S.");
@@ -106,6 +133,8 @@ std::string registry_source(std::span<const Family> families, const Options& opt
   }
   out.text("};");
   out.blank();
+  const auto signatures = signatures_of(families);
+  print_signature_pointers(out, signatures);
   out.text("}  // namespace");
   out.blank();
   out.text("const LibraryInfo& library() {");
@@ -117,6 +146,7 @@ std::string registry_source(std::span<const Family> families, const Options& opt
       const auto more = out.indent();
       out.text(".operators = kOperators,");
       out.line(".blob = {{{0}, static_cast<size_t>({0}_end - {0})}},", blob);
+      if (!signatures.empty()) out.text(".signatures = kSignatures,");
     }
     out.text("};");
     out.text("return info;");
@@ -181,10 +211,12 @@ Result<std::vector<File>> emit(std::span<const Family> families, const Options& 
   }
   if (!errors.empty()) return errors;
   files.push_back({"cpp/modules.h", modules_header(families, options)});
+  files.push_back({"cpp/operators.h", operators_header(families, options)});
   files.push_back({"cpp/registry.h", registry_header(options)});
   files.push_back({"cpp/registry.cpp", registry_source(families, options)});
   files.push_back({"cpp/blob.S", blob_source(options)});
   files.push_back({"MANIFEST.tsv", manifest(families)});
+  if (std::string json = operators_json(families); !json.empty()) files.push_back({"OPERATORS.json", std::move(json)});
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.path < b.path; });
   return files;
 }

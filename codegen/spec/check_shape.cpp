@@ -8,6 +8,7 @@
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/make_error.h"
+#include "codegen/spec/range.h"
 #include "codegen/spec/words.h"
 
 namespace qgen::spec {
@@ -98,8 +99,9 @@ class ShapeChecker {
   void check_map(const YamlNode& node, const Key& key) {
     if (!is_kind(node, Kind::map, fmt::format("'{}'", key.name), fmt::format("{}: {{name: ...}}", key.name))) return;
     for (const YamlEntry& entry : node.entries) {
-      // 'with' names parameters of another spec, which has checked them; those of records are dotted.
-      if (key.leaf != Leaf::value) check_name(entry.key);
+      // 'with' names parameters of another spec, which has checked them; those of records are dotted. Aliases are
+      // names of others.
+      if (key.leaf != Leaf::value && key.leaf != Leaf::text) check_name(entry.key);
       check_leaf(entry.value, entry.key.where, fmt::format("'{}'", entry.key.text), key);
     }
   }
@@ -114,6 +116,10 @@ class ShapeChecker {
       if (is_kind(node, Kind::map, what, "{key: value}")) check_object(node, where, what, key.object);
     } else if (key.leaf == Leaf::axis) {
       check_axis(node, what);
+    } else if (key.leaf == Leaf::shape) {
+      check_shapes(node, what);
+    } else if (key.leaf == Leaf::range) {
+      check_range(node, what, key);
     } else if (is_kind(node, Kind::scalar, what, fmt::format("'{}'", example(key.leaf)))) {
       check_scalar(node, what, key);
     }
@@ -130,8 +136,11 @@ class ShapeChecker {
       case Leaf::word: return "read";
       case Leaf::choice: return "f32";
       case Leaf::field: return "u32";
+      case Leaf::constant: return "1";
       case Leaf::expression: return "width % vec == 0";
       case Leaf::axis:
+      case Leaf::shape:
+      case Leaf::range:
       case Leaf::object: break;
     }
     return "?";
@@ -160,8 +169,11 @@ class ShapeChecker {
         }
         return;
       case Leaf::value:
+      case Leaf::constant:
       case Leaf::expression:
       case Leaf::axis:
+      case Leaf::shape:
+      case Leaf::range:
       case Leaf::object: return;
     }
   }
@@ -188,6 +200,53 @@ class ShapeChecker {
     const std::string_view parameter = key.leaf == Leaf::choice ? ", or $parameter" : "";
     report(node.where, fmt::format("'{}' is no {}", node.text, key.name),
            fmt::format("one of {}{}", join_sorted(key.words), parameter), suggest(node.text, key.words));
+  }
+
+  // One shape, or several.
+  void check_shapes(const YamlNode& node, const std::string& what) {
+    if (!is_kind(node, Kind::list, what, "[..., N, K]")) return;
+    if (node.items.empty() || node.items.front().kind != Kind::list) return check_one_shape(node, what);
+    for (const YamlNode& item : node.items) {
+      if (is_kind(item, Kind::list, fmt::format("an item of {}", what), "[N, K]")) check_one_shape(item, what);
+    }
+  }
+
+  void check_one_shape(const YamlNode& node, const std::string& what) {
+    constexpr size_t kMostSides = 8;
+    if (node.items.size() > kMostSides)
+      report(node.where, fmt::format("{} has {} sides", what, node.items.size()),
+             fmt::format("{} at most", kMostSides));
+    for (const YamlNode& side : node.items) {
+      if (!is_kind(side, Kind::scalar, fmt::format("a side of {}", what), "N")) continue;
+      if (side.text == kLeadingSides) {
+        if (&side != &node.items.front()) report(side.where, "'...' stands before all other sides");
+      } else if (!is_count(side.text)) {
+        check_name(side);
+      }
+    }
+  }
+
+  static bool is_count(std::string_view text) {
+    uint32_t value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size();
+  }
+
+  void check_range(const YamlNode& node, const std::string& what, const Key& key) {
+    if (node.kind == Kind::scalar) return check_word(node, key);
+    if (!is_kind(node, Kind::list, what, "[0, 2^16]")) return;
+    if (node.items.size() != 2) {
+      return report(node.where, fmt::format("{} has {} bounds", what, node.items.size()),
+                    "two: the least and the greatest");
+    }
+    std::vector<double> bounds;
+    for (const YamlNode& bound : node.items) {
+      if (!is_kind(bound, Kind::scalar, fmt::format("a bound of {}", what), "-128")) continue;
+      if (const auto number = parse_bound(bound.text)) bounds.push_back(*number);
+      else report(bound.where, fmt::format("'{}' is no bound", bound.text), "a number, such as -128, 0.5 or 2^-125");
+    }
+    if (bounds.size() == 2 && bounds[0] > bounds[1])
+      report(node.where, fmt::format("{} is above {}", node.items[0].text, node.items[1].text));
   }
 
   // Single values, or records that all have the fields of the first.

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "codegen/spec/axes.h"
+#include "codegen/spec/check_spec.h"
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/make_error.h"
 #include "codegen/spec/parse_spec.h"
@@ -222,6 +223,7 @@ Diagnostics check_specs(const std::vector<Spec>& specs) {
     error.notes.push_back({first->second->name.where, "the other is here"});
     errors.push_back(std::move(error));
   }
+  append(errors, check_signatures(specs));
   for (const Spec& spec : specs) {
     Diagnostics faults;
     for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, faults);

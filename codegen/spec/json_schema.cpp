@@ -52,6 +52,13 @@ std::string leaf_members(const Key& key, const std::string& indent) {
       return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "string", "pattern": "^\\$"}}])",
                          joined_quoted(key.words));
     case Leaf::field: return R"("type": "string", "pattern": "^[uif]32(\\[[0-9]+\\])?$")";
+    case Leaf::shape:
+      return fmt::format(R"("type": "array", "items": {{"anyOf": [{{{0}}}, {{"type": "array", "items": {{{0}}}}}]}})",
+                         R"("type": ["string", "integer"])");
+    case Leaf::range:
+      return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "array", "minItems": 2, "items": {{{}}}}}])",
+                         joined_quoted(key.words), R"("type": ["string", "number"])");
+    case Leaf::constant:
     case Leaf::expression: return std::string(kExpression);
     case Leaf::object: return object_members(key.object, indent);
   }

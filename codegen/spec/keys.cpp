@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/spec/range.h"
 #include "codegen/spec/words.h"
 
 namespace qgen::spec {
@@ -17,6 +18,44 @@ const std::array kOperandKeys = {
     Key{"layout", "a layout, or $parameter; strided in a buffer and any in a texture if unsaid", Form::one,
         Leaf::choice, false, layout_words()},
     Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
+    Key{"shape", "its sides, as callers see them: [..., N, K]; or several such, of which it has one", Form::one,
+        Leaf::shape},
+    Key{"weight", "whether it is a weight: packed as the chosen kernel reads it, and kept", Form::one, Leaf::boolean},
+    Key{"view", "whether callers may give it strides of their own", Form::one, Leaf::boolean},
+    Key{"row_sums_of", "the weight whose sums along rows it is; no caller gives it", Form::one, Leaf::reference},
+    Key{"like", "the input in whose storage and layout it is made unless the caller says", Form::one, Leaf::reference},
+    Key{"help", "what a caller should know beside dtype and shape, in a line", Form::one, Leaf::text},
+};
+
+const std::array kAttributeKeys = {
+    Key{"type",
+        "what it is; unsaid where there are 'words'",
+        Form::one,
+        Leaf::word,
+        false,
+        {"boolean", "integer", "real", "integers", "dtype", "layout"}},
+    Key{"words", "what it can be; of a dtype, where it is no operand's", Form::list, Leaf::name},
+    Key{"enum", "the name of the words, which other attributes may share; the attribute's if unsaid", Form::one,
+        Leaf::name},
+    Key{"of", "of a dtype or layout: the operand that has it", Form::one, Leaf::reference},
+    Key{"range", "the least and the greatest number it can be, or a range that has a name", Form::one, Leaf::range,
+        false, range_words()},
+    Key{"default", "its value where it is not given; in parentheses: what happens then", Form::one, Leaf::constant},
+    Key{"unit", "what it counts", Form::one, Leaf::text},
+    Key{"help", "what it means, in a line", Form::one, Leaf::text},
+};
+
+const std::array kNarrowingKeys = {
+    Key{"dtype", "those of the operand's dtypes that are possible", Form::list, Leaf::word, false, dtype_words()},
+    Key{"optional", "whether the caller may leave it out", Form::one, Leaf::boolean},
+    Key{"help", "instead of the operand's", Form::one, Leaf::text},
+};
+
+const std::array kPublicOperatorKeys = {
+    Key{"summary", "what it computes, in a line; the spec's if unsaid", Form::one, Leaf::text},
+    Key{"operands", "an operand: what of it is possible here", Form::map, Leaf::object, false, {}, kNarrowingKeys},
+    Key{"without", "attributes that it does not have", Form::list, Leaf::reference},
+    Key{"aliases", "other names for a part of it: which part", Form::map, Leaf::text},
 };
 
 const std::array kToleranceKeys = {
@@ -69,6 +108,14 @@ const std::array kSpecKeys = {
     Key{"template", "the GLSL template, relative to the template root", Form::one, Leaf::text},
     kUseKey,
     Key{"operands", "tensors, in binding order", Form::section, Leaf::object, false, {}, kOperandKeys},
+    Key{"attributes", "what callers say beside tensors", Form::section, Leaf::object, false, {}, kAttributeKeys},
+    Key{"operators",
+        "the names that callers use; the spec's own if unsaid",
+        Form::map,
+        Leaf::object,
+        false,
+        {},
+        kPublicOperatorKeys},
     Key{"problem", "what the caller knows: names for the expressions", Form::section, Leaf::field},
     Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
     Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
@@ -85,7 +132,7 @@ const std::array kSpecKeys = {
 };
 
 // What a spec alone can say.
-constexpr std::string_view kOwnKeys[] = {"operator", "kernel", "summary", "template", "use"};
+constexpr std::string_view kOwnKeys[] = {"operator", "kernel", "summary", "template", "use", "operators"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {

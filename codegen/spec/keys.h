@@ -20,12 +20,15 @@ enum class Leaf : uint8_t {
   reference,  // a name declared elsewhere
   text,
   boolean,
-  number,  // not negative
-  value,   // a parameter's: an integer, a boolean or a word
-  axis,    // a list of them, or of records of them
-  word,    // one of Key::words
-  choice,  // one of Key::words, or $parameter
-  field,   // u32, i32 or f32, or an array of them: u32[8]
+  number,    // not negative
+  value,     // a parameter's: an integer, a boolean or a word
+  axis,      // a list of them, or of records of them
+  word,      // one of Key::words
+  choice,    // one of Key::words, or $parameter
+  field,     // u32, i32 or f32, or an array of them: u32[8]
+  shape,     // of a tensor: [..., N, K], or a list of such
+  constant,  // a number, a boolean, a word or a text
+  range,     // of a number: [0, 2^119], or one of Key::words
   expression,
   object,  // of Key::object
 };

@@ -17,6 +17,7 @@
 #include "codegen/spec/fragments.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/make_error.h"
+#include "codegen/spec/read_signature.h"
 #include "codegen/spec/words.h"
 
 namespace qgen::spec {
@@ -63,11 +64,14 @@ class SpecParser {
   Result<Spec> run() {
     read_head();
     for (const YamlEntry& entry : entries(root_, "operands")) spec_.operands.push_back(operand(entry));
+    for (const YamlEntry& entry : entries(root_, "attributes")) spec_.attributes.push_back(read_attribute(entry));
+    for (const YamlEntry& entry : entries(root_, "operators")) spec_.operators.push_back(read_public_operator(entry));
     for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
     for (const YamlEntry& entry : entries(root_, "parameters")) read_axis(entry, spec_.parameters);
     for (const YamlEntry& entry : entries(root_, "specialization")) read_axis(entry, spec_.specialization);
     for (const YamlEntry& entry : entries(root_, "define")) spec_.definitions.push_back(located(entry.key));
     append(errors_, check_declarations(spec_));
+    if (errors_.empty()) append(errors_, check_signature(spec_));
     if (!errors_.empty()) return take_errors();  // their names would be reported again by every expression
 
     make_scope();
@@ -172,6 +176,7 @@ class SpecParser {
     operand.dtype = choice(*value(node, "dtype"));
     operand.storage = storage ? choice(*storage) : Choice{std::string(name(Storage::buffer)), false, entry.key.where};
     if (layout) operand.layout = choice(*layout);
+    read_signature_of(node, operand);
     return operand;
   }
 

@@ -3,10 +3,12 @@
 //
 // A spec as YAML in one form: keys in the order of the language, an expression a line, nothing that the defaults say.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codegen/spec/axes.h"
 #include "codegen/spec/field_type.h"
 #include "codegen/spec/parse_spec.h"
+#include "codegen/spec/signature.h"
 
 namespace qgen::spec {
 namespace {
@@ -41,6 +43,56 @@ std::string plain(const expression::Expression& expression) {
   return text.starts_with('-') ? quoted(text) : text;
 }
 
+// ---- what callers see
+
+std::string texts(const std::vector<Located<std::string>>& words) {
+  std::vector<std::string> all;
+  for (const auto& word : words) all.push_back(word.value);
+  return fmt::format("[{}]", fmt::join(all, ", "));
+}
+
+std::string shapes_text(const std::vector<ShapePattern>& shapes) {
+  std::vector<std::string> all;
+  for (const ShapePattern& shape : shapes) all.push_back(to_text(shape));
+  return all.size() == 1 ? all[0] : fmt::format("[{}]", fmt::join(all, ", "));
+}
+
+std::string signature_of(const Operand& operand) {
+  std::string text;
+  if (!operand.shapes.empty()) text += ", shape: " + shapes_text(operand.shapes);
+  if (operand.is_weight) text += ", weight: true";
+  if (operand.has_view) text += ", view: true";
+  if (operand.row_sums_of) text += ", row_sums_of: " + operand.row_sums_of->value;
+  if (operand.like) text += ", like: " + operand.like->value;
+  if (!operand.help.empty()) text += ", help: " + quoted(operand.help);
+  return text;
+}
+
+std::vector<std::string> parts_of(const Attribute& attribute) {
+  std::vector<std::string> parts;
+  const bool is_word = attribute.kind == AttributeInfo::Kind::word;
+  if (!is_word) parts.push_back(fmt::format("type: {}", to_word(attribute.kind)));
+  if (!attribute.words.empty()) parts.push_back("words: " + texts(attribute.words));
+  if (is_word && attribute.word_set != attribute.name.value) parts.push_back("enum: " + attribute.word_set);
+  if (attribute.operand) parts.push_back("of: " + attribute.operand->value);
+  if (attribute.range) parts.push_back("range: " + attribute.range->spec);
+  if (attribute.otherwise) {
+    const bool is_text = attribute.otherwise->value.starts_with('(');
+    parts.push_back("default: " + (is_text ? quoted(attribute.otherwise->value) : attribute.otherwise->value));
+  }
+  if (!attribute.unit.empty()) parts.push_back("unit: " + quoted(attribute.unit));
+  if (!attribute.help.empty()) parts.push_back("help: " + quoted(attribute.help));
+  return parts;
+}
+
+std::string text_of(const Narrowing& narrowing) {
+  std::vector<std::string> parts;
+  if (!narrowing.dtypes.empty()) parts.push_back("dtype: " + texts(narrowing.dtypes));
+  if (narrowing.is_optional) parts.push_back(fmt::format("optional: {}", *narrowing.is_optional));
+  if (narrowing.help) parts.push_back("help: " + quoted(*narrowing.help));
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
 class Printer {
  public:
   std::string print(const Spec& spec) {
@@ -73,16 +125,32 @@ class Printer {
   void print_declarations(const Spec& spec) {
     line("operands:");
     for (const Operand& operand : spec.operands) {
-      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}}}", operand.name.value, name(operand.access),
+      line("  {}: {{access: {}, dtype: {}, storage: {}{}{}{}}}", operand.name.value, name(operand.access),
            to_text(operand.dtype), to_text(operand.storage),
-           operand.layout ? ", layout: " + to_text(*operand.layout) : "",
-           operand.is_optional ? ", optional: true" : "");
+           operand.layout ? ", layout: " + to_text(*operand.layout) : "", operand.is_optional ? ", optional: true" : "",
+           signature_of(operand));
     }
+    if (!spec.attributes.empty()) line("attributes:");
+    for (const Attribute& attribute : spec.attributes)
+      line("  {}: {{{}}}", attribute.name.value, fmt::join(parts_of(attribute), ", "));
+    if (!spec.operators.empty()) line("operators:");
+    for (const PublicOperator& op : spec.operators) print_public_operator(op);
     if (!spec.problem.empty()) line("problem:");
     for (const ProblemField& field : spec.problem)
       line("  {}: {}", field.name.value, qgen::spec::to_text(FieldType{field.kind, field.count}));
     print_axes("parameters", spec.parameters);
     print_axes("specialization", spec.specialization);
+  }
+
+  void print_public_operator(const PublicOperator& op) {
+    line("  {}:{}", op.name.value,
+         op.summary.empty() && op.operands.empty() && op.without.empty() && op.aliases.empty() ? " {}" : "");
+    if (!op.summary.empty()) line("    summary: {}", quoted(op.summary));
+    if (!op.operands.empty()) line("    operands:");
+    for (const Narrowing& narrowing : op.operands) line("      {}: {}", narrowing.operand.value, text_of(narrowing));
+    if (!op.without.empty()) line("    without: {}", texts(op.without));
+    if (!op.aliases.empty()) line("    aliases:");
+    for (const Alias& alias : op.aliases) line("      {}: {}", alias.name.value, quoted(alias.part));
   }
 
   void print_axes(std::string_view key, const std::vector<Axis>& axes) {

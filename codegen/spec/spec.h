@@ -14,7 +14,7 @@
 
 #include "codegen/expression/expression.h"
 #include "codegen/support/diagnostic.h"
-#include "runtime/library/kernel_info.h"
+#include "runtime/library/signature_info.h"
 
 namespace qgen::spec {
 
@@ -44,6 +44,13 @@ struct Choice {
   SourceLocation where;
 };
 
+// `[..., N, K]`, as callers see a tensor. Sides are names or numbers.
+constexpr std::string_view kLeadingSides = "...";  // any number of sides before the others
+struct ShapePattern {
+  bool has_leading = false;
+  std::vector<std::string> sides;
+};
+
 struct Operand {
   Located<std::string> name;
   Access access = Access::read;
@@ -51,6 +58,56 @@ struct Operand {
   Choice dtype;
   Choice storage;                // default buffer
   std::optional<Choice> layout;  // default: strided in a buffer, any in a texture
+
+  // What only callers know of it: signature.h.
+  std::vector<ShapePattern> shapes;  // one of them
+  bool is_weight = false;
+  bool has_view = false;
+  std::optional<Located<std::string>> row_sums_of;  // the weight that it is made from
+  std::optional<Located<std::string>> like;         // the input where it lies unless the caller says
+  std::string help;
+};
+
+// What a number may be: `[0, 2^119]`, `i8`, `positive`.
+struct Range {
+  double least = 0, greatest = 0;
+  std::string text;  // for people: "0 to 2^119"
+  std::string spec;  // as a spec says it
+};
+
+// What a caller says beside tensors.
+struct Attribute {
+  Located<std::string> name;
+  AttributeInfo::Kind kind = AttributeInfo::Kind::integer;
+  std::string word_set;                         // of words: the name of their enum; "activation"
+  std::vector<Located<std::string>> words;      // of words
+  std::optional<Located<std::string>> operand;  // of a dtype or layout: whose it is
+  std::optional<Range> range;
+  std::optional<Located<std::string>> otherwise;  // nullopt: it must be given; in parentheses: what happens then
+  std::string help;
+  std::string unit;
+};
+
+// What a public operator says of an operand that its spec leaves open.
+struct Narrowing {
+  Located<std::string> operand;
+  std::vector<Located<std::string>> dtypes;  // empty: those of the operand
+  std::optional<bool> is_optional;
+  std::optional<std::string> help;
+};
+
+struct Alias {
+  Located<std::string> name;
+  std::string part;
+};
+
+// A name that callers use, for all or a part of what the spec's kernels do.
+struct PublicOperator {
+  Located<std::string> name;
+  std::string summary;
+  std::vector<Narrowing> operands;
+  std::vector<Located<std::string>> without;  // attributes that it does not have
+  std::vector<Alias> aliases;
 };
 
 enum class FieldKind : uint8_t { u32, i32, f32 };
@@ -132,6 +189,8 @@ struct Spec {
   std::optional<expression::Expression> cost;
   std::optional<Verify> verify;
   std::vector<Recipe> recipes;
+  std::vector<Attribute> attributes;
+  std::vector<PublicOperator> operators;  // empty: the spec's own name, if its operands have shapes
 
   // The scope of every expression above, in this order: parameters, specialization, scalar problem fields, device
   // numbers (as device.<name>).

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::choose_qparams_affine {
@@ -376,6 +377,72 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kMappingTypeChoices[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
+
+constexpr std::string_view kTargetDtypeChoices[] = {"i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kChooseQparamsAffineTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
+  },
+  {
+    .name = "scale", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one a block",
+  },
+  {
+    .name = "zero_point", .operand = 2, .role = TensorInfo::Role::output, .dtypes = bit(DType::i32),
+    .shapes = kInputShapes, .help = "one a block",
+  },
+};
+
+constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
+  {
+    .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(all of the input)",
+    .help = "of a block along each dimension", .unit = "elements",
+  },
+  {
+    .name = "mapping_type", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
+    .help = "how the range is mapped", .words = kMappingTypeChoices,
+  },
+  {
+    .name = "target_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "of the integers to come",
+    .words = kTargetDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the greatest integer",
+  },
+  {
+    .name = "eps", .kind = AttributeInfo::Kind::real, .otherwise = "(the smallest normal of the input's dtype)",
+    .help = "the least scale", .least = 0x0p+0, .greatest = 0x1.fffffep+127,
+    .range = "a finite number that is not below 0",
+  },
+  {
+    .name = "keepdim", .kind = AttributeInfo::Kind::boolean, .otherwise = "true",
+    .help = "false drops dimensions that one block spans",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "choose_qparams_affine", .summary = "scale and zero point of each block, from its range", .op = &op,
+    .tensors = kChooseQparamsAffineTensors, .attributes = kChooseQparamsAffineAttributes,
+  },
 };
 
 }  // namespace qgen::generated::choose_qparams_affine

@@ -13,6 +13,7 @@
 namespace qgen::generated::choose_qparams_affine {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // choose_qparams_affine
 
 // What the caller knows.
 struct Problem {

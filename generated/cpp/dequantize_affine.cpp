@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::dequantize_affine {
@@ -375,6 +376,67 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kInputDtypeChoices[] = {"i8", "u8", "i16", "i32"};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
+
+constexpr TensorInfo kDequantizeAffineTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
+    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
+  },
+  {
+    .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one a block",
+  },
+  {
+    .name = "zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i32),
+    .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
+  },
+  {
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_place = true,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
+  },
+};
+
+constexpr AttributeInfo kDequantizeAffineAttributes[] = {
+  {
+    .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(from the scale's shape)",
+    .help = "of a block along each dimension", .unit = "elements",
+  },
+  {
+    .name = "input_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "(the input's)",
+    .help = "if given, it must be the input's", .words = kInputDtypeChoices,
+  },
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the least integer of the input",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the greatest integer of the input",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "dequantize_affine", .summary = "integer to real, one scale and zero point per block", .op = &op,
+    .tensors = kDequantizeAffineTensors, .attributes = kDequantizeAffineAttributes,
+  },
 };
 
 }  // namespace qgen::generated::dequantize_affine

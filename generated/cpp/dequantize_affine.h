@@ -13,6 +13,7 @@
 namespace qgen::generated::dequantize_affine {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // dequantize_affine
 
 // What the caller knows.
 struct Problem {

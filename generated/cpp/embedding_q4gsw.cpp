@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::embedding_q4gsw {
@@ -177,6 +178,66 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kIndicesShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
+
+constexpr TensorInfo kEmbeddingQ4gswTensors[] = {
+  {
+    .name = "indices", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::i32),
+    .shapes = kIndicesShapes, .help = "rows of the weight",
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q4_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {
+    .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+  },
+  {
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kOutputShapes,
+  },
+};
+
+constexpr AttributeInfo kEmbeddingQ4gswAttributes[] = {
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
+  },
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "embedding_q4gsw", .summary = "rows of an int4 weight, with a scale per group of neighbours", .op = &op,
+    .tensors = kEmbeddingQ4gswTensors, .attributes = kEmbeddingQ4gswAttributes,
+  },
 };
 
 }  // namespace qgen::generated::embedding_q4gsw

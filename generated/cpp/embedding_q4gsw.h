@@ -13,6 +13,7 @@
 namespace qgen::generated::embedding_q4gsw {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // embedding_q4gsw
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::fused_binary {
@@ -537,6 +538,108 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16", "i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kFusedAddTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+  },
+  {
+    .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one, or of the input's rank; without: the input is real",
+  },
+  {
+    .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "other", .operand = 3, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes, .help = "as the input; sides of 1 are repeated",
+  },
+  {
+    .name = "other_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one, or of the other operand's rank; without: the other operand is real",
+  },
+  {
+    .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "output", .operand = 6, .role = TensorInfo::Role::output,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one, or of the output's rank; without: the output is real",
+  },
+  {
+    .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+};
+
+constexpr AttributeInfo kFusedAddAttributes[] = {
+  {
+    .name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1",
+    .help = "what the other operand is multiplied by",
+  },
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
+constexpr AttributeInfo kFusedMulAttributes[] = {
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[2] = {
+  {
+    .name = "fused_add", .summary = "input + alpha * other, of operands that may be quantized", .op = &op,
+    .tensors = kFusedAddTensors, .attributes = kFusedAddAttributes,
+  },
+  {
+    .name = "fused_mul", .summary = "input * other, of operands that may be quantized", .op = &op,
+    .tensors = kFusedAddTensors, .attributes = kFusedMulAttributes,
+  },
 };
 
 }  // namespace qgen::generated::fused_binary

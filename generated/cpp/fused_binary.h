@@ -13,6 +13,7 @@
 namespace qgen::generated::fused_binary {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[2];  // fused_add, fused_mul
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::fused_bmm {
@@ -352,6 +353,141 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 2, .sides = {"M", "K"}},
+};
+
+constexpr ShapeInfo kInputScaleShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr ShapeInfo kOtherShapes[] = {
+  {.has_leading = true, .rank = 2, .sides = {"K", "N"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 2, .sides = {"M", "N"}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16", "i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kFusedBmmTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+  },
+  {
+    .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
+    .help = "one, or of the input's rank; without: the input is real",
+  },
+  {
+    .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "other", .operand = 3, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kOtherShapes, .help = "as the input; batches of 1 are repeated",
+  },
+  {
+    .name = "other_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
+    .help = "one, or of the other operand's rank; without: the other operand is real",
+  },
+  {
+    .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "output", .operand = 6, .role = TensorInfo::Role::output,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kOutputShapes,
+  },
+  {
+    .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
+    .help = "one, or of the output's rank; without: the output is real",
+  },
+  {
+    .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+};
+
+constexpr AttributeInfo kFusedBmmAttributes[] = {
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
+constexpr TensorInfo kBmmTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::i8) | bit(DType::u8),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kInputScaleShapes, .help = "one, or of the input's rank, one along K",
+  },
+  {
+    .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "other", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::i8) | bit(DType::u8),
+    .shapes = kOtherShapes, .help = "batches of 1 are repeated",
+  },
+  {
+    .name = "other_scale", .operand = 4, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kInputScaleShapes, .help = "one, or of the other operand's rank, one along K",
+  },
+  {
+    .name = "other_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "output", .operand = 6, .role = TensorInfo::Role::output,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kOutputShapes,
+  },
+  {
+    .name = "output_scale", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputScaleShapes,
+    .help = "one, or of the output's rank; without: the output is real",
+  },
+  {
+    .name = "output_zero_point", .operand = 8, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputScaleShapes, .help = "one, or one a scale; without: 0",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[2] = {
+  {
+    .name = "fused_bmm", .summary = "products of matrices that may be quantized, batch by batch", .op = &op,
+    .tensors = kFusedBmmTensors, .attributes = kFusedBmmAttributes,
+  },
+  {
+    .name = "bmm", .summary = "products of matrices of bytes, batch by batch, in integers", .op = &op,
+    .tensors = kBmmTensors, .attributes = kFusedBmmAttributes,
+  },
 };
 
 }  // namespace qgen::generated::fused_bmm

@@ -12,6 +12,7 @@
 namespace qgen::generated::fused_bmm {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[2];  // fused_bmm, bmm
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::fused_unary {
@@ -267,6 +268,123 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kRequantizeTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
+  },
+  {
+    .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kInputShapes, .help = "one, or of the input's rank",
+  },
+  {
+    .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output,
+    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
+  },
+  {
+    .name = "output_scale", .operand = 4, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kInputShapes, .help = "one, or of the output's rank",
+  },
+  {
+    .name = "output_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+};
+
+constexpr AttributeInfo kRequantizeAttributes[] = {
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
+constexpr std::string_view kOutputDtypeChoices_[] = {"f32", "f16", "i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kFusedReluTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes, .help = "integers with a scale or reals without",
+  },
+  {
+    .name = "input_scale", .operand = 1, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one, or of the input's rank; without: the input is real",
+  },
+  {
+    .name = "input_zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+  {
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output,
+    .dtypes = bit(DType::f32) | bit(DType::f16) | bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "output_scale", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one, or of the output's rank; without: the output is real",
+  },
+  {
+    .name = "output_zero_point", .operand = 5, .role = TensorInfo::Role::input, .is_optional = true,
+    .dtypes = bit(DType::i32), .shapes = kInputShapes, .help = "one, or one a scale; without: 0",
+  },
+};
+
+constexpr AttributeInfo kFusedReluAttributes[] = {
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices_,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[3] = {
+  {
+    .name = "requantize", .summary = "integers of one scale and zero point a block as integers of another", .op = &op,
+    .tensors = kRequantizeTensors, .attributes = kRequantizeAttributes,
+  },
+  {
+    .name = "fused_relu", .summary = "max(x, 0), of operands that may be quantized", .op = &op,
+    .tensors = kFusedReluTensors, .attributes = kFusedReluAttributes,
+  },
+  {
+    .name = "fused_hardswish", .summary = "x * clamp(x + 3, 0, 6) / 6, of operands that may be quantized", .op = &op,
+    .tensors = kFusedReluTensors, .attributes = kFusedReluAttributes,
+  },
 };
 
 }  // namespace qgen::generated::fused_unary

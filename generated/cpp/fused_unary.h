@@ -13,6 +13,7 @@
 namespace qgen::generated::fused_unary {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[3];  // requantize, fused_relu, fused_hardswish
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::linear_dq8ca_q4gsw {
@@ -280,6 +281,90 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr ShapeInfo kBiasShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"N"}},
+};
+
+constexpr std::string_view kActivationMappingChoices[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
+
+constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
+
+constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q4_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {
+    .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+  },
+  {.name = "weight_sums", .operand = 3, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
+  {
+    .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
+    .shapes = kBiasShapes, .help = "without: 0",
+  },
+  {
+    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kOutputShapes,
+  },
+};
+
+constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
+  {
+    .name = "activation_mapping", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
+    .help = "how the range of a row of the input is mapped", .words = kActivationMappingChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "-128",
+    .help = "the least integer of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "127",
+    .help = "the greatest integer of the input", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
+    .words = kActivationChoices,
+  },
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "linear_dq8ca_q4gsw",
+    .summary = "activations quantized row by row times an int4 weight with a scale per group along k", .op = &op,
+    .tensors = kLinearDq8caQ4gswTensors, .attributes = kLinearDq8caQ4gswAttributes,
+  },
 };
 
 }  // namespace qgen::generated::linear_dq8ca_q4gsw

@@ -12,6 +12,7 @@
 namespace qgen::generated::linear_dq8ca_q8csw {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // linear_dq8ca_q8csw
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::linear_q4gsw {
@@ -354,6 +355,78 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr ShapeInfo kBiasShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"N"}},
+};
+
+constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
+
+constexpr TensorInfo kLinearQ4gswTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q4_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {
+    .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+  },
+  {
+    .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
+    .shapes = kBiasShapes, .help = "without: 0",
+  },
+  {
+    .name = "output", .operand = 4, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kOutputShapes,
+  },
+};
+
+constexpr AttributeInfo kLinearQ4gswAttributes[] = {
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
+    .words = kActivationChoices,
+  },
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
+  },
+};
+
+constexpr AliasInfo kLinearQ4gswAliases[] = {
+  {.name = "linear_qcs4w", .part = "with weight_scales [N], the weight's integers one a byte"},
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "linear_q4gsw", .summary = "real activations times an int4 weight with a scale per group along k",
+    .op = &op, .tensors = kLinearQ4gswTensors, .attributes = kLinearQ4gswAttributes, .aliases = kLinearQ4gswAliases,
+  },
 };
 
 }  // namespace qgen::generated::linear_q4gsw

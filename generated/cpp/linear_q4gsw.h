@@ -12,6 +12,7 @@
 namespace qgen::generated::linear_q4gsw {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // linear_q4gsw
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::linear_q4gsw_backward {
@@ -217,6 +218,61 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kDOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"N"}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr ShapeInfo kDInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr TensorInfo kLinearQ4gswBackwardTensors[] = {
+  {
+    .name = "d_output", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kDOutputShapes,
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q4_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {
+    .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+  },
+  {
+    .name = "d_input", .operand = 3, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kDInputShapes,
+  },
+};
+
+constexpr AttributeInfo kLinearQ4gswBackwardAttributes[] = {
+  {
+    .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",
+    .help = "neighbours along K that share a scale", .unit = "elements",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "linear_q4gsw_backward",
+    .summary = "the gradient of a linear layer's input, from that of its output and its int4 weight", .op = &op,
+    .tensors = kLinearQ4gswBackwardTensors, .attributes = kLinearQ4gswBackwardAttributes,
+  },
 };
 
 }  // namespace qgen::generated::linear_q4gsw_backward

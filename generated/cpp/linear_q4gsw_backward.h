@@ -12,6 +12,7 @@
 namespace qgen::generated::linear_q4gsw_backward {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // linear_q4gsw_backward
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::linear_q8csw {
@@ -354,6 +355,75 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr ShapeInfo kBiasShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"N"}},
+};
+
+constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
+
+constexpr TensorInfo kLinearQ8cswTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q8_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {
+    .name = "weight_scales", .operand = 2, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row; of four bits, also a group of neighbours along K",
+  },
+  {
+    .name = "bias", .operand = 3, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
+    .shapes = kBiasShapes, .help = "without: 0",
+  },
+  {
+    .name = "output", .operand = 4, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kOutputShapes,
+  },
+};
+
+constexpr AttributeInfo kLinearQ8cswAttributes[] = {
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
+    .words = kActivationChoices,
+  },
+};
+
+constexpr AliasInfo kLinearQ8cswAliases[] = {
+  {.name = "_weight_int8pack_mm", .part = "without bias and activation"},
+  {.name = "weight_int8pack_mm", .part = "without bias and activation"},
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "linear_q8csw", .summary = "real activations times an int8 weight with a scale per row", .op = &op,
+    .tensors = kLinearQ8cswTensors, .attributes = kLinearQ8cswAttributes, .aliases = kLinearQ8cswAliases,
+  },
 };
 
 }  // namespace qgen::generated::linear_q8csw

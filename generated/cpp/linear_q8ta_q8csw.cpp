@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::linear_q8ta_q8csw {
@@ -384,6 +385,76 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr ShapeInfo kWeightShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"N"}},
+};
+
+constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
+
+constexpr TensorInfo kLinearQ8taQ8cswTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows), .shapes = kWeightShapes, .help = "symmetric",
+  },
+  {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
+  {
+    .name = "weight_scales", .operand = 3, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row of the weight",
+  },
+  {
+    .name = "bias", .operand = 4, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "without: 0",
+  },
+  {
+    .name = "output", .operand = 5, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kOutputShapes,
+  },
+};
+
+constexpr AttributeInfo kLinearQ8taQ8cswAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "",
+    .help = "of the integers that the input becomes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .range = "a positive, finite and normal number",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the integers that the input becomes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
+    .words = kActivationChoices,
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "linear_q8ta_q8csw",
+    .summary = "linear layer of reals in int8, activations quantized by one scale, weights by one a row", .op = &op,
+    .tensors = kLinearQ8taQ8cswTensors, .attributes = kLinearQ8taQ8cswAttributes,
+  },
 };
 
 }  // namespace qgen::generated::linear_q8ta_q8csw

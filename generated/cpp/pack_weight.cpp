@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::pack_weight {
@@ -174,6 +175,44 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kSourceShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr std::string_view kFormChoices[] = {
+  "weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows",
+};
+
+constexpr TensorInfo kPackWeightTensors[] = {
+  {
+    .name = "source", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::i8), .shapes = kSourceShapes,
+    .help = "symmetric",
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
+    .shapes = kSourceShapes, .help = "the same elements; of a form of four bits, at least -8 and at most 7",
+  },
+};
+
+constexpr AttributeInfo kPackWeightAttributes[] = {
+  {
+    .name = "form", .kind = AttributeInfo::Kind::layout, .otherwise = "", .help = "how the output lies in memory",
+    .words = kFormChoices,
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "pack_weight", .summary = "an integer weight in one of the forms that linear layers read", .op = &op,
+    .tensors = kPackWeightTensors, .attributes = kPackWeightAttributes,
+  },
 };
 
 }  // namespace qgen::generated::pack_weight

@@ -13,6 +13,7 @@
 namespace qgen::generated::pack_weight {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // pack_weight
 
 // What the caller knows.
 struct Problem {

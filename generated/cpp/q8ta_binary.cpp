@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::q8ta_binary {
@@ -303,6 +304,112 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
+
+constexpr TensorInfo kQ8taAddTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "other", .operand = 1, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes, .help = "sides are the input's or 1",
+  },
+  {
+    .name = "output", .operand = 2, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes,
+  },
+};
+
+constexpr AttributeInfo kQ8taAddAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the other's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the other's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
+    .words = kActivationChoices,
+  },
+  {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "a factor of other"},
+};
+
+constexpr AttributeInfo kQ8taMulAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "other_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the other's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "other_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the other's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
+    .words = kActivationChoices,
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[3] = {
+  {
+    .name = "q8ta_add", .summary = "input + alpha * other", .op = &op, .tensors = kQ8taAddTensors,
+    .attributes = kQ8taAddAttributes,
+  },
+  {
+    .name = "q8ta_sub", .summary = "input - alpha * other", .op = &op, .tensors = kQ8taAddTensors,
+    .attributes = kQ8taAddAttributes,
+  },
+  {
+    .name = "q8ta_mul", .summary = "input * other", .op = &op, .tensors = kQ8taAddTensors,
+    .attributes = kQ8taMulAttributes,
+  },
 };
 
 }  // namespace qgen::generated::q8ta_binary

@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_binary {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[3];  // q8ta_add, q8ta_sub, q8ta_mul
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::q8ta_clone {
@@ -258,6 +259,36 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr TensorInfo kQ8taCloneTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
+    .dtypes = bit(DType::i8) | bit(DType::u8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
+    .dtypes = bit(DType::i8) | bit(DType::u8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes, .help = "the same elements",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "q8ta_clone", .summary = "a tensor of bytes from one layout to another", .op = &op,
+    .tensors = kQ8taCloneTensors,
+  },
 };
 
 }  // namespace qgen::generated::q8ta_clone

@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_clone {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // q8ta_clone
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::q8ta_dequantize {
@@ -228,6 +229,52 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
+
+constexpr TensorInfo kQ8taDequantizeTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
+    .dtypes = bit(DType::f32) | bit(DType::f16),
+    .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed) | bit(Layout::channels_packed),
+    .shapes = kInputShapes,
+  },
+};
+
+constexpr AttributeInfo kQ8taDequantizeAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "f32", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "q8ta_dequantize", .summary = "i8 in any layout to real, one scale and zero point", .op = &op,
+    .tensors = kQ8taDequantizeTensors, .attributes = kQ8taDequantizeAttributes,
+  },
 };
 
 }  // namespace qgen::generated::q8ta_dequantize

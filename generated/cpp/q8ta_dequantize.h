@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_dequantize {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // q8ta_dequantize
 
 // What the caller knows.
 struct Problem {

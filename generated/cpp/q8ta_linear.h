@@ -12,6 +12,7 @@
 namespace qgen::generated::q8ta_linear {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // q8ta_linear
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::q8ta_pixel_shuffle {
@@ -185,6 +186,61 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 3, .sides = {"C", "H", "W"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr TensorInfo kQ8taPixelShuffleTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kInputShapes, .help = "C is a multiple of r * r",
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4h4w) | bit(Layout::packed_4c1w),
+    .shapes = kOutputShapes, .help = "[..., C / (r * r), H * r, W * r]",
+  },
+};
+
+constexpr AttributeInfo kQ8taPixelShuffleAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "upscale_factor", .kind = AttributeInfo::Kind::integer, .otherwise = "2", .help = "r", .least = 0x1p+0,
+    .greatest = 0x1p+15, .range = "1 to 32768",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "q8ta_pixel_shuffle", .summary = "r x r channels of an i8 tensor become r x r pixels of one", .op = &op,
+    .tensors = kQ8taPixelShuffleTensors, .attributes = kQ8taPixelShuffleAttributes,
+  },
 };
 
 }  // namespace qgen::generated::q8ta_pixel_shuffle

@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_pixel_shuffle {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // q8ta_pixel_shuffle
 
 // What the caller knows.
 struct Problem {

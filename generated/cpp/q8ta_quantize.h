@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_quantize {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // q8ta_quantize
 
 // What the caller knows.
 struct Problem {

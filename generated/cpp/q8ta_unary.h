@@ -13,6 +13,7 @@
 namespace qgen::generated::q8ta_unary {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[3];  // q8ta_relu, q8ta_hardswish, q8ta_sigmoid
 
 // What the caller knows.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::quantize_affine {
@@ -373,6 +374,61 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
+constexpr std::string_view kOutputDtypeChoices[] = {"i8", "u8", "i16", "i32"};
+
+constexpr TensorInfo kQuantizeAffineTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
+  },
+  {
+    .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kInputShapes,
+    .help = "one a block",
+  },
+  {
+    .name = "zero_point", .operand = 2, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i32),
+    .shapes = kInputShapes, .help = "one a block, or one for all; without: 0",
+  },
+  {
+    .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_place = true,
+    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
+  },
+};
+
+constexpr AttributeInfo kQuantizeAffineAttributes[] = {
+  {
+    .name = "block_size", .kind = AttributeInfo::Kind::integers, .otherwise = "(from the scale's shape)",
+    .help = "of a block along each dimension", .unit = "elements",
+  },
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "",
+    .words = kOutputDtypeChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the greatest integer",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "quantize_affine", .summary = "real to integer, one scale and zero point per block", .op = &op,
+    .tensors = kQuantizeAffineTensors, .attributes = kQuantizeAffineAttributes,
+  },
 };
 
 }  // namespace qgen::generated::quantize_affine

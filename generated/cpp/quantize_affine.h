@@ -13,6 +13,7 @@
 namespace qgen::generated::quantize_affine {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // quantize_affine
 
 // What the caller knows.
 struct Problem {

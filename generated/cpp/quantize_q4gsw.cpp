@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::quantize_q4gsw {
@@ -223,6 +224,59 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+};
+
+constexpr ShapeInfo kWeightScalesShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"N"}},
+  {.has_leading = false, .rank = 2, .sides = {"N", "G"}},
+};
+
+constexpr std::string_view kFormChoices[] = {"weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows"};
+
+constexpr TensorInfo kQuantizeQ4gswTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
+    .shapes = kInputShapes,
+  },
+  {
+    .name = "weight_scales", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32),
+    .shapes = kWeightScalesShapes, .help = "one a row or a group of neighbours along K",
+  },
+  {
+    .name = "output", .operand = 2, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
+    .shapes = kInputShapes, .help = "from quant_min to quant_max",
+  },
+};
+
+constexpr AttributeInfo kQuantizeQ4gswAttributes[] = {
+  {
+    .name = "form", .kind = AttributeInfo::Kind::layout, .otherwise = "weight_q4_rows",
+    .help = "how the output lies in memory", .words = kFormChoices,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "-8", .help = "the output's least integer",
+    .least = -0x1p+3, .greatest = 0x1.cp+2, .range = "-8 to 7",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "7",
+    .help = "the output's greatest integer", .least = -0x1p+3, .greatest = 0x1.cp+2, .range = "-8 to 7",
+  },
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[1] = {
+  {
+    .name = "quantize_q4gsw", .summary = "a real weight as int4 with a scale per group along k, packed", .op = &op,
+    .tensors = kQuantizeQ4gswTensors, .attributes = kQuantizeQ4gswAttributes,
+  },
 };
 
 }  // namespace qgen::generated::quantize_q4gsw

@@ -13,6 +13,7 @@
 namespace qgen::generated::quantize_q4gsw {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[1];  // quantize_q4gsw
 
 // What the caller knows.
 struct Problem {

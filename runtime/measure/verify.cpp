@@ -65,7 +65,7 @@ void verify_in_way(Context& context, const OperatorEntry& entry, const Request& 
   if (!completed) return add(completed.error());
   const auto expected = judge(way, *completed);
   if (!expected) return;
-  const auto prepared = entry.prepare(context, *completed);
+  const auto prepared = prepare(context, entry, *completed);
   const Done held = prepared ? check_outputs_fit(context, *prepared) : Done(prepared.error());
   // A place that cannot hold the tensor (an image too wide) is no place for it.
   const bool is_skipped = !held && held.error().kind == Error::Kind::unsupported && !is_as_it_stands(way);

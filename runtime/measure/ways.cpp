@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "runtime/library/layout_table.h"
+#include "runtime/operators/attributes.h"
 
 namespace qgen::measure {
 namespace {
@@ -57,15 +58,15 @@ std::vector<Mover> movers_of(const OperatorEntry& entry, const OperatorInfo& op,
   std::vector<Mover> movers;
   const auto add = [&](const TensorInfo& info) {
     const auto rank = ranks.find(info.name);
-    if (info.is_weight || rank == ranks.end()) return;
+    if (!info.has_place || rank == ranks.end()) return;
     auto places = places_of(op, operand_named(op, info.name));
     if (rank->second > kMaxTextureRank) {
       std::erase_if(places, [](const Place& place) { return place.storage == Storage::texture3d; });
     }
     if (places.size() > 1) movers.push_back({std::string(info.name), std::move(places)});
   };
-  for (const TensorInfo& info : entry.inputs) add(info);
-  for (const TensorInfo& info : entry.outputs) add(info);
+  for (const TensorInfo& info : inputs_of(entry)) add(info);
+  for (const TensorInfo& info : outputs_of(entry)) add(info);
   return movers;
 }
 
@@ -113,8 +114,9 @@ bool output_may_be_half(const OperatorEntry& entry, const OperatorInfo& op, cons
   const auto given = request.attributes.find(kOutputDtype);
   const bool is_given = given != request.attributes.end();
   // Where the operator finds out for itself, it does so for halves too.
-  const bool is_real = is_given ? given->second == AttributeValue("float32") : info->otherwise == "float32";
-  return is_real && std::ranges::any_of(entry.outputs, [&](const TensorInfo& output) {
+  const auto* word = is_given ? std::get_if<std::string>(&given->second) : nullptr;
+  const bool is_real = dtype_named(word ? *word : info->otherwise) == DType::f32;
+  return is_real && std::ranges::any_of(outputs_of(entry), [&](const TensorInfo& output) {
            return may_be_half(op, output.name, DType::f32);
          });
 }
@@ -166,10 +168,11 @@ Request in_way(const Request& request, const Way& way, const OperatorEntry& entr
   Request result = request;
   result.places = way.places;
   if (!way.is_half) return result;
-  for (auto& [name, tensor] : result.inputs) {
-    if (may_be_half(op, name, tensor.dtype)) tensor = as_half(tensor);
+  for (auto& [operand, tensor] : result.inputs) {
+    if (may_be_half(op, operand, tensor.dtype)) tensor = as_half(tensor);
   }
-  if (output_may_be_half(entry, op, request)) result.attributes.insert_or_assign(std::string(kOutputDtype), "float16");
+  if (output_may_be_half(entry, op, request))
+    result.attributes.insert_or_assign(std::string(kOutputDtype), std::string(name(DType::f16)));
   return result;
 }
 

@@ -12,6 +12,7 @@
 
 #include "choose_qparams_affine.h"
 #include "dequantize_affine.h"
+#include "operators.h"
 #include "quantize_affine.h"
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/affine_shape.h"
@@ -291,6 +292,46 @@ Expected<AffineParams> choose_qparams_affine(Context& context, const ViewedTenso
   auto made = run(context, *call, {input.tensor, {}, {}});
   if (!made) return made.error();
   return AffineParams{std::move((*made)[0]), std::move((*made)[1])};
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const QuantizeAffineInputs<Described>& inputs,
+                                           const QuantizeAffineAttributes& attributes,
+                                           const QuantizeAffinePlaces& places) {
+  return quantize_affine_call(
+      inputs.input, inputs.scale, inputs.zero_point,
+      {.block_size = attributes.block_size,
+       .output_dtype = attributes.output_dtype,
+       .range = given_range(attributes.output_dtype, attributes.quant_min, attributes.quant_max),
+       .output = places.output});
+}
+
+Expected<Call> generated::operators::infer(const DequantizeAffineInputs<Described>& inputs,
+                                           const DequantizeAffineAttributes& attributes,
+                                           const DequantizeAffinePlaces& places) {
+  const DType dtype = inputs.input.dtype;
+  if (attributes.input_dtype.value_or(dtype) != dtype) {
+    return refused(fmt::format("input_dtype is {}, and input is {}", name(*attributes.input_dtype), name(dtype)));
+  }
+  return dequantize_affine_call(inputs.input, inputs.scale, inputs.zero_point,
+                                {.block_size = attributes.block_size,
+                                 .output_dtype = attributes.output_dtype,
+                                 .range = given_range(dtype, attributes.quant_min, attributes.quant_max),
+                                 .output = places.output});
+}
+
+Expected<Call> generated::operators::infer(const ChooseQparamsAffineInputs<Described>& inputs,
+                                           const ChooseQparamsAffineAttributes& attributes,
+                                           const ChooseQparamsAffinePlaces&) {
+  const auto& eps = attributes.eps;
+  return choose_qparams_affine_call(
+      inputs.input, {.block_size = attributes.block_size,
+                     .mapping_type = attributes.mapping_type,
+                     .target_dtype = attributes.target_dtype,
+                     .range = given_range(attributes.target_dtype, attributes.quant_min, attributes.quant_max),
+                     .eps = eps ? std::optional(static_cast<float>(*eps)) : std::nullopt,
+                     .keepdim = attributes.keepdim});
 }
 
 }  // namespace qgen

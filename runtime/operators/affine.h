@@ -16,6 +16,7 @@
 #pragma once
 
 #include "runtime/operators/tensor_view.h"
+#include "runtime/operators/words.h"
 #include "runtime/tensor/quant_params.h"
 
 namespace qgen {
@@ -49,9 +50,6 @@ Expected<DeviceTensor> dequantize_affine(Context& context, const DeviceTensor& i
 Done dequantize_affine_to(Context& context, const DeviceTensor& input, const DeviceTensor& scale,
                           const DeviceTensor* zero_point, const std::optional<Shape>& block_size,
                           const ViewedTensor& output);
-
-enum class MappingType : uint8_t { asymmetric, symmetric, symmetric_no_clipping_err };
-inline constexpr std::string_view kMappingTypeWords[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
 struct ChooseQparamsAffineOptions {
   std::optional<Shape> block_size;  // without: one block of everything

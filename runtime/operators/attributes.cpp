@@ -86,17 +86,31 @@ Expected<AttributeValue> parse_real(const AttributeInfo& info, std::string_view 
   return value_or_refusal(info, text, std::optional<double>());
 }
 
-Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::string& word) {
-  if (info.words.empty()) {
-    if (dtype_named(word)) return AttributeValue(word);
-    return Error{Error::Kind::invalid_argument, fmt::format("{} is '{}', and must be a dtype", info.name, word),
-                 fmt::format("one of {}", fmt::join(kNumpyNames, ", "))};
-  }
+// Dtypes go by NumPy's name or ours, and become ours.
+Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::string& given) {
+  const auto dtype = info.kind == Kind::dtype ? dtype_named(given) : std::nullopt;
+  const std::string word = dtype ? std::string(name(*dtype)) : given;
   if (std::ranges::find(info.words, word) != info.words.end()) return AttributeValue(word);
-  const std::string_view meant = nearest(word, info.words);
+  const std::string_view meant = nearest(given, info.words);
   return Error{Error::Kind::invalid_argument,
-               fmt::format("{} is '{}', and must be one of {}", info.name, word, fmt::join(info.words, ", ")),
+               fmt::format("{} is '{}', and must be one of {}", info.name, given, fmt::join(info.words, ", ")),
                meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
+}
+
+bool is_spelled(Kind kind) { return kind == Kind::word || kind == Kind::dtype || kind == Kind::layout; }
+
+// Which alternative of AttributeValue holds it.
+size_t alternative_of(Kind kind) {
+  switch (kind) {
+    case Kind::boolean: return 0;
+    case Kind::integer: return 1;
+    case Kind::real: return 2;
+    case Kind::word:
+    case Kind::dtype:
+    case Kind::layout: return 3;
+    case Kind::integers: return 4;
+  }
+  return std::variant_npos;
 }
 
 }  // namespace
@@ -108,6 +122,8 @@ std::string_view name(AttributeInfo::Kind kind) {
     case Kind::real: return "a number";
     case Kind::word: return "a word";
     case Kind::integers: return "a list of integers";
+    case Kind::dtype: return "a dtype";
+    case Kind::layout: return "a layout";
   }
   return "?";
 }
@@ -117,20 +133,22 @@ Expected<AttributeValue> parse_attribute(const AttributeInfo& info, std::string_
     case Kind::boolean: return value_or_refusal(info, text, boolean_of(text));
     case Kind::integer: return value_or_refusal(info, text, number_of<int64_t>(text));
     case Kind::real: return parse_real(info, text);
-    case Kind::word: return checked_word(info, std::string(text));
+    case Kind::word:
+    case Kind::dtype:
+    case Kind::layout: return checked_word(info, std::string(text));
     case Kind::integers: return value_or_refusal(info, text, integers_of(text));
   }
   return Error{};
 }
 
 Expected<AttributeValue> converted(const AttributeInfo& info, const AttributeValue& value) {
-  if (info.kind == Kind::word && std::holds_alternative<std::string>(value)) {
+  if (is_spelled(info.kind) && std::holds_alternative<std::string>(value)) {
     return checked_word(info, std::get<std::string>(value));
   }
   if (const auto* real = std::get_if<double>(&value); real && info.kind == Kind::real) {
     return checked_real(info, to_text(value), *real);
   }
-  if (value.index() == static_cast<size_t>(info.kind)) return value;
+  if (value.index() == alternative_of(info.kind)) return value;
   const auto* integer = std::get_if<int64_t>(&value);
   if (integer && info.kind == Kind::real) return AttributeValue(static_cast<double>(*integer));
   return Error{Error::Kind::invalid_argument,

@@ -42,11 +42,6 @@ template <typename T>
 const T& attribute(const Request& request, std::string_view name) {
   return std::get<T>(request.attributes.find(name)->second);
 }
-// Of an attribute whose words are those of an enum, in its order.
-template <typename Enum>
-Enum enum_attribute(const Request& request, std::string_view name, std::span<const std::string_view> words) {
-  return static_cast<Enum>(std::ranges::find(words, attribute<std::string>(request, name)) - words.begin());
-}
 // Of an attribute that is a dtype: complete() has checked the word.
 inline DType dtype_attribute(const Request& request, std::string_view name) {
   return *dtype_named(attribute<std::string>(request, name));

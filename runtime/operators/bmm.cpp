@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "fused_bmm.h"
+#include "operators.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/fused_checks.h"
 
@@ -163,6 +164,18 @@ Expected<DeviceTensor> bmm(Context& context, const FusedOperand& input, const Fu
 Expected<DeviceTensor> fused_bmm(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {
   return run_fused(context, fused_bmm_call, input, other, output);
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const BmmInputs<Described>& inputs, const BmmAttributes& attributes,
+                                           const BmmPlaces&) {
+  return bmm_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
+}
+
+Expected<Call> generated::operators::infer(const FusedBmmInputs<Described>& inputs,
+                                           const FusedBmmAttributes& attributes, const FusedBmmPlaces&) {
+  return fused_bmm_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
 }
 
 }  // namespace qgen

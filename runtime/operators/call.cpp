@@ -40,6 +40,10 @@ std::optional<TensorDesc> desc_of(const DeviceTensor* tensor) {
   return tensor ? std::optional(desc_of(*tensor)) : std::nullopt;
 }
 
+Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Weight& weight) {
+  return weight.sums(executor, call.row_sum_run == 0 ? weight.k() : call.row_sum_run);
+}
+
 Argument argument_of(const DeviceTensor* tensor) { return tensor ? Argument(tensor) : Argument(); }
 
 Done check_given(std::string_view operand, const DeviceTensor* tensor) {

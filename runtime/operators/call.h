@@ -47,6 +47,8 @@ struct Call {
   Problem problem;
   // One an operand of problem.op, also those that are written; nullopt: an optional one that is left out.
   std::vector<std::optional<TensorDesc>> operands;
+  // Of an operand that is sums along a weight's rows: how many neighbours each sums. 0: the whole row.
+  int64_t row_sum_run = 0;
 };
 
 // A Call of the operator whose generated Problem is `fields`.
@@ -65,6 +67,9 @@ using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
 Argument argument_of(const DeviceTensor* tensor);  // null: left out
 // Error: null, of an operand that is no optional one.
 Done check_given(std::string_view operand, const DeviceTensor* tensor);
+
+// The sums of the weight's rows that the Call reads, made once.
+Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Weight& weight);
 
 // The device, its kernels and their executor; and how to choose.
 struct Context {

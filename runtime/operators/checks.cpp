@@ -32,4 +32,10 @@ Expected<IntegerRange> checked_range(DType dtype, const std::optional<IntegerRan
                ""};
 }
 
+std::optional<IntegerRange> given_range(DType dtype, std::optional<int64_t> min, std::optional<int64_t> max) {
+  const auto all = range_of(dtype);
+  if (!all || (!min && !max)) return std::nullopt;
+  return IntegerRange{min.value_or(all->min), max.value_or(all->max)};
+}
+
 }  // namespace qgen

@@ -22,4 +22,7 @@ inline Done check_dtype(std::string_view operand, DType given, std::initializer_
 // The range of integers of `dtype`: all, unless one is given, which must lie inside.
 Expected<IntegerRange> checked_range(DType dtype, const std::optional<IntegerRange>& given);
 
+// The range that attributes say: of a bound that is not given, that of `dtype`. Nothing: neither is, or the dtype is real.
+std::optional<IntegerRange> given_range(DType dtype, std::optional<int64_t> min, std::optional<int64_t> max);
+
 }  // namespace qgen

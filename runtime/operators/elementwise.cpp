@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators.h"
 #include "q8ta_binary.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_unary.h"
@@ -240,6 +241,74 @@ Expected<Call> q8ta_pixel_shuffle_call(const TensorDesc& input, const Q8taPixelS
 Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context, const DeviceTensor& input,
                                           const Q8taPixelShuffleOptions& options) {
   return run_for_one(context, q8ta_pixel_shuffle_call(desc_of(input), options), {&input, {}});
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+template <typename Attributes>
+Q8taUnaryOptions unary_options(const Attributes& attributes, Place output) {
+  return {.input = per_tensor(attributes.input_scale, attributes.input_zero_point),
+          .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
+          .layout = output.layout};
+}
+
+template <typename Attributes>
+Q8taBinaryOptions binary_options(BinaryOperation operation, const Attributes& attributes, Place output) {
+  return {.operation = operation,
+          .input = per_tensor(attributes.input_scale, attributes.input_zero_point),
+          .other = per_tensor(attributes.other_scale, attributes.other_zero_point),
+          .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
+          .activation = attributes.activation,
+          .layout = output.layout};
+}
+
+}  // namespace
+
+Expected<Call> generated::operators::infer(const Q8taReluInputs<Described>& inputs,
+                                           const Q8taReluAttributes& attributes, const Q8taReluPlaces& places) {
+  return q8ta_unary_call(inputs.input, qgen::relu, unary_options(attributes, places.output));
+}
+
+Expected<Call> generated::operators::infer(const Q8taHardswishInputs<Described>& inputs,
+                                           const Q8taHardswishAttributes& attributes,
+                                           const Q8taHardswishPlaces& places) {
+  return q8ta_unary_call(inputs.input, qgen::hardswish, unary_options(attributes, places.output));
+}
+
+Expected<Call> generated::operators::infer(const Q8taSigmoidInputs<Described>& inputs,
+                                           const Q8taSigmoidAttributes& attributes, const Q8taSigmoidPlaces& places) {
+  return q8ta_unary_call(inputs.input, qgen::sigmoid, unary_options(attributes, places.output));
+}
+
+Expected<Call> generated::operators::infer(const Q8taAddInputs<Described>& inputs, const Q8taAddAttributes& attributes,
+                                           const Q8taAddPlaces& places) {
+  auto options = binary_options(BinaryOperation::add, attributes, places.output);
+  options.alpha = attributes.alpha;
+  return q8ta_binary_call(inputs.input, inputs.other, options);
+}
+
+Expected<Call> generated::operators::infer(const Q8taSubInputs<Described>& inputs, const Q8taSubAttributes& attributes,
+                                           const Q8taSubPlaces& places) {
+  auto options = binary_options(BinaryOperation::sub, attributes, places.output);
+  options.alpha = attributes.alpha;
+  return q8ta_binary_call(inputs.input, inputs.other, options);
+}
+
+Expected<Call> generated::operators::infer(const Q8taMulInputs<Described>& inputs, const Q8taMulAttributes& attributes,
+                                           const Q8taMulPlaces& places) {
+  return q8ta_binary_call(inputs.input, inputs.other, binary_options(BinaryOperation::mul, attributes, places.output));
+}
+
+Expected<Call> generated::operators::infer(const Q8taPixelShuffleInputs<Described>& inputs,
+                                           const Q8taPixelShuffleAttributes& attributes,
+                                           const Q8taPixelShufflePlaces& places) {
+  return q8ta_pixel_shuffle_call(inputs.input,
+                                 {.input = per_tensor(attributes.input_scale, attributes.input_zero_point),
+                                  .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
+                                  .upscale_factor = attributes.upscale_factor,
+                                  .layout = places.output.layout});
 }
 
 }  // namespace qgen

@@ -11,8 +11,8 @@
 // pack the same dimension.
 #pragma once
 
-#include "runtime/operators/activation.h"
 #include "runtime/operators/per_tensor.h"
+#include "runtime/operators/words.h"
 
 namespace qgen {
 

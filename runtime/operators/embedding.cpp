@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "embedding_q4gsw.h"
+#include "operators.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/weight_checks.h"
 
@@ -39,6 +40,16 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context, const DeviceTensor& ind
                                        const DeviceTensor& scales, const EmbeddingOptions& options) {
   return run_for_one(context, embedding_q4gsw_call(desc_of(indices), desc_of(weight), desc_of(scales), options),
                      {&indices, &weight, &scales, {}});
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const EmbeddingQ4gswInputs<Described>& inputs,
+                                           const EmbeddingQ4gswAttributes& attributes, const EmbeddingQ4gswPlaces&) {
+  if (Done same = check_group_size(attributes.group_size, inputs.weight, inputs.weight_scales); !same)
+    return same.error();
+  return embedding_q4gsw_call(inputs.indices, inputs.weight, inputs.weight_scales,
+                              {.output_dtype = attributes.output_dtype});
 }
 
 }  // namespace qgen

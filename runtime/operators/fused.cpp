@@ -8,6 +8,7 @@
 
 #include "fused_binary.h"
 #include "fused_unary.h"
+#include "operators.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/fused_checks.h"
@@ -163,6 +164,34 @@ Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, co
 Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
                                  const FusedOutput& output) {
   return run_fused(context, fused_mul_call, input, other, output);
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const RequantizeInputs<Described>& inputs,
+                                           const RequantizeAttributes& attributes, const RequantizePlaces&) {
+  return requantize_call(input_of(inputs), output_of_one(inputs, attributes));
+}
+
+Expected<Call> generated::operators::infer(const FusedReluInputs<Described>& inputs,
+                                           const FusedReluAttributes& attributes, const FusedReluPlaces&) {
+  return fused_relu_call(input_of(inputs), output_of_one(inputs, attributes));
+}
+
+Expected<Call> generated::operators::infer(const FusedHardswishInputs<Described>& inputs,
+                                           const FusedHardswishAttributes& attributes, const FusedHardswishPlaces&) {
+  return fused_hardswish_call(input_of(inputs), output_of_one(inputs, attributes));
+}
+
+Expected<Call> generated::operators::infer(const FusedAddInputs<Described>& inputs,
+                                           const FusedAddAttributes& attributes, const FusedAddPlaces&) {
+  return fused_add_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes),
+                        static_cast<float>(attributes.alpha));
+}
+
+Expected<Call> generated::operators::infer(const FusedMulInputs<Described>& inputs,
+                                           const FusedMulAttributes& attributes, const FusedMulPlaces&) {
+  return fused_mul_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
 }
 
 }  // namespace qgen

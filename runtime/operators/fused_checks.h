@@ -31,6 +31,32 @@ struct CheckedOperand {
 // Integers have a scale, and reals none; the scale cuts the operand into blocks.
 Expected<CheckedOperand> checked_operand(std::string_view operand, const FusedOperandDesc& given);
 Expected<CheckedOperand> checked_output(const Shape& shape, const FusedOutputDesc& given);
+// What attributes say of an output, beside its tensors. Without a dtype it is i8 where it has a scale, else that of real
+// inputs, else f32.
+template <typename Inputs, typename Attributes>
+FusedOutputDesc output_of(const Inputs& inputs, const Attributes& attributes, bool is_half) {
+  const std::optional<TensorDesc> scale = inputs.output_scale;
+  const DType otherwise = scale ? DType::i8 : is_half ? DType::f16 : DType::f32;
+  const DType dtype = attributes.output_dtype.value_or(otherwise);
+  return {dtype, scale, inputs.output_zero_point, given_range(dtype, attributes.quant_min, attributes.quant_max)};
+}
+template <typename Inputs, typename Attributes>
+FusedOutputDesc output_of_one(const Inputs& inputs, const Attributes& attributes) {
+  return output_of(inputs, attributes, inputs.input.dtype == DType::f16);
+}
+template <typename Inputs, typename Attributes>
+FusedOutputDesc output_of_two(const Inputs& inputs, const Attributes& attributes) {
+  return output_of(inputs, attributes, inputs.input.dtype == DType::f16 || inputs.other.dtype == DType::f16);
+}
+template <typename Inputs>
+FusedOperandDesc input_of(const Inputs& inputs) {
+  return {inputs.input, inputs.input_scale, inputs.input_zero_point};
+}
+template <typename Inputs>
+FusedOperandDesc other_of(const Inputs& inputs) {
+  return {inputs.other, inputs.other_scale, inputs.other_zero_point};
+}
+
 // The range of the output's integers; of reals any.
 Expected<IntegerRange> checked_range(const FusedOutputDesc& output);
 // Kernels are made for one kind of reals.

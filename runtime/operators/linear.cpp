@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "linear_q8ta_q8csw.h"
+#include "operators.h"
 #include "q8ta_linear.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/flush_subnormal.h"
@@ -156,6 +157,27 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context, const DeviceTensor& i
                                          const LinearQ8taQ8cswOptions& options) {
   const auto call = linear_q8ta_q8csw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
   return run_in_int8(context, call, input, weight, scales, bias);
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const Q8taLinearInputs<Described>& inputs,
+                                           const Q8taLinearAttributes& attributes, const Q8taLinearPlaces& places) {
+  return q8ta_linear_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                          {.input_scale = static_cast<float>(attributes.input_scale),
+                           .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+                           .output_scale = static_cast<float>(attributes.output_scale),
+                           .output_zero_point = static_cast<int32_t>(attributes.output_zero_point),
+                           .activation = attributes.activation,
+                           .output = places.output});
+}
+
+Expected<Call> generated::operators::infer(const LinearQ8taQ8cswInputs<Described>& inputs,
+                                           const LinearQ8taQ8cswAttributes& attributes, const LinearQ8taQ8cswPlaces&) {
+  return linear_q8ta_q8csw_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                                {.input_scale = static_cast<float>(attributes.input_scale),
+                                 .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+                                 .activation = attributes.activation});
 }
 
 }  // namespace qgen

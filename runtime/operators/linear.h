@@ -11,8 +11,8 @@
 // and K do, K up to kMaxLinearDepth. Whether few rows or many, one function: kernels are chosen by the actual shape.
 #pragma once
 
-#include "runtime/operators/activation.h"
 #include "runtime/operators/call.h"
+#include "runtime/operators/words.h"
 
 namespace qgen {
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "operators.h"
 #include "q8ta_clone.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
@@ -176,6 +177,26 @@ Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& pa
 Expected<DeviceTensor> q8ta_dequantize(Context& context, const DeviceTensor& input, const PerTensor& params,
                                        const Q8taDequantizeOptions& options) {
   return run_for_one(context, q8ta_dequantize_call(desc_of(input), params, options), {&input, {}});
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const Q8taCloneInputs<Described>& inputs, const Q8taCloneAttributes&,
+                                           const Q8taClonePlaces& places) {
+  return q8ta_clone_call(inputs.input, places.output.layout);
+}
+
+Expected<Call> generated::operators::infer(const Q8taQuantizeInputs<Described>& inputs,
+                                           const Q8taQuantizeAttributes& attributes, const Q8taQuantizePlaces& places) {
+  const PerTensor params = per_tensor(attributes.output_scale, attributes.output_zero_point);
+  return q8ta_quantize_call(inputs.input, params, places.output.layout);
+}
+
+Expected<Call> generated::operators::infer(const Q8taDequantizeInputs<Described>& inputs,
+                                           const Q8taDequantizeAttributes& attributes,
+                                           const Q8taDequantizePlaces& places) {
+  return q8ta_dequantize_call(inputs.input, per_tensor(attributes.input_scale, attributes.input_zero_point),
+                              {.output_dtype = attributes.output_dtype, .output = places.output});
 }
 
 }  // namespace qgen

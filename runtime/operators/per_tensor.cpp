@@ -4,11 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
-#include "runtime/operators/attributes.h"
-
 namespace qgen {
 
 Done check_per_tensor(std::string_view operand, const PerTensor& params) {
@@ -21,13 +16,6 @@ Done check_per_tensor(std::string_view operand, const PerTensor& params) {
                  fmt::format("{}_zero_point is {}, and can be -128 to 127", operand, params.zero_point), ""};
   }
   return std::monostate{};
-}
-
-PerTensor per_tensor_attribute(const Request& request, std::string_view operand) {
-  const auto zero_point = attribute<int64_t>(request, fmt::format("{}_zero_point", operand));
-  return {static_cast<float>(attribute<double>(request, fmt::format("{}_scale", operand))),
-          static_cast<int32_t>(std::clamp<int64_t>(zero_point, std::numeric_limits<int32_t>::min(),
-                                                   std::numeric_limits<int32_t>::max()))};
 }
 
 }  // namespace qgen

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/operators/registry.h"
+#include "runtime/operators/call.h"
 
 namespace qgen {
 
@@ -18,6 +18,10 @@ struct PerTensor {
   float scale = 1;
   int32_t zero_point = 0;
 };
+// Of attributes that are within their ranges.
+inline PerTensor per_tensor(double scale, int64_t zero_point) {
+  return {static_cast<float>(scale), static_cast<int32_t>(zero_point)};
+}
 
 constexpr float kLeastScale = 0x1p-125f;
 constexpr float kLargestScale = 0x1p119f;
@@ -27,19 +31,5 @@ Done check_per_tensor(std::string_view operand, const PerTensor& params);
 
 // A word of four zero points: what padding of a layout holds.
 constexpr uint32_t padding_word(int32_t zero_point) { return (static_cast<uint32_t>(zero_point) & 0xff) * 0x01010101u; }
-
-constexpr AttributeInfo scale_attribute(std::string_view name) {
-  return {name, AttributeInfo::Kind::real, "", "2^-125 to 2^119", {}};
-}
-constexpr AttributeInfo zero_point_attribute(std::string_view name) {
-  return {name, AttributeInfo::Kind::integer, "0", "-128 to 127", {}};
-}
-constexpr AttributeInfo kInputScale = scale_attribute("input_scale");
-constexpr AttributeInfo kInputZeroPoint = zero_point_attribute("input_zero_point");
-constexpr AttributeInfo kOutputScale = scale_attribute("output_scale");
-constexpr AttributeInfo kOutputZeroPoint = zero_point_attribute("output_zero_point");
-
-// Of a complete request: the attributes `<operand>_scale` and `<operand>_zero_point`.
-PerTensor per_tensor_attribute(const Request& request, std::string_view operand);
 
 }  // namespace qgen

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/prepare.h"
+//
+// From a request to a Call that can run, for every operator alike: the signature says what each tensor is.
+#include "runtime/operators/attributes.h"
+#include "runtime/operators/registry.h"
 
 namespace qgen {
 namespace {
+
+// ---- before anything is uploaded ------------------------------------------------------------------------------------
 
 bool holds(DType wide, DType narrow) {
   if (wide == DType::f32) return narrow == DType::f16 || narrow == DType::bf16;
   const bool is_small = narrow == DType::i8 || narrow == DType::u8 || narrow == DType::i16 || narrow == DType::u16;
   return wide == DType::i32 && is_small;
+}
+
+// The dtype in which an input goes to the device. Parameters that kernels read as f32 or i32 only are widened, which is
+// exact.
+DType uploaded_dtype(const TensorInfo& info, DType given) {
+  for (const DType wide : {DType::f32, DType::i32}) {
+    if (info.dtypes == bit(wide) && holds(wide, given)) return wide;
+  }
+  return given;
 }
 
 HostTensor widened(const HostTensor& tensor, DType dtype) {
@@ -17,32 +31,103 @@ HostTensor widened(const HostTensor& tensor, DType dtype) {
   return wide;
 }
 
-Expected<const DeviceTensor*> upload(Context& context, const HostTensor& tensor, Place place, PreparedCall& prepared) {
+Expected<std::unique_ptr<Weight>> make_weight(const HostTensor& source) {
+  auto weight = Weight::create(source, {});
+  if (!weight) return weight.error();
+  return std::make_unique<Weight>(*std::move(weight));
+}
+
+// The weights of a request, by operand.
+using Weights = std::map<size_t, std::unique_ptr<Weight>>;
+
+Expected<Weights> make_weights(const OperatorEntry& entry, const Request& request) {
+  Weights weights;
+  for (const TensorInfo& info : entry.tensors) {
+    const HostTensor* source = find_input(request, info.name);
+    if (info.role != TensorInfo::Role::weight || !source) continue;
+    auto weight = make_weight(*source);
+    if (!weight) return weight.error();
+    weights.emplace(info.operand, *std::move(weight));
+  }
+  return weights;
+}
+
+std::optional<Place> place_said(const Request& request, std::string_view name) {
+  const auto place = request.places.find(name);
+  return place == request.places.end() ? std::nullopt : std::optional(place->second);
+}
+
+Given given_of(const OperatorEntry& entry, const Request& request, const Weights& weights) {
+  Given given{&entry, {}, {}, {}};
+  for (const TensorInfo& info : entry.tensors) {
+    const HostTensor* input = find_input(request, info.name);
+    const auto weight = weights.find(info.operand);
+    const auto place = place_said(request, info.name);
+    given.places.push_back(place);
+    given.tensors.emplace_back();
+    if (weight != weights.end()) {
+      given.tensors.back() = view(desc_of(*weight->second));
+    } else if (input) {
+      const Place lies = place.value_or(Place{});
+      given.tensors.back() =
+          view(TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
+    }
+  }
+  for (const AttributeInfo& info : entry.attributes) {
+    const auto value = request.attributes.find(info.name);
+    given.attributes.push_back(value == request.attributes.end() ? std::nullopt : std::optional(value->second));
+  }
+  return given;
+}
+
+// ---- on the device --------------------------------------------------------------------------------------------------
+
+Expected<Argument> upload(Context& context, const HostTensor& tensor, Place place, PreparedCall& prepared) {
   auto uploaded = context.executor.upload(tensor, place.storage, place.layout);
   if (!uploaded) return uploaded.error();
   prepared.tensors.push_back(std::make_unique<DeviceTensor>(*std::move(uploaded)));
-  return prepared.tensors.back().get();
+  return Argument(prepared.tensors.back().get());
+}
+
+Expected<Argument> upload_input(Context& context, const TensorInfo& info, const Request& request,
+                                PreparedCall& prepared) {
+  const HostTensor* input = find_input(request, info.name);
+  if (!input) return Argument();
+  const DType dtype = uploaded_dtype(info, input->dtype);
+  const Place place = place_of(request, info.name);
+  return upload(context, dtype == input->dtype ? *input : widened(*input, dtype), place, prepared);
+}
+
+Expected<Argument> argument_for(Context& context, const TensorInfo& info, const Request& request,
+                                const Weights& weights, PreparedCall& prepared) {
+  switch (info.role) {
+    case TensorInfo::Role::input: return upload_input(context, info, request, prepared);
+    case TensorInfo::Role::weight: return Argument(weights.at(info.operand).get());
+    case TensorInfo::Role::output: return Argument();
+    case TensorInfo::Role::derived: break;
+  }
+  const auto sums = row_sums(context.executor, prepared.call, *weights.at(info.source));
+  if (!sums) return sums.error();
+  return Argument(*sums);
 }
 
 }  // namespace
 
-Expected<const DeviceTensor*> upload_input(Context& context, const Request& request, std::string_view name,
-                                           PreparedCall& prepared) {
-  const HostTensor* input = find_input(request, name);
-  return input ? upload(context, *input, place_of(request, name), prepared) : nullptr;
-}
-
-Expected<const DeviceTensor*> upload_widened(Context& context, const Request& request, std::string_view name,
-                                             DType dtype, PreparedCall& prepared) {
-  const HostTensor* input = find_input(request, name);
-  if (!input || !holds(dtype, input->dtype)) return upload_input(context, request, name, prepared);
-  return upload(context, widened(*input, dtype), place_of(request, name), prepared);
-}
-
-Expected<PreparedCall> finished(PreparedCall prepared, const Expected<Call>& call, std::vector<Argument> arguments) {
+Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request) {
+  auto weights = make_weights(entry, request);
+  if (!weights) return weights.error();
+  const Given given = given_of(entry, request, *weights);
+  if (Done sound = check_signature(given); !sound) return sound.error();
+  auto call = entry.infer(given);
   if (!call) return call.error();
-  prepared.call = *call;
-  prepared.arguments = std::move(arguments);
+  PreparedCall prepared;
+  prepared.call = *std::move(call);
+  for (const TensorInfo& info : entry.tensors) {
+    const auto argument = argument_for(context, info, request, *weights, prepared);
+    if (!argument) return argument.error();
+    prepared.arguments.push_back(*argument);
+  }
+  for (auto& [operand, weight] : *weights) prepared.weights.push_back(std::move(weight));
   return prepared;
 }
 

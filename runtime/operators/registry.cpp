@@ -7,29 +7,24 @@
 
 #include <algorithm>
 
+#include "operators.h"
 #include "runtime/library/nearest.h"
 #include "runtime/operators/attributes.h"
-#include "runtime/operators/families.h"
 
 namespace qgen {
 namespace {
 
-constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
-    affine_entries, elementwise_entries, embedding_entries,     fused_entries,
-    linear_entries, packed_entries,      weight_linear_entries, weight_packing_entries,
-};
+std::vector<OperatorAlias> sorted_aliases() {
+  std::vector<OperatorAlias> aliases;
+  for (const OperatorEntry& entry : operators()) {
+    for (const AliasInfo& alias : entry.aliases) aliases.push_back({alias.name, entry.name, alias.part});
+  }
+  std::ranges::sort(aliases, {}, &OperatorAlias::name);
+  return aliases;
+}
 
-constexpr OperatorAlias kAliases[] = {
-    {"_weight_int8pack_mm", "linear_q8csw", "without bias and activation"},
-    {"linear_qcs4w", "linear_q4gsw", "with weight_scales [N], the weight's integers one a byte"},
-    {"weight_int8pack_mm", "linear_q8csw", "without bias and activation"},
-};
-
-std::vector<OperatorEntry> sorted_entries() {
-  std::vector<OperatorEntry> entries;
-  for (const auto family : kFamilies) entries.insert(entries.end(), family().begin(), family().end());
-  std::ranges::sort(entries, {}, &OperatorEntry::name);
-  return entries;
+bool is_input(const TensorInfo& info) {
+  return info.role == TensorInfo::Role::input || info.role == TensorInfo::Role::weight;
 }
 
 std::vector<std::string_view> names_of(const auto& infos) {
@@ -60,8 +55,9 @@ Done check_names(std::string_view op, std::string_view what, const Map& given,
 }
 
 Done check_inputs(const OperatorEntry& entry, const Request& request) {
-  if (Done known = check_names(entry.name, "input", request.inputs, names_of(entry.inputs)); !known) return known;
-  for (const TensorInfo& info : entry.inputs) {
+  const auto inputs = inputs_of(entry);
+  if (Done known = check_names(entry.name, "input", request.inputs, names_of(inputs)); !known) return known;
+  for (const TensorInfo& info : inputs) {
     const auto given = request.inputs.find(info.name);
     if (given != request.inputs.end()) {
       if (Done whole = check_host_tensor(given->second, fmt::format("input '{}'", info.name)); !whole) return whole;
@@ -69,24 +65,24 @@ Done check_inputs(const OperatorEntry& entry, const Request& request) {
     }
     if (info.is_optional) continue;
     return Error{Error::Kind::invalid_argument, fmt::format("'{}' needs input '{}'", entry.name, info.name),
-                 std::string(info.summary)};
+                 summary_of(info)};
   }
   return std::monostate{};
 }
 
 Done check_places(const OperatorEntry& entry, const Request& request) {
-  auto tensors = names_of(entry.inputs);
-  for (const TensorInfo& info : entry.outputs) tensors.push_back(info.name);
+  auto tensors = names_of(inputs_of(entry));
+  for (const TensorInfo& info : outputs_of(entry)) tensors.push_back(info.name);
   return check_names(entry.name, "tensor", request.places, tensors);
 }
 
 // What `given` says, or the default; nullopt: neither, and the operator will see to it.
 Expected<std::optional<AttributeValue>> value_of(const OperatorEntry& entry, const AttributeInfo& info,
                                                  const AttributeValue* given) {
-  if (!given && info.otherwise.starts_with('(')) return std::optional<AttributeValue>();
-  if (!given && info.otherwise.empty()) {
+  if (!given && !info.is_required() && !info.has_value()) return std::optional<AttributeValue>();
+  if (!given && info.is_required()) {
     return Error{Error::Kind::invalid_argument, fmt::format("'{}' needs attribute '{}'", entry.name, info.name),
-                 fmt::format("{}: {}", name(info.kind), info.summary)};
+                 fmt::format("{}: {}", name(info.kind), info.help)};
   }
   auto value = given ? converted(info, *given) : parse_attribute(info, info.otherwise);
   if (!value) return value.error();
@@ -107,20 +103,40 @@ Done complete_attributes(const OperatorEntry& entry, Request& request) {
 
 }  // namespace
 
-std::span<const OperatorEntry> operators() {
-  static const std::vector<OperatorEntry> entries = sorted_entries();
-  return entries;
+std::span<const OperatorEntry> operators() { return generated::operators::kEntries; }
+
+std::vector<TensorInfo> inputs_of(const SignatureInfo& signature) {
+  std::vector<TensorInfo> inputs;
+  std::ranges::copy_if(signature.tensors, std::back_inserter(inputs), is_input);
+  return inputs;
+}
+
+std::vector<TensorInfo> outputs_of(const SignatureInfo& signature) {
+  std::vector<TensorInfo> outputs;
+  std::ranges::copy_if(signature.tensors, std::back_inserter(outputs),
+                       [](const TensorInfo& info) { return info.role == TensorInfo::Role::output; });
+  return outputs;
+}
+
+std::string summary_of(const TensorInfo& info) {
+  std::string text = fmt::format("{} {}", fmt::join(names_in(info.dtypes), ", "), to_text(info.shapes));
+  if (!info.help.empty()) text += fmt::format("; {}", info.help);
+  return text;
 }
 
 const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library) {
-  return library.find(entry.computed_by.empty() ? entry.name : entry.computed_by);
+  return library.find(entry.op->name);
 }
 
-std::span<const OperatorAlias> operator_aliases() { return kAliases; }
+std::span<const OperatorAlias> operator_aliases() {
+  static const std::vector<OperatorAlias> aliases = sorted_aliases();
+  return aliases;
+}
 
 const OperatorEntry* find_operator(std::string_view name) {
-  const auto* alias = std::ranges::find(kAliases, name, &OperatorAlias::name);
-  if (alias != std::end(kAliases)) name = alias->op;
+  const auto aliases = operator_aliases();
+  const auto alias = std::ranges::find(aliases, name, &OperatorAlias::name);
+  if (alias != aliases.end()) name = alias->op;
   const auto entries = operators();
   const auto found = std::ranges::lower_bound(entries, name, {}, &OperatorEntry::name);
   return found != entries.end() && found->name == name ? &*found : nullptr;
@@ -128,7 +144,7 @@ const OperatorEntry* find_operator(std::string_view name) {
 
 Error unknown_operator(std::string_view name) {
   auto known = names_of(operators());
-  for (const OperatorAlias& alias : kAliases) known.push_back(alias.name);
+  for (const OperatorAlias& alias : operator_aliases()) known.push_back(alias.name);
   return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_of(name, known)};
 }
 

@@ -6,10 +6,11 @@
 //
 //   const OperatorEntry* entry = find_operator("quantize_affine");
 //   Expected<Request> request = complete(*entry, {.inputs = {{"input", x}, {"scale", s}}});
-//   Expected<PreparedCall> prepared = entry->prepare(context, *request);
+//   Expected<PreparedCall> prepared = prepare(context, *entry, *request);
 //   Selection selection = select(prepared->call.problem, profile, library);
 //
-// A family's entries stand in its own source file (affine_entries.cpp); registry.cpp lists the families.
+// What an operator is called, takes and gives is generated from its spec; infer() in its family's source file is all
+// that is written by hand.
 #pragma once
 
 #include <map>
@@ -20,29 +21,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/operators/call.h"
+#include "runtime/operators/given.h"
 
 namespace qgen {
-
-// A word is a string; a dtype is a word by NumPy's name or ours.
-using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
-
-struct AttributeInfo {
-  std::string_view name;
-  enum class Kind : uint8_t { boolean, integer, real, word, integers } kind;  // in AttributeValue's order
-  // The value it has when it is not given, as a person types it. In parentheses: what the operator then does, "(that of
-  // the scale's shape)", and prepare() sees none. Empty: it must be given.
-  std::string_view otherwise;
-  std::string_view summary;                 // "the least integer"
-  std::span<const std::string_view> words;  // of a word: what it can be; empty: a dtype
-};
-
-struct TensorInfo {
-  std::string_view name;  // the operand's in the spec
-  bool is_optional = false;
-  std::string_view summary;  // "f32 or f16, [..., K]"
-  bool is_weight = false;    // the chosen kernel says in which form it lies on the device: it has no place of its own
-};
 
 using Tensors = std::map<std::string, HostTensor, std::less<>>;  // by operand
 
@@ -55,28 +36,21 @@ struct Request {
 // A call with its inputs on the device.
 struct PreparedCall {
   Call call;
-  std::vector<Argument> arguments;  // those that are to be made are std::monostate
+  std::vector<Argument> arguments;  // by operand; those that are to be made are std::monostate
   // What the arguments point at.
   std::vector<std::unique_ptr<DeviceTensor>> tensors;
   std::vector<std::unique_ptr<Weight>> weights;
 };
 
-struct OperatorEntry {
-  std::string_view name;
-  std::string_view summary;
-  std::span<const TensorInfo> inputs;
-  std::span<const TensorInfo> outputs;
-  std::span<const AttributeInfo> attributes;
-  // `request` comes from complete(). Errors say what was given and what is possible.
-  Expected<PreparedCall> (*prepare)(Context& context, const Request& request);
-  // Of the library: the operator whose kernels compute it. Empty: the one of its name.
-  std::string_view computed_by = {};
-};
+// In the order of its operands. Inputs: what callers give; weights are among them.
+std::vector<TensorInfo> inputs_of(const SignatureInfo& signature);
+std::vector<TensorInfo> outputs_of(const SignatureInfo& signature);
+std::string summary_of(const TensorInfo& info);  // "f32, f16 [..., K]; one a row"
 
 // Null: the library lacks them.
 const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library);
 
-// Another name of an operator, by which other systems know a part of what it does.
+// Another name of an operator (AliasInfo), and whose.
 struct OperatorAlias {
   std::string_view name;
   std::string_view op;
@@ -91,5 +65,9 @@ Error unknown_operator(std::string_view name);              // says which was me
 // The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs
 // and attributes that are missing, values of another kind.
 Expected<Request> complete(const OperatorEntry& entry, Request request);
+
+// The Call of a complete request, its inputs on the device: parameters in the dtype that kernels read, weights in the
+// forms they ask for, what is derived made. Nothing is uploaded for a request that is refused.
+Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request);
 
 }  // namespace qgen

@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "runtime/library/integer.h"
+
 namespace qgen {
 Done check_plain(std::string_view operand, const TensorDesc& given, DType dtype) {
   const bool is_plain = given.storage == Storage::buffer && given.layout == Layout::strided;
@@ -37,6 +39,15 @@ Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weigh
   return refused(fmt::format("weight_scales has shape {}, and the weight {}", to_text(shape), to_text(weight.shape)),
                  kind.has_groups ? fmt::format("scales are [{}], or [{}, G] where G divides {}", n, n, k)
                                  : fmt::format("scales are [{}]", n));
+}
+
+Done check_group_size(const std::optional<int64_t>& group_size, const TensorDesc& weight, const TensorDesc& scales) {
+  if (!group_size || weight.shape.size() != 2) return std::monostate{};
+  const int64_t groups = scales.shape.size() == 2 ? scales.shape[1] : 1;
+  if (Integer(*group_size) * Integer(groups) == Integer(weight.shape[1])) return std::monostate{};
+  return refused(fmt::format("group_size is {}, and weight_scales {} cut the weight {} into {} groups a row",
+                             *group_size, to_text(scales.shape), to_text(weight.shape), groups),
+                 "group_size times the scales of a row is K");
 }
 
 Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight) {

@@ -24,6 +24,8 @@ inline constexpr WeightKind kFourBits{4, Layout::weight_q4_rows, true};
 
 // How many scales a row of the weight has.
 Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales);
+// What a caller says of groups beside the shape of the scales.
+Done check_group_size(const std::optional<int64_t>& group_size, const TensorDesc& weight, const TensorDesc& scales);
 // The weight in the form that kernels of its kind read.
 Expected<TensorDesc> checked_form(const WeightKind& kind, const TensorDesc& weight);
 

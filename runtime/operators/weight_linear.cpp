@@ -11,6 +11,7 @@
 #include "linear_q4gsw.h"
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
+#include "operators.h"
 #include "runtime/operators/checks.h"
 #include "runtime/operators/mapping.h"
 #include "runtime/operators/weight_checks.h"
@@ -120,7 +121,9 @@ Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, cons
   fill_mapping(fields, options.mapping_type, options.range);
   fields.eps = least_scale(input.dtype);
   const TensorDesc sums{DType::i32, run_sums_shape(weight.shape, run)};
-  return make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
+  Call call = make_call(op, fields, {input, arguments->weight, scales, sums, bias, arguments->output});
+  call.row_sum_run = run;
+  return call;
 }
 
 // ---- runs -----------------------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ Expected<Call> dynamic_call(const OperatorInfo& op, const WeightKind& kind, cons
 Expected<DeviceTensor> run_dynamic(Context& context, const Expected<Call>& call, const DeviceTensor& input,
                                    Weight& weight, const DeviceTensor& scales, const DeviceTensor* bias) {
   if (!call) return call.error();
-  const auto sums = weight.sums(context.executor, run_of(desc_of(weight), desc_of(scales)));
+  const auto sums = row_sums(context.executor, *call, weight);
   if (!sums) return sums.error();
   return run_for_one(context, call, {&input, &weight, &scales, *sums, argument_of(bias), {}});
 }
@@ -206,6 +209,57 @@ Expected<DeviceTensor> linear_dq8ca_q4gsw(Context& context, const DeviceTensor& 
                                           const DynamicLinearOptions& options) {
   const auto call = linear_dq8ca_q4gsw_call(desc_of(input), desc_of(weight), desc_of(scales), desc_of(bias), options);
   return run_dynamic(context, call, input, weight, scales, bias);
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+template <typename Attributes>
+DynamicLinearOptions dynamic_options(const Attributes& attributes) {
+  return {.mapping_type = attributes.activation_mapping,
+          .range = {attributes.quant_min, attributes.quant_max},
+          .activation = attributes.activation};
+}
+
+}  // namespace
+
+Expected<Call> generated::operators::infer(const LinearQ8cswInputs<Described>& inputs,
+                                           const LinearQ8cswAttributes& attributes, const LinearQ8cswPlaces&) {
+  return linear_q8csw_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                           {.activation = attributes.activation});
+}
+
+Expected<Call> generated::operators::infer(const LinearQ4gswInputs<Described>& inputs,
+                                           const LinearQ4gswAttributes& attributes, const LinearQ4gswPlaces&) {
+  if (Done same = check_group_size(attributes.group_size, inputs.weight, inputs.weight_scales); !same)
+    return same.error();
+  return linear_q4gsw_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                           {.activation = attributes.activation});
+}
+
+Expected<Call> generated::operators::infer(const LinearQ4gswBackwardInputs<Described>& inputs,
+                                           const LinearQ4gswBackwardAttributes& attributes,
+                                           const LinearQ4gswBackwardPlaces&) {
+  if (Done same = check_group_size(attributes.group_size, inputs.weight, inputs.weight_scales); !same)
+    return same.error();
+  return linear_q4gsw_backward_call(inputs.d_output, inputs.weight, inputs.weight_scales);
+}
+
+Expected<Call> generated::operators::infer(const LinearDq8caQ8cswInputs<Described>& inputs,
+                                           const LinearDq8caQ8cswAttributes& attributes,
+                                           const LinearDq8caQ8cswPlaces&) {
+  return linear_dq8ca_q8csw_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                                 dynamic_options(attributes));
+}
+
+Expected<Call> generated::operators::infer(const LinearDq8caQ4gswInputs<Described>& inputs,
+                                           const LinearDq8caQ4gswAttributes& attributes,
+                                           const LinearDq8caQ4gswPlaces&) {
+  if (Done same = check_group_size(attributes.group_size, inputs.weight, inputs.weight_scales); !same)
+    return same.error();
+  return linear_dq8ca_q4gsw_call(inputs.input, inputs.weight, inputs.weight_scales, inputs.bias,
+                                 dynamic_options(attributes));
 }
 
 }  // namespace qgen

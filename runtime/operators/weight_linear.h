@@ -16,8 +16,8 @@
 // embedding.
 #pragma once
 
-#include "runtime/operators/activation.h"
 #include "runtime/operators/affine.h"
+#include "runtime/operators/words.h"
 
 namespace qgen {
 

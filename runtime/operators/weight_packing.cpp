@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "operators.h"
 #include "pack_weight.h"
 #include "quantize_q4gsw.h"
 #include "runtime/operators/checks.h"
@@ -84,6 +85,19 @@ Expected<Weight> quantize_q4gsw(Context& context, const DeviceTensor& input, con
       run_for_one(context, quantize_q4gsw_call(desc_of(input), desc_of(scales), options), {&input, &scales, {}});
   if (!form) return form.error();
   return Weight::create(*std::move(form), {});
+}
+
+// ---- by name -----------------------------------------------------------------------------------------------------------
+
+Expected<Call> generated::operators::infer(const PackWeightInputs<Described>& inputs,
+                                           const PackWeightAttributes& attributes, const PackWeightPlaces&) {
+  return pack_weight_call(inputs.source, attributes.form);
+}
+
+Expected<Call> generated::operators::infer(const QuantizeQ4gswInputs<Described>& inputs,
+                                           const QuantizeQ4gswAttributes& attributes, const QuantizeQ4gswPlaces&) {
+  return quantize_q4gsw_call(inputs.input, inputs.weight_scales,
+                             {.range = {attributes.quant_min, attributes.quant_max}, .form = attributes.form});
 }
 
 }  // namespace qgen

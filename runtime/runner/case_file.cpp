@@ -58,7 +58,8 @@ struct Reader {
   }
 
   // The files beside case.json that a list of names means.
-  Expected<Tensors> tensors(const json::Value& list, std::string_view what, std::span<const TensorInfo> infos) const {
+  Expected<Tensors> tensors(const json::Value& list, std::string_view what,
+                            const std::vector<TensorInfo>& infos) const {
     const auto* names = list.as<json::List>();
     if (!names) return json::wrong(document, list, "a list of names");
     Tensors result;
@@ -77,7 +78,7 @@ struct Reader {
   }
 
   Expected<Tensors> expected(const json::Value& list) const {
-    auto result = tensors(list, "output", entry ? entry->outputs : std::span<const TensorInfo>());
+    auto result = tensors(list, "output", entry ? outputs_of(*entry) : std::vector<TensorInfo>());
     if (result && result->empty()) {
       return json::error_at(document, list.mark, "'expect' is empty: there is nothing to judge",
                             "name the outputs whose values lie beside the case");
@@ -143,7 +144,7 @@ struct Reader {
     for (const auto* needed : {&inputs, &expect, &tolerances}) {
       if (!*needed) return needed->error();
     }
-    auto given = tensors(**inputs, "input", entry ? entry->inputs : std::span<const TensorInfo>());
+    auto given = tensors(**inputs, "input", entry ? inputs_of(*entry) : std::vector<TensorInfo>());
     if (!given) return given.error();
     result.request.inputs = *std::move(given);
     auto wanted = expected(**expect);

@@ -54,8 +54,8 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
 }
 
 Done check_has_place(const OperatorEntry& entry, std::string_view name) {
-  const auto info = std::ranges::find(entry.inputs, name, &TensorInfo::name);
-  if (info == entry.inputs.end() || !info->is_weight) return std::monostate{};
+  const auto info = std::ranges::find(entry.tensors, name, &TensorInfo::name);
+  if (info == entry.tensors.end() || info->role != TensorInfo::Role::weight) return std::monostate{};
   return refused(fmt::format("{} lies as the kernel that is chosen reads it, and cannot be placed", name));
 }
 
@@ -104,7 +104,7 @@ std::string rows_text(std::string_view title, const std::vector<std::pair<std::s
 }
 
 std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
-  if (!op || info.is_weight) return "";
+  if (!op || !info.has_place) return "";
   const auto operand = std::ranges::find(op->operands, info.name, &OperandInfo::name);
   std::vector<std::string_view> places;
   for (const Place& place : measure::places_of(*op, static_cast<size_t>(operand - op->operands.begin()))) {
@@ -113,22 +113,28 @@ std::string places_text(const OperatorInfo* op, const TensorInfo& info) {
   return places.empty() ? "" : fmt::format("; strided, {}", fmt::join(places, ", "));
 }
 
-std::string tensors_text(std::string_view title, std::span<const TensorInfo> tensors, const OperatorInfo* op) {
+std::string tensors_text(std::string_view title, const std::vector<TensorInfo>& tensors, const OperatorInfo* op) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const TensorInfo& info : tensors) {
-    rows.emplace_back(std::string(info.name),
-                      fmt::format("{}{}{}", info.summary, info.is_optional ? "; optional" : "", places_text(op, info)));
+    rows.emplace_back(std::string(info.name), fmt::format("{}{}{}", summary_of(info),
+                                                          info.is_optional ? "; optional" : "", places_text(op, info)));
   }
   return rows_text(title, rows);
+}
+
+// "a number, 2^-125 to 2^119: of the input's integers; needed"
+std::string attribute_text(const AttributeInfo& info) {
+  std::string text = info.words.empty() ? std::string(name(info.kind)) : fmt::format("{}", fmt::join(info.words, ", "));
+  if (!info.range.empty()) text += fmt::format(", {}", info.range);
+  if (!info.unit.empty()) text += fmt::format(", {}", info.unit);
+  if (!info.help.empty()) text += fmt::format(": {}", info.help);
+  return text + (info.is_required() ? "; needed" : fmt::format("; default {}", info.otherwise));
 }
 
 std::string attributes_text(std::span<const AttributeInfo> attributes) {
   std::vector<std::pair<std::string, std::string>> rows;
   for (const AttributeInfo& info : attributes) {
-    const std::string otherwise = info.otherwise.empty() ? "needed" : fmt::format("default {}", info.otherwise);
-    const std::string kind =
-        info.words.empty() ? std::string(name(info.kind)) : fmt::format("{}", fmt::join(info.words, ", "));
-    rows.emplace_back(std::string(info.name), fmt::format("{}: {}; {}", info.summary, kind, otherwise));
+    rows.emplace_back(std::string(info.name), attribute_text(info));
   }
   return rows_text("attributes (--set name=value)", rows);
 }
@@ -174,13 +180,14 @@ Expected<Request> parse_request(const OperatorEntry& entry, const RequestText& t
 
 Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vector<std::string>& typed) {
   OutputFiles files;
+  const auto outputs = outputs_of(entry);
   std::set<std::filesystem::path> paths;
   for (const std::string& text : typed) {
     const auto named = split_named("--output", text);
     if (!named) return named.error();
-    if (std::ranges::find(entry.outputs, named->name, &TensorInfo::name) == entry.outputs.end()) {
+    if (std::ranges::find(outputs, named->name, &TensorInfo::name) == outputs.end()) {
       std::vector<std::string_view> names;
-      for (const TensorInfo& info : entry.outputs) names.push_back(info.name);
+      for (const TensorInfo& info : outputs) names.push_back(info.name);
       return refused(fmt::format("'{}' has no output '{}'", entry.name, named->name),
                      fmt::format("there are {}", fmt::join(names, ", ")));
     }
@@ -194,8 +201,8 @@ Expected<OutputFiles> parse_outputs(const OperatorEntry& entry, const std::vecto
 
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {
   return fmt::format("{}: {}\n{}{}{}{}", entry.name, entry.summary, aliases_text(entry),
-                     tensors_text("inputs (--input name=file.npy)", entry.inputs, op),
-                     tensors_text("outputs (--output name=file.npy)", entry.outputs, op),
+                     tensors_text("inputs (--input name=file.npy)", inputs_of(entry), op),
+                     tensors_text("outputs (--output name=file.npy)", outputs_of(entry), op),
                      attributes_text(entry.attributes));
 }
 

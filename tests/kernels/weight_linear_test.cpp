@@ -333,7 +333,7 @@ TEST_F(WeightLinearTest, Refusals) {
   Request request = request_of("linear_q4gsw", {{3}, 8, 64, 32}, 15);
   request.attributes["group_size"] = int64_t{16};
   const OperatorEntry& entry = *find_operator("linear_q4gsw");
-  const auto prepared = entry.prepare(on_device, *complete(entry, request));
+  const auto prepared = prepare(on_device, entry, *complete(entry, request));
   ASSERT_FALSE(prepared);
   EXPECT_EQ(
       to_text(prepared.error()),

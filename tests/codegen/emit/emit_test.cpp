@@ -16,6 +16,7 @@
 #include "codegen/spec/parse_spec.h"
 #include "common/files.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
 #include "tests/codegen/emit/golden/cpp/row_sum.h"
 #include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
@@ -87,8 +88,19 @@ constexpr std::string_view kRowSum = R"yaml(
 operator: row_sum
 summary: the sum of each row
 operands:
-  input:  {access: read, dtype: $dtype}
-  output: {access: write, dtype: f32}
+  input:  {access: read, dtype: $dtype, shape: [..., K], view: true, help: the "rows"}
+  output: {access: write, dtype: f32, shape: [[...], [..., 1]], like: input}
+attributes:
+  keepdim: {type: boolean, default: true, help: "false drops the 1"}
+  scale:   {type: real, range: [2^-125, 2], default: 0.5, unit: volts}
+  mode:    {words: [exact, fast], default: "(exact, if there is time)"}
+operators:
+  row_sum:  {}
+  half_sum:
+    summary: the sum of each row of halves
+    operands: {input: {dtype: [f16]}}
+    without: [mode]
+    aliases: {sum_half: without a scale}
 parameters:
   dtype: [f32, f16]
 problem:
@@ -185,6 +197,26 @@ TEST_F(Emit, EveryFileIsAsExpected) {
     EXPECT_EQ(file.text, *expected) << file.path;
   }
   EXPECT_EQ(made, *list_files(kGolden));
+}
+
+TEST(EmittedTables, SayWhatCallersSee) {
+  const SignatureInfo& sum = generated::row_sum::signatures[0];
+  const SignatureInfo& half = generated::row_sum::signatures[1];
+  EXPECT_EQ(sum.op, &generated::row_sum::op);
+  EXPECT_EQ(sum.tensors[0].help, "the \"rows\"");
+  EXPECT_EQ(sum.tensors[0].dtypes, bit(DType::f32) | bit(DType::f16));
+  EXPECT_EQ(half.tensors[0].dtypes, bit(DType::f16));
+  EXPECT_EQ(sum.tensors[1].role, TensorInfo::Role::output);
+  EXPECT_EQ(sum.tensors[1].source, 0);
+  EXPECT_EQ(sum.tensors[1].shapes[1].sides[0], "1");
+  EXPECT_EQ(sum.attributes[1].least, 0x1p-125);
+  EXPECT_EQ(sum.attributes[1].range, "2^-125 to 2");
+  EXPECT_THAT(sum.attributes[2].words, ElementsAre("exact", "fast"));
+  EXPECT_FALSE(sum.attributes[2].has_value());
+  EXPECT_EQ(half.attributes.size(), 2U);
+  EXPECT_EQ(half.aliases[0].name, "sum_half");
+  ASSERT_EQ(generated::library().signatures.size(), 2U);
+  EXPECT_EQ(generated::library().signatures[0], &half) << "by name";
 }
 
 TEST_F(Emit, ANewVariantOnlyAddsLines) {

@@ -21,7 +21,7 @@ bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
 bool is_number(const YAML::Node& node, bool whole) {
   if (!node.IsScalar() || is_quoted(node)) return false;
-  static const std::regex integer("[-+]?[0-9]+"), real("[-+]?[0-9.]+([eE][-+]?[0-9]+)?");
+  static const std::regex integer("[-+]?[0-9]+"), real("[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?");
   return std::regex_match(node.Scalar(), whole ? integer : real);
 }
 

@@ -33,7 +33,7 @@ std::string name_in(const std::string& yaml) {
 
 TEST(Readme, ItsExamplesAreSpecs) {
   const auto examples = example_specs();
-  ASSERT_EQ(examples.size(), 7U);
+  ASSERT_EQ(examples.size(), 8U);
   std::vector<SpecText> files = {{"rounding.yaml", "fragment: rounding\nproblem: {rounding: u32}\n"}};
   for (const std::string& yaml : examples) files.push_back({name_in(yaml) + ".yaml", yaml});
   const auto specs = parse_specs(files, UnusedFragments::are_errors);
@@ -46,6 +46,11 @@ TEST(Readme, NamesEveryKeyWordAndDeviceNumber) {
   const std::string text = tests::read_document(kPath);
   const auto names = [&](std::string_view what) { return text.find(what) != std::string::npos; };
   for (const Key& key : spec_keys()) EXPECT_TRUE(names("| `" + std::string(key.name) + "` |")) << key.name;
+  for (const Key& key : spec_keys()) {
+    const bool is_for_callers = key.name == "operands" || key.name == "attributes" || key.name == "operators";
+    if (!is_for_callers) continue;
+    for (const Key& inner : key.object) EXPECT_TRUE(names("`" + std::string(inner.name))) << inner.name;
+  }
   for (const DeviceName& number : device_names())
     EXPECT_TRUE(names("`device." + std::string(number.name) + "`")) << number.name;
   for (const auto& words : {dtype_words(), storage_words(), layout_words()}) {

@@ -11,6 +11,7 @@
 
 #include "codegen/spec/device_names.h"
 #include "codegen/spec/parse_spec.h"
+#include "codegen/spec/signature.h"
 #include "codegen/spec/words.h"
 #include "tests/support/source_folder.h"
 
@@ -144,6 +145,148 @@ TEST(Spec, IsPrintedInOneForm) {
   EXPECT_EQ(to_text(parse_good(kCanonical)), kCanonical);
 }
 
+constexpr std::string_view kSignature = R"yaml(operator: op
+template: "op.comp"
+operands:
+  input: {access: read, dtype: $dtype, storage: buffer, shape: [..., 3, K], view: true, help: "a, b: c"}
+  weight: {access: read, dtype: i8, storage: buffer, layout: weight_q8_rows, shape: [N, K], weight: true}
+  sums: {access: read, dtype: i32, storage: buffer, row_sums_of: weight}
+  scales: {access: read, dtype: f32, storage: buffer, optional: true, shape: [[N], [N, G]]}
+  output: {access: write, dtype: $dtype, storage: buffer, shape: [...], like: input}
+attributes:
+  scale: {type: real, range: [2^-125, 0.5], unit: "volts"}
+  count: {type: integer, range: i8, default: -3}
+  block: {type: integers, default: "(all, that is)"}
+  exact: {type: boolean, default: true, help: "whether"}
+  mapping: {words: [up, down], enum: direction, default: up}
+  activation: {words: [none, relu]}
+  to: {type: dtype, of: output, default: f16}
+  wanted: {type: dtype, words: [i8, u8]}
+operators:
+  op_of_all: {}
+  op_of_some:
+    summary: "some"
+    operands:
+      input: {dtype: [f32], help: ""}
+      scales: {optional: false}
+    without: [scale, count]
+    aliases:
+      _other: "a part"
+parameters:
+  dtype: [f32, f16]
+grid:
+  - 1
+  - 1
+  - 1
+)yaml";
+
+TEST(Spec, PrintsWhatCallersSee) { EXPECT_EQ(to_text(parse_good(kSignature)), kSignature); }
+
+TEST(Spec, HasASignatureForEachPublicOperator) {
+  const Spec spec = parse_good(kSignature);
+  const auto signatures = signatures_of(spec);
+  ASSERT_EQ(signatures.size(), 2U);
+  const Signature& all = signatures[0];
+  const Signature& some = signatures[1];
+  EXPECT_EQ(all.name, "op_of_all");
+  EXPECT_EQ(some.aliases[0].name.value, "_other");
+  using Role = TensorInfo::Role;
+  const Role roles[] = {Role::input, Role::weight, Role::derived, Role::input, Role::output};
+  for (size_t i = 0; i < all.tensors.size(); ++i) EXPECT_EQ(all.tensors[i].role, roles[i]) << i;
+  EXPECT_THAT(all.tensors[0].dtypes, testing::ElementsAre("f32", "f16"));
+  EXPECT_THAT(some.tensors[0].dtypes, testing::ElementsAre("f32"));
+  EXPECT_EQ(all.tensors[0].help, "a, b: c");
+  EXPECT_EQ(some.tensors[0].help, "");
+  EXPECT_TRUE(all.tensors[3].is_optional);
+  EXPECT_FALSE(some.tensors[3].is_optional);
+  EXPECT_EQ(all.attributes.size(), 8U);
+  EXPECT_EQ(some.attributes.size(), 6U);
+  EXPECT_EQ(all.attributes[0]->range->least, 0x1p-125);
+  EXPECT_EQ(all.attributes[1]->range->text, "-128 to 127");
+  EXPECT_THAT(words_of(spec, some, *all.attributes[6]), testing::ElementsAre("f32", "f16"));
+  EXPECT_THAT(words_of(spec, some, *all.attributes[7]), testing::ElementsAre("i8", "u8"));
+}
+
+TEST(Spec, HasNoSignatureWithoutShapes) { EXPECT_TRUE(signatures_of(parse_good(kFull)).empty()); }
+
+// Each mistake is one line of the spec above, written otherwise.
+struct Mistake {
+  std::string_view instead_of, is;
+  std::string_view message;
+};
+constexpr Mistake kMistakes[] = {
+    {", shape: [N, K], weight: true", ", weight: true", "'weight' has no 'shape', and other operands have one"},
+    {"layout: weight_q8_rows, ", "", "weight 'weight' has no layout of a weight"},
+    {"shape: [N, K], weight", "shape: [..., K], weight", "weight 'weight' is no matrix"},
+    {"row_sums_of: weight", "row_sums_of: input", "'input' is no weight"},
+    {"row_sums_of: weight", "row_sums_of: wieght", "'wieght' is no operand"},
+    {"like: input", "like: output", "'output' is like 'output'"},
+    {"like: input", "like: inptu", "hint: did you mean 'input'?"},
+    {"[..., 3, K]", "[3, ..., K]", "'...' stands before all other sides"},
+    {"[..., 3, K]", "[a, b, c, d, e, f, g, h, i]", "'shape' has 9 sides"},
+    {"[..., 3, K]", "[2x, K]", "'2x' is not a name"},
+    {"[..., 3, K]", "K", "'shape' is a single value"},
+    {"[2^-125, 0.5]", "[2^-125]", "'range' has 1 bounds"},
+    {"[2^-125, 0.5]", "[0.5, 2^-125]", "0.5 is above 2^-125"},
+    {"[2^-125, 0.5]", "[2^x, 1]", "'2^x' is no bound"},
+    {"[2^-125, 0.5]", "sometimes", "'sometimes' is no range"},
+    {"type: real, range", "type: boolean, range", "attribute 'scale' is true or false, and has a 'range'"},
+    {"range: i8, default: -3", "range: [0, 0.5]", "'count' is an integer from 0 to 0.5"},
+    {"default: -3", "default: -300", "the default of 'count' is '-300'"},
+    {"default: -3", "default: 2^2", "the default of 'count' is '2^2'"},
+    {"default: -3", "default: 0.5", "expected: an integer, or a text in parentheses"},
+    {"default: true", "default: yes", "the default of 'exact' is 'yes'"},
+    {"default: up", "default: pu", "hint: did you mean 'up'?"},
+    {"default: f16", "default: i8", "expected: one of f16, f32, or a text in parentheses"},
+    {"default: \"(all, that is)\"", "default: 4", "a list has no default that fits all shapes"},
+    {"type: dtype, of: output", "type: dtype", "attribute 'to' is a dtype, and does not say which"},
+    {"type: dtype, of: output", "type: layout, of: output", "'output' is always in the layout that its storage says"},
+    {"type: real", "of: input, type: real", "'of' says whose dtype or layout an attribute is"},
+    {"words: [none, relu]", "help: none", "attribute 'activation' is a word, and does not say which"},
+    {"words: [none, relu]", "words: [none, none]", "'activation' has the word none twice"},
+    {"words: [none, relu]", "words: [none, relu], type: integer",
+     "attribute 'activation' is an integer, and has words"},
+    {"words: [i8, u8]", "words: [i8, u9]", "'u9' is no dtype"},
+    {"dtype: [f32], help", "dtype: [i8], help", "no kernel takes i8 at 'input'"},
+    {"input: {dtype: [f32]", "inptu: {dtype: [f32]", "'inptu' is no operand"},
+    {"help: \"\"}", "optional: true}", "'input' is not optional to the kernels"},
+    {"without: [scale", "without: [scal", "hint: did you mean 'scale'?"},
+    {"operator: op", "kernel: op", "attribute 'scale' is for callers, and a kernel has none"},
+};
+
+TEST(Spec, RefusesWhatCallersCannotBeTold) {
+  for (const Mistake& row : kMistakes) {
+    std::string yaml(kSignature);
+    const size_t place = yaml.find(row.instead_of);
+    ASSERT_NE(place, std::string::npos) << row.instead_of;
+    EXPECT_THAT(errors_of(yaml.replace(place, row.instead_of.size(), row.is)), testing::HasSubstr(row.message));
+  }
+}
+
+TEST(Spec, NeedsShapesForWhatCallersSay) {
+  std::string yaml(kFull);
+  yaml += "attributes: {a: {type: real}}\n";
+  EXPECT_THAT(errors_of(yaml), testing::HasSubstr("attribute 'a' is for callers, and no operand has a 'shape'"));
+}
+
+TEST(Specs, ShareNoPublicName) {
+  std::string yaml(kSignature);
+  const Spec first = parse_good(yaml, "op.yaml");
+  yaml.replace(yaml.find("operator: op"), 12, "operator: no");
+  yaml.replace(yaml.find("[none, relu]"), 12, "[relu, none]");
+  const Spec second = parse_good(yaml, "no.yaml");
+  EXPECT_EQ(to_text(check_specs({first, second}), {}),
+            "no.yaml:15:3: error: the words of 'activation' are relu, none here\n"
+            "  expected: none, relu\n  hint: other words are another 'enum'\n"
+            "op.yaml:15:3: note: the others are here\n"
+            "no.yaml:19:3: error: operator 'op_of_all' is the name of an operator already\n"
+            "op.yaml:19:3: note: the other is here\n"
+            "no.yaml:20:3: error: operator 'op_of_some' is the name of an operator already\n"
+            "op.yaml:20:3: note: the other is here\n"
+            "no.yaml:27:7: error: alias '_other' is the name of an operator already\n"
+            "op.yaml:27:7: note: the other is here\n");
+}
+
 constexpr std::string_view kDefinitions = R"(operator: op
 template: op.comp
 operands:
@@ -225,17 +368,17 @@ TEST(Spec, KnowsThePlaceOfEachField) {
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
-  EXPECT_EQ(
-      errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
-      "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-      "  expected: one of applies_when, cost, define, grid, kernel, operands, operator, parameters, problem, recipes, "
-      "require, require_device, specialization, subgroup_size, summary, template, use, verify\n"
-      "  hint: did you mean 'operands'?\n"
-      "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
-      "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
-      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n"
-      "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
-      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n");
+  EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
+            "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
+            "  expected: one of applies_when, attributes, cost, define, grid, kernel, operands, operator, operators, "
+            "parameters, problem, recipes, require, require_device, specialization, subgroup_size, summary, template, "
+            "use, verify\n"
+            "  hint: did you mean 'operands'?\n"
+            "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
+            "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
+            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n"
+            "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
+            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n");
 }
 
 struct Snippet {
@@ -436,7 +579,8 @@ TEST(Fragments, HaveAShape) {
   files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
   EXPECT_EQ(errors_of(files),
             "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-            "  expected: one of applies_when, cost, define, fragment, grid, operands, parameters, problem, recipes, "
+            "  expected: one of applies_when, attributes, cost, define, fragment, grid, operands, parameters, problem, "
+            "recipes, "
             "require, require_device, scratch, specialization, steps, subgroup_size, verify\n"
             "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
             "  expected: a map, such as problem: {name: ...}\n"

@@ -39,7 +39,7 @@ const RequestCase kRequests[] = {
       .attributes = {"quant_min=-8", "block_size=1,6", "output_dtype=int8"},
       .storages = {"input=texture3d"},
       .layouts = {"output=channels_packed"}},
-     "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=int8 quant_min=-8 input=texture3d/width_packed "
+     "input=f16[4, 6] scale=f32[4, 1] block_size=[1, 6] output_dtype=i8 quant_min=-8 input=texture3d/width_packed "
      "output=texture3d/channels_packed "},
     {"layout_after_storage",
      {.storages = {"input=texture3d"}, .layouts = {"input=height_packed"}},
@@ -170,19 +170,19 @@ TEST(Help, OfAnOperator) {
   const auto library = KernelLibrary::open(generated::library());
   ASSERT_TRUE(library);
   EXPECT_EQ(help_of(*find_operator("dequantize_affine"), library->find("dequantize_affine")),
-            R"(dequantize_affine: integer to real, one scale and zero point a block
+            R"(dequantize_affine: integer to real, one scale and zero point per block
 inputs (--input name=file.npy):
-  input       i8, u8, i16 or i32; strided, width_packed, height_packed, channels_packed
-  scale       f32, one a block
-  zero_point  i32, one a block, or one for all; without: 0; optional
+  input       i8, u8, i16, i32 [...]; strided, width_packed, height_packed, channels_packed
+  scale       f32 [...]; one a block
+  zero_point  i32 [...]; one a block, or one for all; without: 0; optional
 outputs (--output name=file.npy):
-  output  reals of output_dtype; strided, width_packed, height_packed, channels_packed
+  output  f32, f16 [...]; strided, width_packed, height_packed, channels_packed
 attributes (--set name=value):
-  block_size    elements of a block, per dimension: a list of integers; default (from the scale's shape)
-  input_dtype   if given, it must be the input's: a word; default (the input's)
-  output_dtype  float32 or float16: a word; default float32
-  quant_min     the least integer: an integer; default (the dtype's)
-  quant_max     the greatest integer: an integer; default (the dtype's)
+  block_size    a list of integers, elements: of a block along each dimension; default (from the scale's shape)
+  input_dtype   i8, u8, i16, i32: if given, it must be the input's; default (the input's)
+  output_dtype  f32, f16; default f32
+  quant_min     an integer: the least integer of the input; default (the dtype's)
+  quant_max     an integer: the greatest integer of the input; default (the dtype's)
 )");
 }
 
@@ -190,7 +190,7 @@ attributes (--set name=value):
 TEST(Command, SaysOtherNames) {
   const std::string help = help_of(*find_operator("linear_qcs4w"), nullptr);
   EXPECT_EQ(help.substr(0, help.find("inputs")),
-            "linear_q4gsw: linear layer of reals, int4 weight with a scale a group\n"
+            "linear_q4gsw: real activations times an int4 weight with a scale per group along k\n"
             "also called linear_qcs4w, with weight_scales [N], the weight's integers one a byte\n");
   const std::string list = list_text();
   EXPECT_EQ(list.substr(list.find("other names")),

@@ -3,6 +3,7 @@
 
 #include "modules.h"
 #include "runtime/library/features.h"
+#include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::row_sum {
@@ -113,6 +114,78 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+};
+
+namespace {
+
+constexpr ShapeInfo kInputShapes[] = {
+  {.has_leading = true, .rank = 1, .sides = {"K"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+  {.has_leading = true, .rank = 1, .sides = {"1"}},
+};
+
+constexpr std::string_view kModeChoices[] = {"exact", "fast"};
+
+constexpr TensorInfo kRowSumTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes, .help = "the \"rows\"",
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32),
+    .shapes = kOutputShapes, .source = 0,
+  },
+};
+
+constexpr AttributeInfo kRowSumAttributes[] = {
+  {.name = "keepdim", .kind = AttributeInfo::Kind::boolean, .otherwise = "true", .help = "false drops the 1"},
+  {
+    .name = "scale", .kind = AttributeInfo::Kind::real, .otherwise = "0.5", .help = "", .unit = "volts",
+    .least = 0x1p-125, .greatest = 0x1p+1, .range = "2^-125 to 2",
+  },
+  {
+    .name = "mode", .kind = AttributeInfo::Kind::word, .otherwise = "(exact, if there is time)", .help = "",
+    .words = kModeChoices,
+  },
+};
+
+constexpr TensorInfo kHalfSumTensors[] = {
+  {
+    .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .dtypes = bit(DType::f16),
+    .shapes = kInputShapes, .help = "the \"rows\"",
+  },
+  {
+    .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32),
+    .shapes = kOutputShapes, .source = 0,
+  },
+};
+
+constexpr AttributeInfo kHalfSumAttributes[] = {
+  {.name = "keepdim", .kind = AttributeInfo::Kind::boolean, .otherwise = "true", .help = "false drops the 1"},
+  {
+    .name = "scale", .kind = AttributeInfo::Kind::real, .otherwise = "0.5", .help = "", .unit = "volts",
+    .least = 0x1p-125, .greatest = 0x1p+1, .range = "2^-125 to 2",
+  },
+};
+
+constexpr AliasInfo kHalfSumAliases[] = {
+  {.name = "sum_half", .part = "without a scale"},
+};
+
+}  // namespace
+
+constinit const SignatureInfo signatures[2] = {
+  {
+    .name = "row_sum", .summary = "the sum of each row", .op = &op, .tensors = kRowSumTensors,
+    .attributes = kRowSumAttributes,
+  },
+  {
+    .name = "half_sum", .summary = "the sum of each row of halves", .op = &op, .tensors = kHalfSumTensors,
+    .attributes = kHalfSumAttributes, .aliases = kHalfSumAliases,
+  },
 };
 
 }  // namespace qgen::generated::row_sum

@@ -12,6 +12,7 @@
 namespace qgen::generated::row_sum {
 
 extern const OperatorInfo op;
+extern const SignatureInfo signatures[2];  // row_sum, half_sum
 
 // What the caller knows.
 struct Problem {

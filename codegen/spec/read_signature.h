@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The part of a spec that callers see, from a tree whose shape is right (check_shape). Private to this room.
+#pragma once
+
+#include "codegen/spec/spec.h"
+#include "codegen/spec/yaml_tree.h"
+
+namespace qgen::spec {
+
+// Adds to the operand what its map says to callers.
+void read_signature_of(const YamlNode& node, Operand& operand);
+Attribute read_attribute(const YamlEntry& entry);
+PublicOperator read_public_operator(const YamlEntry& entry);
+
+}  // namespace qgen::spec

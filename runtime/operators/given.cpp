@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/given.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+
+#include "runtime/library/layout_table.h"
+#include "runtime/operators/attributes.h"
+#include "runtime/operators/checks.h"
+
+namespace qgen {
+namespace {
+
+// ---- dtypes ---------------------------------------------------------------------------------------------------------
+
+DType next(DType dtype) { return static_cast<DType>(static_cast<unsigned>(dtype) + 1); }
+
+std::vector<DType> dtypes_in(uint32_t mask) {
+  std::vector<DType> dtypes;
+  for (auto dtype = DType::f32; mask >> static_cast<unsigned>(dtype) != 0; dtype = next(dtype)) {
+    if ((mask & bit(dtype)) != 0) dtypes.push_back(dtype);
+  }
+  return dtypes;
+}
+
+// ---- shapes ---------------------------------------------------------------------------------------------------------
+
+std::string to_text(const ShapeInfo& info) {
+  std::vector<std::string_view> sides;
+  if (info.has_leading) sides.emplace_back("...");
+  sides.insert(sides.end(), info.sides.begin(), info.sides.begin() + info.rank);
+  return fmt::format("[{}]", fmt::join(sides, ", "));
+}
+
+// The number that a side is, or nothing if it is a name.
+std::optional<int64_t> number_of(std::string_view side) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(side.data(), side.data() + side.size(), number);
+  return error == std::errc() && end == side.data() + side.size() ? std::optional(number) : std::nullopt;
+}
+
+// What the sides of a name are, and whose they are first.
+struct Side {
+  int64_t length;
+  const TensorInfo* of;
+};
+using Sides = std::map<std::string_view, Side>;
+
+bool has_rank(const ShapeInfo& info, const Shape& shape) {
+  return info.has_leading ? shape.size() >= info.rank : shape.size() == info.rank;
+}
+
+// The side of `shape` that differs from what is known; nullptr: none does.
+const std::string_view* first_misfit(const ShapeInfo& info, const Shape& shape, const Sides& known) {
+  for (size_t i = 0; i < info.rank; ++i) {
+    const int64_t length = shape[shape.size() - info.rank + i];
+    const auto number = number_of(info.sides[i]);
+    const auto side = known.find(info.sides[i]);
+    const bool differs = number ? length != *number : side != known.end() && side->second.length != length;
+    if (differs) return &info.sides[i];
+  }
+  return nullptr;
+}
+
+void learn(const ShapeInfo& info, const Shape& shape, const TensorInfo& tensor, Sides& known) {
+  for (size_t i = 0; i < info.rank; ++i) {
+    if (!number_of(info.sides[i])) known.emplace(info.sides[i], Side{shape[shape.size() - info.rank + i], &tensor});
+  }
+}
+
+std::string lengths_text(std::span<const ShapeInfo> infos, const Sides& known) {
+  std::vector<std::string> texts;
+  for (const auto& [name, side] : known) {
+    const bool is_read = std::ranges::any_of(infos, [&](const ShapeInfo& info) {
+      return std::find(info.sides.begin(), info.sides.begin() + info.rank, name) != info.sides.begin() + info.rank;
+    });
+    if (is_read) texts.push_back(fmt::format("{} of {} is {}", name, side.of->name, side.length));
+  }
+  return texts.empty() ? "" : fmt::format(", and {}", fmt::join(texts, ", "));
+}
+
+Done check_sides(const TensorInfo& info, const Shape& shape, Sides& known) {
+  for (const ShapeInfo& possible : info.shapes) {
+    if (!has_rank(possible, shape) || first_misfit(possible, shape, known)) continue;
+    learn(possible, shape, info, known);
+    return std::monostate{};
+  }
+  return refused(fmt::format("{} has shape {}", info.name, qgen::to_text(shape)),
+                 fmt::format("it is {}{}", to_text(info.shapes), lengths_text(info.shapes, known)));
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------
+
+Done check_tensors(const Given& given) {
+  Sides known;
+  for (const TensorInfo& info : given.signature->tensors) {
+    if (info.role != TensorInfo::Role::input && info.role != TensorInfo::Role::weight) continue;
+    const auto& tensor = given.tensors[info.operand];
+    if (!tensor && info.is_optional) continue;
+    if (!tensor) return refused(fmt::format("'{}' needs input '{}'", given.signature->name, info.name));
+    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, dtypes_in(info.dtypes)); !possible)
+      return possible;
+    if (Done fits = check_sides(info, tensor->view.shape, known); !fits) return fits;
+  }
+  return std::monostate{};
+}
+
+Done check_range(const AttributeInfo& info, const AttributeValue& value) {
+  const auto* integer = std::get_if<int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
+  if (info.range.empty() || (!integer && !real)) return std::monostate{};
+  const double number = integer ? static_cast<double>(*integer) : *real;
+  if (number >= info.least && number <= info.greatest) return std::monostate{};
+  return refused(fmt::format("{} is {}, and can be {}", info.name, qgen::to_text(value), info.range));
+}
+
+Done check_places(const Given& given) {
+  for (const TensorInfo& info : given.signature->tensors) {
+    const auto& place = given.places[info.operand];
+    if (info.role != TensorInfo::Role::output || info.has_place || !place || *place == Place{}) continue;
+    return refused(fmt::format("{} of '{}' is placed in a {} as {}, and has no place but its own", info.name,
+                               given.signature->name, name(place->storage), name(place->layout)));
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+std::vector<std::string_view> names_in(uint32_t dtypes) {
+  std::vector<std::string_view> names;
+  for (const DType dtype : dtypes_in(dtypes)) names.push_back(name(dtype));
+  return names;
+}
+
+std::string to_text(std::span<const ShapeInfo> infos) {
+  std::vector<std::string> texts;
+  for (const ShapeInfo& info : infos) texts.push_back(to_text(info));
+  return fmt::format("{}", fmt::join(texts, " or "));
+}
+
+Place Given::place(size_t operand) const {
+  if (places[operand]) return *places[operand];
+  const TensorInfo& info = signature->tensors[operand];
+  if (info.source == kAbsent || !tensors[info.source]) return {};
+  return {tensors[info.source]->tensor.storage, tensors[info.source]->tensor.layout};
+}
+
+DType Given::dtype(size_t index) const { return *dtype_named(std::get<std::string>(*attributes[index])); }
+
+Layout Given::layout(size_t index) const { return *find_layout(std::get<std::string>(*attributes[index])); }
+
+size_t Given::word(size_t index) const {
+  const auto& words = signature->attributes[index].words;
+  return static_cast<size_t>(std::ranges::find(words, std::get<std::string>(*attributes[index])) - words.begin());
+}
+
+Done check_signature(const Given& given) {
+  if (Done sound = check_tensors(given); !sound) return sound;
+  for (size_t i = 0; i < given.attributes.size(); ++i) {
+    if (!given.attributes[i]) continue;
+    if (Done inside = check_range(given.signature->attributes[i], *given.attributes[i]); !inside) return inside;
+  }
+  return check_places(given);
+}
+
+}  // namespace qgen
