@@ -16,12 +16,12 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kQuiet = 50ms;    // without a rise: the clock has arrived
-constexpr nanoseconds kLeast = 300ms;   // of the first climb, which does not know yet how far up it goes
-constexpr nanoseconds kLongest = 3s;    // of one climb
-constexpr nanoseconds kRest = 500ms;    // of a device that does not come back to its plateau by work
+constexpr nanoseconds kQuiet = 50ms;   // without a rise: the clock has arrived
+constexpr nanoseconds kLeast = 300ms;  // of the first climb, which does not know yet how far up it goes
+constexpr nanoseconds kLongest = 3s;   // of one climb
+constexpr nanoseconds kRest = 500ms;   // of a device that does not come back to its plateau by work
 constexpr int kClimbs = 3;
-constexpr int kLooks = 5;  // samples that are looked at before a clock is said to have fallen
+constexpr int kLooks = 5;       // samples that are looked at before a clock is said to have fallen
 constexpr double kRise = 1.01;  // what counts as one
 
 double part_of(double rate, double best) { return best > 0 ? rate / best : 1; }
@@ -77,7 +77,7 @@ Expected<ClockLevel> SteadyClock::raise() {
 
 namespace {
 
-constexpr double kSampleUs = 50;  // of each of the two kernels, as the device's profile estimates it
+constexpr double kSampleUs = 50;   // of each of the two kernels, as the device's profile estimates it
 constexpr uint32_t kRepeats = 16;  // in a submission, the first of which is not counted
 
 // A call, recorded over and over; the recording keeps what it writes.

@@ -132,7 +132,7 @@ TEST_F(RuntimeProgram, FailsACaseThatIsAFolder) {
   fs::create_directories(here() / "relu/four/case.json");
   const Answer answer = qgen_run({"--cases", "."});
   EXPECT_EQ(answer.code, 1) << answer.err;
-  EXPECT_THAT(answer.out, StartsWith("FAIL  relu/four: ./relu/four/case.json: is a folder\n"));
+  EXPECT_THAT(answer.out, StartsWith("FAIL  relu/four: cannot read ./relu/four/case.json: it is a folder\n"));
 }
 
 TEST_F(RuntimeProgram, PassesNoFolderOfUnknownOperators) {
