@@ -233,15 +233,16 @@ std::string content_name(std::string_view prefix, std::string_view content) {
 }
 
 ContentNames::Named ContentNames::name(const Names& names, const std::string& content) {
-  const auto [known, is_new] = names_.try_emplace({names.last, content});
-  if (!is_new) return {known->second, false};
+  const auto [place, is_new] = names_.try_emplace({names.last, content});
+  std::string& known = place->second;
+  if (!is_new) return {known, false};
   const auto take = [&](std::string name) {
-    if (taken_.insert(name).second) known->second = std::move(name);
-    return !known->second.empty();
+    if (taken_.insert(name).second) known = std::move(name);
+    return !known.empty();
   };
-  if (std::ranges::any_of(names.free, take)) return {known->second, true};
+  if (std::ranges::any_of(names.free, take)) return {known, true};
   for (std::string digested = content; !take(content_name(names.last, digested));) digested += ' ';
-  return {known->second, true};
+  return {known, true};
 }
 
 const Binding* problem_buffer_of(const spec::Spec& spec, const Interface& interface) {
