@@ -36,6 +36,11 @@ if(QGEN_SANITIZE)
   endif()
 endif()
 
+set(QGEN_PARTS_OF_EVERY_PROGRAM "")
+if(QGEN_SANITIZE MATCHES "address")
+  set(QGEN_PARTS_OF_EVERY_PROGRAM "${CMAKE_CURRENT_SOURCE_DIR}/cmake/keep_libraries.cpp")
+endif()
+
 if(QGEN_FUZZ)
   # The rooms carry the fuzzer's counters; only the fuzz programs link its main().
   add_compile_options(-fsanitize=fuzzer-no-link)
@@ -65,7 +70,7 @@ endfunction()
 
 function(qgen_add_program name source)
   cmake_parse_arguments(PROGRAM "" "" "LINKS" ${ARGN})
-  add_executable(${name} ${source})
+  add_executable(${name} ${source} ${QGEN_PARTS_OF_EVERY_PROGRAM})
   add_executable(qgen::${name} ALIAS ${name})
   target_link_libraries(${name} PRIVATE qgen_options ${PROGRAM_LINKS})
   target_link_options(${name} PRIVATE LINKER:--build-id=sha1)  # codegen/support/build_id.h

@@ -39,7 +39,7 @@ function(qgen_make_test_program made name folder)
   cmake_parse_arguments(TEST "" "" "LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
   if(sources)
-    add_executable(test_${name} ${sources})
+    add_executable(test_${name} ${sources} ${QGEN_PARTS_OF_EVERY_PROGRAM})
     target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
       GTest::gtest GTest::gmock GTest::gtest_main)
     # What is tested keeps its optimisation; the tests' own code compiles a third faster with less, and under the

@@ -36,25 +36,13 @@
 #endif
 
 #include "codegen/workers/messages.h"
+#include "common/sanitizers.h"
 
 namespace qgen::workers {
 namespace {
 
-#if defined(__has_feature)
-#define QGEN_HAS_FEATURE(x) __has_feature(x)
-#else
-#define QGEN_HAS_FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_THREAD__) || QGEN_HAS_FEATURE(thread_sanitizer)
-constexpr bool kIsThreadSanitized = true;
-#else
-constexpr bool kIsThreadSanitized = false;
-#endif
-#if defined(__SANITIZE_ADDRESS__) || QGEN_HAS_FEATURE(address_sanitizer)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = kIsThreadSanitized;
-#endif
+constexpr bool kIsThreadSanitized = QGEN_THREAD_SANITIZED;
+constexpr bool kIsSanitized = QGEN_ADDRESS_SANITIZED || kIsThreadSanitized;
 
 constexpr size_t kMebibyte = size_t{1} << 20;
 constexpr time_t kRealPerCpuSecond = 100;

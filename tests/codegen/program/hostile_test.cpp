@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/sanitizers.h"
 #include "tests/codegen/program/run_qgen.h"
 
 namespace qgen::tests {
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED
 constexpr bool kIsSanitized = true;  // memory is not limited then, and frames are larger
 #else
 constexpr bool kIsSanitized = false;

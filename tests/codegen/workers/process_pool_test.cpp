@@ -17,12 +17,14 @@
 #include <thread>
 #include <vector>
 
+#include "common/sanitizers.h"
+
 namespace qgen::workers {
 namespace {
 
 using Cause = CutOff::Cause;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED
 constexpr bool kMemoryIsLimited = false;  // a sanitizer reserves terabytes
 #else
 constexpr bool kMemoryIsLimited = true;

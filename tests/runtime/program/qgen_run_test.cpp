@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // qgen-run's command line: what it prints, what it refuses, and its exit codes.
+#include "common/sanitizers.h"
 #include "runtime/operators/registry.h"
 #include "tests/runtime/program/run_runtime.h"
 
@@ -259,7 +260,7 @@ TEST_F(WithoutDriver, SaysWhereItLooked) {
                 empty + "/e/vulkan/icd.d\n");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take the address space for themselves
+#if !QGEN_ADDRESS_SANITIZED && !QGEN_THREAD_SANITIZED  // which take the address space for themselves
 // A machine with a driver and too little memory for it is told apart from one without.
 TEST_F(WithoutDriver, SaysThatMemoryIsShort) {
   const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / "../runtime/qgen-info";

@@ -8,6 +8,7 @@
 
 #include <map>
 
+#include "common/sanitizers.h"
 #include "registry.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/random_input.h"
@@ -136,7 +137,7 @@ TEST(MadeUpInput, FromText) {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__  // its operator new ends the program
+#if !QGEN_ADDRESS_SANITIZED  // its operator new ends the program
 TEST(MadeUpInput, OfMoreThanMemoryHolds) {
   const auto tensor = made_up_input("1073741824x1073741824:i8");
   ASSERT_FALSE(tensor);
