@@ -75,7 +75,7 @@ void learn(const ShapeInfo& info, const Shape& shape, const TensorInfo& tensor, 
 std::string lengths_text(std::span<const ShapeInfo> infos, const Sides& known) {
   std::vector<std::string> texts;
   for (const auto& [name, side] : known) {
-    const bool is_read = std::ranges::any_of(infos, [&](const ShapeInfo& info) {
+    const bool is_read = std::ranges::any_of(infos, [&name = name](const ShapeInfo& info) {
       return std::find(info.sides.begin(), info.sides.begin() + info.rank, name) != info.sides.begin() + info.rank;
     });
     if (is_read) texts.push_back(fmt::format("{} of {} is {}", name, side.of->name, side.length));
