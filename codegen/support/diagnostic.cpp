@@ -60,7 +60,8 @@ Quoted quoted_part(std::string_view line, size_t column) {
   const size_t wanted = column < kMostQuotedBytes / 2 ? 0 : column - kMostQuotedBytes / 2;
   const size_t begin = letter_at_or_before(line, std::min(wanted, line.size() - kMostQuotedBytes));
   const size_t end = letter_at_or_before(line, std::min(begin + kMostQuotedBytes, line.size()));
-  return {line.substr(begin, end - begin), column - begin, begin > 0, end < line.size()};
+  // What is no UTF-8 may end before the place.
+  return {line.substr(begin, end - begin), std::min(column, end) - begin, begin > 0, end < line.size()};
 }
 
 // Blanks under what is shown of a text, one for each letter. Tabs are kept, so that what follows stands right in any
