@@ -55,7 +55,10 @@ class DeclarationChecker {
     if (spec_.is_internal && !spec_.recipes.empty()) {
       report(spec_.recipes.front().name.where, "a kernel has no recipes", "", "begin the spec with 'operator:'");
     }
-    if (spec_.operands.empty()) report(spec_.name.where, "the spec has no operands", "at least one");
+    // Without a name there is no place to say so, and that is an error by itself.
+    if (spec_.operands.empty() && !spec_.name.value.empty()) {
+      report(spec_.name.where, "the spec has no operands", "at least one");
+    }
     check_count("operands", spec_.operands, [](const Operand& operand) { return operand.name.where; });
     check_count("parameters", spec_.parameters, [](const Axis& axis) { return axis.name.where; });
     check_count("specialization constants", spec_.specialization, [](const Axis& axis) { return axis.name.where; });
