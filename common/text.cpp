@@ -70,7 +70,7 @@ std::optional<std::string> fault_of_sequence(std::string_view text, size_t lengt
 
 size_t utf8_length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto is_tail = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  const auto is_tail = [&](size_t i) { return i < text.size() && continues_letter(text[i]); };
   if (text.empty()) return 0;
   if (byte(0) < 0x80) return 1;
   if (byte(0) >= 0xc2 && byte(0) <= 0xdf && is_tail(1)) return 2;

@@ -15,6 +15,9 @@
 
 namespace qgen {
 
+// Whether a byte of UTF-8 goes on with a letter rather than begins one.
+constexpr bool continues_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
+
 // The length in bytes of the UTF-8 sequence that `text` begins with; 0: none. Overlong forms and surrogates are none.
 size_t utf8_length(std::string_view text);
 

@@ -22,6 +22,8 @@
 #include <spirv-tools/libspirv.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include "common/text.h"
+
 namespace qgen::compile {
 namespace {
 
@@ -106,10 +108,9 @@ std::optional<Message> parse_log_line(std::string_view line) {
 // Without its middle, if it is long; never half a character.
 std::string shortened(std::string text) {
   if (text.size() <= kMostMessageBytes) return text;
-  const auto is_inside_character = [&text](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
   size_t head = kMostMessageBytes / 2, tail = text.size() - kMostMessageBytes / 2;
-  while (head > 0 && is_inside_character(head)) --head;
-  while (tail < text.size() && is_inside_character(tail)) ++tail;
+  while (head > 0 && continues_letter(text[head])) --head;
+  while (tail < text.size() && continues_letter(text[tail])) ++tail;
   return text.replace(head, tail - head, " ... ");
 }
 

@@ -25,7 +25,7 @@ constexpr size_t kMostQuotedBytes = 160;  // of a line
 constexpr std::string_view kCut = "...";
 
 size_t letter_at_or_before(std::string_view text, size_t at) {
-  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
+  while (at > 0 && at < text.size() && continues_letter(text[at])) --at;
   return at;
 }
 
@@ -69,8 +69,7 @@ Quoted quoted_part(std::string_view line, size_t column) {
 std::string blanks_under(std::string_view text) {
   std::string blanks;
   for (const char c : printable_lines(text)) {
-    const bool continues_letter = (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
-    if (!continues_letter) blanks += c == '\t' ? '\t' : ' ';
+    if (!continues_letter(c)) blanks += c == '\t' ? '\t' : ' ';
   }
   return blanks;
 }
@@ -83,8 +82,8 @@ std::string excerpt(std::string_view whole, const SourceLocation& where) {
   std::string text = fmt::format("{:>5} | {}{}{}\n", where.line, before, printable_lines(quoted.line), behind);
   if (!has_caret) return text;
   size_t end = quoted.column + where.length;  // behind a whole character, not in it
-  while (end < quoted.line.size() && (static_cast<unsigned char>(quoted.line[end]) & 0xc0) == 0x80) ++end;
-  const std::string_view named = std::string_view(quoted.line).substr(quoted.column, end - quoted.column);
+  while (end < quoted.line.size() && continues_letter(quoted.line[end])) ++end;
+  const std::string_view named = quoted.line.substr(quoted.column, end - quoted.column);
   const size_t width = std::max<size_t>(blanks_under(named).size(), 1);
   return text + fmt::format("{:>5} | {}{}^{}\n", "", std::string(before.size(), ' '),
                             blanks_under(quoted.line.substr(0, quoted.column)), std::string(width - 1, '~'));
