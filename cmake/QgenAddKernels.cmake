@@ -10,7 +10,13 @@
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
-#   #include "operators.h"     // what callers of operators say whose operands have shapes; needs qgen::operators
+#
+# Operators whose operands have shapes also get typed functions: the library <target>_operators, which needs an infer()
+# of the program for each.
+#
+#   target_link_libraries(my_program PRIVATE my_kernels_operators)
+#
+#   #include "operators.h"     // Expected<DeviceTensor> mine::operators::my_operator(context, {.input = x}, {});
 #
 # Templates may also include what qgen installs: $include "lib/grid.glsl".
 #
@@ -37,6 +43,7 @@ function(qgen_add_kernels target)
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
   set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h")
+  set(typed_functions "${cpp}/operators.cpp")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")
     list(APPEND headers "${cpp}/${stem}.h")
@@ -56,7 +63,7 @@ function(qgen_add_kernels target)
   set(manifest "${KERNELS_DIRECTORY}/MANIFEST.tsv")
   add_custom_command(
     OUTPUT "${manifest}"
-    BYPRODUCTS "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers}
+    BYPRODUCTS "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers} ${typed_functions}
     COMMAND qgen::qgen ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
       --depfile "${KERNELS_DIRECTORY}.d" -q
     COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
@@ -73,6 +80,12 @@ function(qgen_add_kernels target)
   target_link_libraries(${target} PUBLIC qgen::library)
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${cpp}>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0 POSITION_INDEPENDENT_CODE ON)
+
+  add_library(${target}_operators STATIC EXCLUDE_FROM_ALL ${typed_functions} ${headers})
+  add_dependencies(${target}_operators ${target}_sources)
+  target_link_libraries(${target}_operators PUBLIC ${target} qgen::calls)
+  set_target_properties(${target}_operators PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
   # The assembler looks for `.incbin "kernels.blob"` there, and CMake cannot see that it reads it.
   set_source_files_properties("${cpp}/blob.S" PROPERTIES
     COMPILE_OPTIONS "-Wa,-I${KERNELS_DIRECTORY}" OBJECT_DEPENDS "${KERNELS_DIRECTORY}/kernels.blob")

@@ -2,6 +2,7 @@
 # projects find_package(qgen):
 #
 #   qgen::runtime           device, selection, dispatch, tensors; no operator of ours
+#   qgen::calls             operators by their signatures: typed functions, names, weights; no operator of ours
 #   qgen::operators         the shipped operators and their kernels
 #   qgen::planner           storage, layout and kernel for each tensor and operator of a graph
 #   qgen::qgen, -run, ...   the programs
@@ -15,7 +16,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
 foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann common
-                        library json tensor device selector dispatch operators kernels runtime planner)
+                        library json tensor device selector dispatch calls operators kernels
+                        runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

@@ -8,7 +8,7 @@
 //   cpp/quantize_affine.cpp   operator_tables.cpp   the tables behind them, and the spec's expressions as functions
 //                             interfaces.cpp        what its modules bind, need and use
 //   cpp/modules.h             registry.cpp          where each operator's modules stand in the blob
-//   cpp/operators.h           operators_header.cpp  what callers of public operators type
+//   cpp/operators.{h,cpp}     operators_header.cpp  what callers of public operators type, and how that is run
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/blob.S                registry.cpp          the blob, embedded
 //                             signature_tables.cpp  what callers see of its public operators

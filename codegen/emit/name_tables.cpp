@@ -52,7 +52,8 @@ std::string value_of(const Spec& spec, const Symbol& symbol) {
     }
     case Source::problem: {
       const std::string value = "problem->" + identifier(symbol.name);
-      return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value) : value;
+      return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value)
+                                                     : fmt::format("Integer({})", value);
     }
     case Source::device: break;
   }

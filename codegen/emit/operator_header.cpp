@@ -26,29 +26,13 @@ void print_head(TextWriter& out, const OperatorModel& model) {
   }
   out.text("#pragma once");
   out.blank();
+  out.text("#include <array>");
   out.text("#include <cstddef>");
   out.text("#include <cstdint>");
   out.text("#include <vector>");
   out.blank();
   out.text("#include \"runtime/library/kernel_info.h\"");
-  out.blank();
-}
-
-void print_problem(TextWriter& out, const Spec& spec) {
-  out.text("// What the caller knows.");
-  out.text("struct Problem {");
-  {
-    const auto indented = out.indent();
-    for (const auto& field : spec.problem) {
-      const std::string name = identifier(field.name.value);
-      if (field.count == 1) {
-        out.line("{} {} = 0;", cpp_type(field.kind), name);
-      } else {
-        out.line("{} {}[{}] = {{}};", cpp_type(field.kind), name, field.count);
-      }
-    }
-  }
-  out.text("};");
+  out.text("#include \"runtime/library/required.h\"");
   out.blank();
 }
 
@@ -60,14 +44,15 @@ void print_operands(TextWriter& out, const Spec& spec) {
   }
   out.text("};");
   out.blank();
-  out.text("// One T for each operand.");
+  out.text("// By name, a T for each operand.");
   out.text("template <typename T>");
   out.text("struct Operands {");
   {
     const auto indented = out.indent();
     for (const auto& operand : spec.operands) {
       const std::string name = identifier(operand.name.value);
-      out.text(operand.is_optional ? fmt::format("T {}{{}};  // may be left out", name) : fmt::format("T {};", name));
+      out.text(operand.is_optional ? fmt::format("T {}{{}};  // may be left out", name)
+                                    : fmt::format("Required<T> {};", name));
     }
   }
   out.text("};");
@@ -82,6 +67,27 @@ void print_operands(TextWriter& out, const Spec& spec) {
     out.filled("return {", values, "};");
   }
   out.text("}");
+  out.blank();
+}
+
+std::string field_type(const spec::ProblemField& field) {
+  const std::string type = cpp_type(field.kind);
+  return field.count == 1 ? type : fmt::format("std::array<{}, {}>", type, field.count);
+}
+
+void print_problem(TextWriter& out, const Spec& spec) {
+  out.text("// What the caller knows: a number for every field.");
+  out.text("struct Problem {");
+  {
+    const auto indented = out.indent();
+    for (const auto& field : spec.problem)
+      out.line("Required<{}> {};", field_type(field), identifier(field.name.value));
+    if (!spec.problem.empty()) out.blank();
+    out.text("static constexpr const OperatorInfo* kOperator = &op;");
+    out.line("template <typename T>");
+    out.line("using Operands = {}::Operands<T>;", identifier(spec.name.value));
+  }
+  out.text("};");
   out.blank();
 }
 
@@ -198,8 +204,8 @@ std::string operator_header(const OperatorModel& model, const Options& options) 
     out.line("extern const SignatureInfo signatures[{}];  // {}", names.size(), fmt::join(names, ", "));
   }
   out.blank();
-  print_problem(out, spec);
   print_operands(out, spec);
+  print_problem(out, spec);
   if (!model.family->kernels.empty()) {
     print_parameters(out, spec);
     print_specialization(out, spec);

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // operators.h: what callers type. Each public operator's inputs, attributes and places are structs whose members are
-// named as in its spec, and `infer` is a function on them that is written by hand; entries() leads from names to it.
+// named as in its spec, and `infer` is a function on them that is written by hand. operators.cpp: what is the same for
+// every operator, from a caller's structs or from names to infer(), and from there to a run.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -152,58 +153,185 @@ void print_inputs(TextWriter& out, const Public& op) {
   print_struct(out, op.type() + "Inputs", members);
 }
 
+bool has_attributes(const Public& op) { return !op.signature.attributes.empty(); }
+
 void print_attributes(TextWriter& out, const Public& op) {
+  if (!has_attributes(op)) return;
   std::vector<Member> members;
   for (const Attribute* attribute : op.signature.attributes)
     members.push_back({member(*attribute), comment_of(*attribute)});
   print_struct(out, op.type() + "Attributes", members);
 }
 
+std::vector<const SignatureTensor*> placed(const Public& op) {
+  std::vector<const SignatureTensor*> outputs;
+  for (const SignatureTensor& tensor : op.signature.tensors) {
+    if (tensor.role == Role::output && tensor.has_place) outputs.push_back(&tensor);
+  }
+  return outputs;
+}
+
 void print_places(TextWriter& out, const Public& op) {
   std::vector<Member> members;
-  for (const SignatureTensor& tensor : op.signature.tensors) {
-    if (tensor.role == Role::output && tensor.has_place)
-      members.push_back({fmt::format("Place {} = {{}};", identifier(tensor.operand->name.value)), ""});
+  for (const SignatureTensor* tensor : placed(op)) {
+    const auto& like = tensor->operand->like;
+    members.push_back({fmt::format("std::optional<Place> {} = std::nullopt;", identifier(tensor->operand->name.value)),
+                       like ? fmt::format("without: as {} lies", like->value) : "without: a plain buffer"});
   }
-  print_struct(out, op.type() + "Places", members);
+  if (!members.empty()) print_struct(out, op.type() + "Places", members);
+}
+
+std::vector<const SignatureTensor*> outputs_of(const Public& op) {
+  std::vector<const SignatureTensor*> outputs;
+  for (const SignatureTensor& tensor : op.signature.tensors) {
+    if (tensor.role == Role::output) outputs.push_back(&tensor);
+  }
+  return outputs;
+}
+
+// What the operator's function gives: a tensor, or a struct of several.
+std::string result_type(const Public& op) {
+  return outputs_of(op).size() == 1 ? "DeviceTensor" : op.type() + "Outputs";
+}
+
+void print_outputs(TextWriter& out, const Public& op) {
+  const auto outputs = outputs_of(op);
+  if (outputs.size() == 1) return;
+  std::vector<Member> members;
+  for (const SignatureTensor* tensor : outputs) {
+    members.push_back({fmt::format("DeviceTensor {};", identifier(tensor->operand->name.value)), comment_of(*tensor)});
+  }
+  print_struct(out, op.type() + "Outputs", members);
+}
+
+// The arguments of its functions behind the inputs.
+std::string_view after_inputs(const Public& op) {
+  if (!has_attributes(op)) return placed(op).empty() ? "" : ", places";
+  return placed(op).empty() ? ", attributes" : ", attributes, places";
+}
+
+// ---- the functions of one operator ----------------------------------------------------------------------------------
+
+// The parameters that say a call, its inputs `as` tensors lie or are described.
+std::vector<std::string> parameters_of(const Public& op, std::string_view as, bool has_defaults) {
+  const bool is_free = std::ranges::all_of(op.signature.attributes,
+                                           [](const Attribute* attribute) { return attribute->otherwise.has_value(); });
+  std::vector<std::string> parameters = {fmt::format("const {}Inputs<{}>& inputs", op.type(), as)};
+  if (has_attributes(op)) {
+    parameters.push_back(
+        fmt::format("const {}Attributes& attributes{}", op.type(), has_defaults && is_free ? " = {}" : ""));
+  }
+  if (!placed(op).empty())
+    parameters.push_back(fmt::format("const {}Places& places{}", op.type(), has_defaults ? " = {}" : ""));
+  return parameters;
+}
+
+// "Expected<Call> infer(", its parameters a line each, `end`.
+void print_function_head(TextWriter& out, std::string_view begin, const std::vector<std::string>& parameters,
+                         std::string_view end) {
+  const std::string indent(begin.size(), ' ');
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const bool is_last = i + 1 == parameters.size();
+    out.line("{}{}{}", i == 0 ? begin : indent, parameters[i], is_last ? end : ",");
+  }
 }
 
 void print_operator(TextWriter& out, const Public& op) {
+  const std::string name = identifier(op.signature.name);
   out.line("// {}: {}", op.signature.name, op.signature.summary);
   print_inputs(out, op);
   print_attributes(out, op);
   print_places(out, op);
-  out.line("Expected<Call> infer(const {}Inputs<Described>& inputs,", op.type());
-  out.line("                     const {}Attributes& attributes,", op.type());
-  out.line("                     const {}Places& places);", op.type());
+  print_outputs(out, op);
+  print_function_head(out, "Expected<Call> infer(", parameters_of(op, "Described", false), ");");
+  print_function_head(out, fmt::format("Expected<Call> {}_call(", name), parameters_of(op, "Described", true), ");");
+  auto on_device = parameters_of(op, "OnDevice", true);
+  on_device.insert(on_device.begin(), "Context& context");
+  print_function_head(out, fmt::format("Expected<{}> {}(", result_type(op), name), on_device, ");");
   out.blank();
 }
 
-// ---- from names to them ---------------------------------------------------------------------------------------------
+// ---- what is the same for all --------------------------------------------------------------------------------------
 
 void print_inference(TextWriter& out, const Public& op) {
   std::vector<std::string> inputs, attributes, places;
   for (const SignatureTensor& tensor : op.signature.tensors) {
-    const std::string name = identifier(tensor.operand->name.value);
-    if (is_given(tensor))
-      inputs.push_back(fmt::format(".{} = given.{}({})", name, given_function(tensor), tensor.index));
-    if (tensor.role == Role::output && tensor.has_place)
-      places.push_back(fmt::format(".{} = given.place({})", name, tensor.index));
+    if (!is_given(tensor)) continue;
+    inputs.push_back(fmt::format(".{} = given.{}({})", identifier(tensor.operand->name.value), given_function(tensor),
+                                 tensor.index));
+  }
+  for (const SignatureTensor* tensor : placed(op)) {
+    places.push_back(fmt::format(".{} = given.place({})", identifier(tensor->operand->name.value), tensor->index));
   }
   for (size_t i = 0; i < op.signature.attributes.size(); ++i) {
     const Attribute& attribute = *op.signature.attributes[i];
     attributes.push_back(
         fmt::format(".{} = given.attribute<{}>({})", identifier(attribute.name.value), given_type(attribute), i));
   }
-  out.line("inline Expected<Call> infer_{}([[maybe_unused]] const Given& given) {{", identifier(op.signature.name));
+  out.line("Expected<Call> infer_{}(const Given& given) {{", identifier(op.signature.name));
   {
     const auto indented = out.indent();
     out.filled(fmt::format("const {}Inputs<Described> inputs{{", op.type()), inputs, "};");
-    out.filled(fmt::format("const {}Attributes attributes{{", op.type()), attributes, "};");
-    out.filled(fmt::format("const {}Places places{{", op.type()), places, "};");
-    out.text("return infer(inputs, attributes, places);");
+    if (has_attributes(op)) out.filled(fmt::format("const {}Attributes attributes{{", op.type()), attributes, "};");
+    if (!places.empty()) out.filled(fmt::format("const {}Places places{{", op.type()), places, "};");
+    out.line("return infer(inputs{});", after_inputs(op));
   }
   out.text("}");
+  out.blank();
+}
+
+void print_call(TextWriter& out, const Public& op) {
+  const std::string name = identifier(op.signature.name);
+  print_function_head(out, fmt::format("Expected<Call> {}_call(", name), parameters_of(op, "Described", false), ") {");
+  {
+    const auto indented = out.indent();
+    out.line("Given given({}::signatures[{}]);", identifier(op.spec->name.value), op.index);
+    for (const SignatureTensor& tensor : op.signature.tensors) {
+      if (is_given(tensor))
+        out.line("given.set_{}({}, inputs.{});", given_function(tensor), tensor.index,
+                 identifier(tensor.operand->name.value));
+    }
+    for (size_t i = 0; i < op.signature.attributes.size(); ++i) {
+      out.line("given.set_attribute({}, attributes.{});", i, identifier(op.signature.attributes[i]->name.value));
+    }
+    for (const SignatureTensor* tensor : placed(op)) {
+      out.line("given.set_place({}, places.{});", tensor->index, identifier(tensor->operand->name.value));
+    }
+    out.line("return checked(given, infer_{});", name);
+  }
+  out.text("}");
+}
+
+void print_run(TextWriter& out, const Public& op) {
+  const std::string name = identifier(op.signature.name);
+  std::vector<std::string> described, arguments;
+  for (const SignatureTensor& tensor : op.signature.tensors) {
+    const std::string member = identifier(tensor.operand->name.value);
+    if (is_given(tensor)) described.push_back(fmt::format(".{0} = desc_of(inputs.{0})", member));
+    arguments.push_back(is_given(tensor) ? fmt::format("argument_of(inputs.{})", member) : "{}");
+  }
+  auto parameters = parameters_of(op, "OnDevice", false);
+  parameters.insert(parameters.begin(), "Context& context");
+  print_function_head(out, fmt::format("Expected<{}> {}(", result_type(op), name), parameters, ") {");
+  {
+    const auto indented = out.indent();
+    out.filled(fmt::format("const {}Inputs<Described> described{{", op.type()), described, "};");
+    out.line("const auto call = {}_call(described{});", name, after_inputs(op));
+    out.filled("const std::vector<Argument> arguments{", arguments, "};");
+    const std::string signature = fmt::format("{}::signatures[{}]", identifier(op.spec->name.value), op.index);
+    const auto outputs = outputs_of(op);
+    if (outputs.size() == 1) {
+      out.line("return run_for_one(context, {}, call, arguments);", signature);
+    } else {
+      out.line("auto made = run(context, {}, call, arguments);", signature);
+      out.text("if (!made) return made.error();");
+      std::vector<std::string> members;
+      for (size_t i = 0; i < outputs.size(); ++i) members.push_back(fmt::format("std::move((*made)[{}])", i));
+      out.filled(fmt::format("return {}{{", result_type(op)), members, "};");
+    }
+  }
+  out.text("}");
+  out.blank();
 }
 
 void print_word_sets(TextWriter& out, const std::map<std::string, Public>& operators) {
@@ -239,33 +367,63 @@ std::string operators_header(std::span<const Family> families, const Options& op
     out.text("#pragma once");
     return std::move(out).take();
   }
-  out.text(
-      "// What callers of each operator say, as its spec has it, and where that becomes a Call: infer() is written by");
-  out.text("// hand for each.");
+  out.text("// Each operator as its callers see it:");
+  out.text("//");
+  out.text("//   x(context, {.input = ...}, {.scale = ...})  runs it, and gives what it made");
+  out.text("//   x_call({.input = ...}, {.scale = ...})      the same checks, and no device");
+  out.text("//   infer(inputs, attributes)                   after those checks; written by hand for each operator");
   out.text("#pragma once");
   out.blank();
   out.text("#include \"runtime/library/required.h\"");
-  out.text("#include \"runtime/operators/given.h\"");
+  out.text("#include \"runtime/calls/given.h\"");
+  out.blank();
+  out.text(open_namespace(options, "operators"));
+  out.blank();
+  print_word_sets(out, operators);
+  for (const auto& [name, op] : operators) print_operator(out, op);
+  out.text("std::span<const OperatorEntry> entries();  // all of them, sorted by name");
+  out.blank();
+  out.text(close_namespace(options, "operators"));
+  return std::move(out).take();
+}
+
+std::string operators_source(std::span<const Family> families, const Options& options) {
+  const auto operators = public_operators(families);
+  TextWriter out;
+  out.line("// {}. Do not edit.", kGeneratedMark);
+  out.text("#include \"operators.h\"");
+  if (operators.empty()) return std::move(out).take();
+  out.blank();
+  out.text("#include <utility>");
   out.blank();
   out.text(open_namespace(options, ""));
   out.blank();
   print_signature_declarations(out, operators);
   out.text("namespace operators {");
-  out.blank();
-  print_word_sets(out, operators);
-  for (const auto& [name, op] : operators) print_operator(out, op);
-  out.text("// ---- by name");
+  out.text("namespace {");
   out.blank();
   for (const auto& [name, op] : operators) print_inference(out, op);
+  out.text("}  // namespace");
   out.blank();
-  out.text("inline const OperatorEntry kEntries[] = {");
+  for (const auto& [name, op] : operators) {
+    print_call(out, op);
+    print_run(out, op);
+  }
+  out.text("std::span<const OperatorEntry> entries() {");
   {
     const auto indented = out.indent();
-    for (const auto& [name, op] : operators) {
-      out.line("{{{}::signatures[{}], infer_{}}},", identifier(op.spec->name.value), op.index, identifier(name));
+    out.text("static const OperatorEntry all[] = {");
+    {
+      const auto rows = out.indent();
+      const auto more = out.indent();
+      for (const auto& [name, op] : operators) {
+        out.line("{{{}::signatures[{}], infer_{}}},", identifier(op.spec->name.value), op.index, identifier(name));
+      }
     }
+    out.text("};");
+    out.text("return all;");
   }
-  out.text("};");
+  out.text("}");
   out.blank();
   out.text("}  // namespace operators");
   out.text(close_namespace(options, ""));

@@ -35,6 +35,7 @@ std::string registry_header(const Options& options);
 std::string registry_source(std::span<const Family> families, const Options& options);
 std::string blob_source(const Options& options);
 std::string operators_header(std::span<const Family> families, const Options& options);
+std::string operators_source(std::span<const Family> families, const Options& options);
 // Empty: no operator is public.
 std::string operators_json(std::span<const Family> families);
 std::string manifest(std::span<const Family> families);

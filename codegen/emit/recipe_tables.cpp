@@ -156,9 +156,7 @@ class RecipePrinter {
     });
     if (same != spec_.problem.end()) {
       reads.add(Source::problem);
-      const std::string value = "problem." + identifier(same->name.value);
-      return field.count > 1 ? fmt::format("table::set(to.{}, {});", field_name, value)
-                             : fmt::format("to.{} = {};", field_name, value);
+      return fmt::format("to.{} = problem.{};", field_name, identifier(same->name.value));
     }
     const auto passed = passed_expression(step, field);
     if (!passed) return "";

@@ -73,6 +73,8 @@ class Tables {
     if (operand.has_view) row.emplace_back(".has_view = true");
     if (tensor.has_place) row.emplace_back(".has_place = true");
     row.push_back(".dtypes = " + bits("DType", tensor.dtypes));
+    if (tensor.storages != std::vector<std::string>{"buffer"})
+      row.push_back(".storages = " + bits("Storage", tensor.storages));
     if (!tensor.layouts.empty()) row.push_back(".layouts = " + bits("Layout", tensor.layouts));
     if (!operand.shapes.empty()) row.push_back(".shapes = " + shapes(operand));
     if (!tensor.help.empty()) row.push_back(".help = " + quoted(tensor.help));

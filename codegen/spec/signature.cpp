@@ -36,6 +36,7 @@ SignatureTensor tensor_of(const Spec& spec, size_t index, const PublicOperator& 
                          role_of(operand),
                          operand.is_optional,
                          words_of(spec, operand.dtype),
+                         words_of(spec, operand.storage),
                          operand.layout ? words_of(spec, *operand.layout) : std::vector<std::string>(),
                          has_place(spec, operand),
                          operand.help};

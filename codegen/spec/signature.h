@@ -23,6 +23,7 @@ struct SignatureTensor {
   TensorInfo::Role role = TensorInfo::Role::input;
   bool is_optional = false;
   std::vector<std::string> dtypes;
+  std::vector<std::string> storages;
   std::vector<std::string> layouts;  // that kernels name; none: strided in a buffer, any in a texture
   bool has_place = false;            // it can lie in several places, and the caller says in which
   std::string help;

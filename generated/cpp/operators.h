@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/library/required.h"
-#include "runtime/operators/given.h"
+#include "runtime/calls/given.h"
 
 namespace qgen::generated {
 

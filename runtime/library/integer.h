@@ -80,4 +80,7 @@ constexpr Real min(Real a, Real b) { return a < b ? a : b; }
 constexpr Real max(Real a, Real b) { return a < b ? b : a; }
 constexpr Real choose(bool condition, Real a, Real b) { return condition ? a : b; }
 
+// Of a number that fits, as fields of a Problem hold it.
+constexpr uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
 }  // namespace qgen

@@ -53,8 +53,9 @@ enum class Layout : uint8_t {
   weight_q4_rows,
 };
 
-// In masks of layouts, and of dtypes.
+// In masks.
 constexpr uint32_t bit(Layout layout) { return 1u << static_cast<unsigned>(layout); }
+constexpr uint32_t bit(Storage storage) { return 1u << static_cast<unsigned>(storage); }
 constexpr uint32_t bit(DType dtype) { return 1u << static_cast<unsigned>(dtype); }
 
 enum class Access : uint8_t { read, write, read_write };

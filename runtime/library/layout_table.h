@@ -115,11 +115,13 @@ constexpr std::optional<Layout> find_layout(std::string_view word) {
   return std::nullopt;
 }
 
-// The layouts that a form takes: where the spec says none, `strided` in a buffer and any packing in an image.
-constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
-  if (form.dtype != dtype || form.storage != storage) return false;
-  if (form.layouts != 0) return (form.layouts >> static_cast<unsigned>(layout) & 1) != 0;
+// Of a mask of layouts: where the spec says none, `strided` in a buffer and any packing in an image.
+constexpr bool has_layout(uint32_t layouts, Storage storage, Layout layout) {
+  if (layouts != 0) return (layouts & bit(layout)) != 0;
   return storage == Storage::texture3d || layout == Layout::strided;
+}
+constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
+  return form.dtype == dtype && form.storage == storage && has_layout(form.layouts, storage, layout);
 }
 
 // ---- two layouts at once --------------------------------------------------------------------------------------------

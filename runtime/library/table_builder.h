@@ -15,6 +15,7 @@
 
 #include "runtime/library/kernel_info.h"
 #include "runtime/library/layout_table.h"
+#include "runtime/library/required.h"
 
 namespace qgen::table {
 
@@ -211,15 +212,11 @@ constexpr OperandSource kNoSource = {false, kAbsent};
 
 // Values past the field's range become its nearest.
 template <typename Field>
-void set(Field& field, Integer value) {
+void set(Required<Field>& field, Integer value) {
   constexpr int64_t least = static_cast<int64_t>(static_cast<Field>(-1) < Field{0} ? INT32_MIN : 0);
   constexpr int64_t most = static_cast<Field>(-1) < Field{0} ? int64_t{INT32_MAX} : int64_t{UINT32_MAX};
   field = static_cast<Field>(value.value < least ? least : value.value > most ? most : value.value);
 }
-inline void set(float& field, Real value) { field = static_cast<float>(value.value); }
-template <typename Field, size_t N>
-void set(Field (&field)[N], const Field (&values)[N]) {
-  for (size_t i = 0; i < N; ++i) field[i] = values[i];
-}
+inline void set(Required<float>& field, Real value) { field = static_cast<float>(value.value); }
 
 }  // namespace qgen::table

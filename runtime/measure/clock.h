@@ -18,7 +18,7 @@
 #include <chrono>
 #include <functional>
 
-#include "runtime/operators/call.h"
+#include "runtime/calls/call.h"
 
 namespace qgen::measure {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "runtime/measure/clock.h"
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 

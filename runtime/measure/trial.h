@@ -6,7 +6,7 @@
 // difference; and the guard words behind each output are looked at. Make the Executor with guard_bytes.
 #pragma once
 
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 

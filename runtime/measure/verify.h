@@ -16,7 +16,7 @@
 
 #include "runtime/measure/compare.h"
 #include "runtime/measure/ways.h"
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "runtime/library/layout_table.h"
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 
 namespace qgen::measure {
 namespace {

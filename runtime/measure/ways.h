@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 

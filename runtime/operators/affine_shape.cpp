@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "runtime/library/integer.h"
 #include "runtime/operators/merge_dimensions.h"
 
 namespace qgen {
@@ -68,6 +69,19 @@ int64_t item_distance(const ParameterPattern& pattern, int64_t parameters) {
   }
   const int64_t period = pattern.run * parameters;
   return pattern.is_periodic && period % kWord == 0 ? period / kWord : 0;
+}
+
+DimensionFields fields_of(const BlockedShape& shape) {
+  DimensionFields fields{};
+  fields.rank = static_cast<uint32_t>(shape.size());
+  for (size_t d = 0; d < kMaxRank; ++d) {
+    const BlockedDimension dimension = d < shape.size() ? shape[d] : BlockedDimension{};
+    fields.sizes[d] = u32(dimension.side);
+    fields.blocks[d] = u32(dimension.block);
+    fields.strides[d] = static_cast<int32_t>(dimension.stride);
+    fields.parameter_strides[d] = u32(dimension.parameter_stride);
+  }
+  return fields;
 }
 
 }  // namespace qgen

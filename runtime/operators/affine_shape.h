@@ -12,7 +12,7 @@
 
 #include <array>
 
-#include "runtime/operators/tensor_view.h"
+#include "runtime/calls/tensor_view.h"
 
 namespace qgen {
 
@@ -47,19 +47,12 @@ ParameterPattern parameter_pattern(const BlockedShape& shape);
 inline constexpr int64_t kMostItems = 4;
 int64_t item_distance(const ParameterPattern& pattern, int64_t parameters);
 
-// As the Problem structs of generated tables hold them: dimensions past the shape's rank have side and block 1.
-template <typename Fields>
-void fill_dimensions(const BlockedShape& shape, Fields& fields) {
-  fields.rank = static_cast<uint32_t>(shape.size());
-  for (size_t d = 0; d < kMaxRank; ++d) {
-    const BlockedDimension dimension = d < shape.size() ? shape[d] : BlockedDimension{};
-    fields.sizes[d] = static_cast<uint32_t>(dimension.side);
-    fields.blocks[d] = static_cast<uint32_t>(dimension.block);
-    fields.strides[d] = static_cast<int32_t>(dimension.stride);
-    if constexpr (requires { fields.parameter_strides; }) {
-      fields.parameter_strides[d] = static_cast<uint32_t>(dimension.parameter_stride);
-    }
-  }
-}
+// As Problems hold them: dimensions past the shape's rank have side and block 1.
+struct DimensionFields {
+  uint32_t rank;
+  std::array<uint32_t, kMaxRank> sizes, blocks, parameter_strides;
+  std::array<int32_t, kMaxRank> strides;
+};
+DimensionFields fields_of(const BlockedShape& shape);
 
 }  // namespace qgen

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Arguments -> checked shapes and parameters -> the Problems of specs/elementwise and of q8ta_pixel_shuffle.
+// The Calls of specs/elementwise and of q8ta_pixel_shuffle. docs/q8ta.md says what is computed, to the bit.
 //
-// Host floats are IEEE 754 and round to nearest even, so the arithmetic below is the RN of docs/q8ta.md.
-#include "runtime/operators/elementwise.h"
-
+// Host floats are IEEE 754 and round to nearest even, so the arithmetic below is the RN of that page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,23 +16,15 @@
 #include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/divider.h"
-#include "runtime/operators/packed_checks.h"
 #include "runtime/operators/packed_walk.h"
+#include "runtime/operators/per_tensor.h"
+#include "runtime/calls/placement.h"
 
-namespace qgen {
+namespace qgen::generated::operators {
 namespace {
 
-constexpr DType kInt8[] = {DType::i8};
-
-TensorDesc packed_desc(const Shape& shape, Layout layout) { return {DType::i8, shape, Storage::buffer, layout}; }
-
-Done check_operand(std::string_view name, const TensorDesc& desc, const PerTensor& params) {
-  if (Done fits = check_packed(name, desc, kInt8); !fits) return fits;
-  return check_per_tensor(name, params);
-}
-
-WalkedLayouts between(Layout written, Layout read) {
-  return {written, read, bytes_in_a_row(written), bytes_in_a_row(read)};
+TensorDesc bytes_at(const std::optional<Place>& place, const Shape& shape) {
+  return {DType::i8, shape, place->storage, place->layout};
 }
 
 // ---- one byte to another --------------------------------------------------------------------------------------------
@@ -48,64 +38,75 @@ int quantized(float x, const PerTensor& params) {
   return static_cast<int>(std::nearbyint(std::clamp(scaled, low, high))) + params.zero_point;
 }
 
+// A function of a real. Kernels have its 256 values as a table, so it may be any, and a new one needs no kernel.
+using UnaryFunction = double (*)(double);
+
 // Four results a word, by the bits of the argument.
-template <typename OfReal>
-void fill_table(uint32_t (&table)[64], const PerTensor& input, const PerTensor& output, OfReal of_real) {
+std::array<uint32_t, 64> table_of(UnaryFunction function, const PerTensor& input, const PerTensor& output) {
+  std::array<uint32_t, 64> table{};
   for (uint32_t bits = 0; bits < 256; ++bits) {
     const float x = dequantized(static_cast<int8_t>(bits), input);
-    const auto q = static_cast<uint32_t>(quantized(static_cast<float>(of_real(double{x})), output)) & 0xff;
+    const auto q = static_cast<uint32_t>(quantized(static_cast<float>(function(double{x})), output)) & 0xff;
     table[bits / 4] |= q << (8 * (bits % 4));
   }
+  return table;
 }
-
-}  // namespace
 
 // ---- of one element -------------------------------------------------------------------------------------------------
 
-double relu(double x) { return std::max(x, 0.0); }
-double hardswish(double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-Expected<Call> q8ta_unary_call(const TensorDesc& input, UnaryFunction function, const Q8taUnaryOptions& options) {
-  if (!function) return refused("the function of q8ta_unary is null");
-  const TensorDesc output = packed_desc(input.shape, options.layout);
-  if (Done fits = check_operand("input", input, options.input); !fits) return fits.error();
-  if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();
-
-  generated::q8ta_unary::Problem fields{};
-  fill_walk(fields, walk_of(input.shape, between(output.layout, input.layout)));
-  fill_strides(fields.input_strides, input.shape, input.layout);
-  fill_strides(fields.output_strides, input.shape, output.layout);
-  fields.flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0;
-  fields.padding = padding_word(options.output.zero_point);
-  fill_table(fields.table, options.input, options.output, function);
-  return make_call(generated::q8ta_unary::op, fields, {input, output});
-}
-
-Expected<DeviceTensor> q8ta_unary(Context& context, const DeviceTensor& input, UnaryFunction function,
-                                  const Q8taUnaryOptions& options) {
-  return run_for_one(context, q8ta_unary_call(desc_of(input), function, options), {&input, {}});
+template <typename Inputs, typename Attributes, typename Places>
+Expected<Call> unary(UnaryFunction function, const Inputs& inputs, const Attributes& attributes,
+                     const Places& places) {
+  const TensorDesc& input = inputs.input;
+  const TensorDesc output = bytes_at(places.output, input.shape);
+  if (Done size = check_size("output", output); !size) return size.error();
+  const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
+  const q8ta_unary::Problem fields{
+      .sides = walk.sides,
+      .input_strides = block_strides(input.shape, input.layout),
+      .output_strides = block_strides(input.shape, output.layout),
+      .boxes = walk.boxes,
+      .box_shifts = walk.box_shifts,
+      .dividers = walk.dividers,
+      .flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0,
+      .padding = padding_word(of_output(attributes).zero_point),
+      .table = table_of(function, of_input(attributes), of_output(attributes)),
+  };
+  return make_call(fields, {.input = input, .output = output});
 }
 
 // ---- of two ---------------------------------------------------------------------------------------------------------
 
-namespace {
+// What input and other become before the output is quantized.
+struct Binary {
+  bool is_product = false;
+  PerTensor input, other, output;
+  double alpha = 1;  // of a sum
+  Activation activation = Activation::none;
+};
+
+template <typename Attributes>
+Binary binary_of(const Attributes& attributes) {
+  return {.input = of_input(attributes),
+          .other = per_tensor(attributes.other_scale, attributes.other_zero_point),
+          .output = of_output(attributes),
+          .activation = attributes.activation};
+}
 
 // The scale of `other` with its factor; 0 where the product is too small to count.
-Expected<float> scale_with_alpha(const Q8taBinaryOptions& options) {
-  if (options.operation == BinaryOperation::mul) return options.other.scale;
-  const auto alpha = static_cast<float>(options.operation == BinaryOperation::sub ? -options.alpha : options.alpha);
-  const float scale = alpha * options.other.scale;
-  if (std::isfinite(alpha) && std::abs(scale) <= kLargestScale) return std::abs(scale) < kLeastScale ? 0.0f : scale;
-  return refused(fmt::format("alpha is {}, and alpha * other_scale is {}", options.alpha, scale),
+Expected<float> scale_with_alpha(const Binary& op) {
+  const auto alpha = static_cast<float>(op.alpha);
+  const float scale = alpha * op.other.scale;
+  if (std::abs(scale) <= kLargestScale) return std::abs(scale) < kLeastScale ? 0.0f : scale;
+  return refused(fmt::format("alpha is {}, and alpha * other_scale is {}", std::abs(op.alpha), std::abs(scale)),
                  "its magnitude can be up to 2^119");
 }
 
 // A product of two operands stays finite.
-Done check_product(const Q8taBinaryOptions& options) {
+Expected<float> scale_of_factor(const Binary& op) {
   constexpr float kLargestProduct = 0x1p111f;
-  const float product = options.input.scale * options.other.scale;
-  if (options.operation != BinaryOperation::mul || product <= kLargestProduct) return std::monostate{};
+  const float product = op.input.scale * op.other.scale;
+  if (product <= kLargestProduct) return op.other.scale;
   return refused(fmt::format("input_scale * other_scale is {}, and can be up to 2^111", product));
 }
 
@@ -113,41 +114,12 @@ Done check_product(const Q8taBinaryOptions& options) {
 struct Bounds {
   int low = -128, high = 127;
 };
-Bounds bounds_of(const Q8taBinaryOptions& options) {
+Bounds bounds_of(const Binary& op) {
   Bounds bounds;
-  const bool is_relu = options.activation == Activation::relu || options.activation == Activation::relu6;
-  if (is_relu) bounds.low = quantized(0, options.output);
-  if (options.activation == Activation::relu6) bounds.high = quantized(6, options.output);
+  const bool is_relu = op.activation == Activation::relu || op.activation == Activation::relu6;
+  if (is_relu) bounds.low = quantized(0, op.output);
+  if (op.activation == Activation::relu6) bounds.high = quantized(6, op.output);
   return bounds;
-}
-
-using BinaryFields = generated::q8ta_binary::Problem;
-
-void fill_parameters(BinaryFields& fields, const Q8taBinaryOptions& options, float other_scale) {
-  const Bounds bounds = bounds_of(options);
-  fields.is_product = options.operation == BinaryOperation::mul;
-  fields.is_hardswish = options.activation == Activation::hardswish;
-  fields.input_scale = options.input.scale;
-  fields.other_scale = other_scale;
-  fields.inverse_scale = 1.0f / options.output.scale;
-  fields.input_zero_point = options.input.zero_point;
-  fields.other_zero_point = options.other.zero_point;
-  fields.output_zero_point = options.output.zero_point;
-  fields.low = static_cast<float>(bounds.low - options.output.zero_point);
-  fields.high = static_cast<float>(bounds.high - options.output.zero_point);
-  fields.padding = padding_word(options.output.zero_point);
-}
-
-void fill_broadcast(BinaryFields& fields, const Broadcast& whole) {
-  const auto to_u32 = [](int64_t value) { return static_cast<uint32_t>(value); };
-  std::ranges::transform(whole.sides[0], fields.input_sides, to_u32);
-  std::ranges::transform(whole.sides[1], fields.other_sides, to_u32);
-  fields.batch_rank = static_cast<uint32_t>(whole.parts.size());
-  for (size_t i = 0; i < whole.parts.size(); ++i) {
-    fields.batch_sides[i] = to_u32(whole.parts[i].side);
-    fields.input_batch_strides[i] = to_u32(whole.parts[i].strides[0]);
-    fields.other_batch_strides[i] = to_u32(whole.parts[i].strides[1]);
-  }
 }
 
 Done check_layouts(Layout input, Layout other, Layout output) {
@@ -158,52 +130,69 @@ Done check_layouts(Layout input, Layout other, Layout output) {
                "q8ta_clone puts a tensor into another layout"};
 }
 
-}  // namespace
+std::array<uint32_t, kDims> in_words(const Sides& sides) {
+  std::array<uint32_t, kDims> words{};
+  std::ranges::transform(sides, words.begin(), u32);
+  return words;
+}
 
-Expected<Call> q8ta_binary_call(const TensorDesc& input, const TensorDesc& other, const Q8taBinaryOptions& options) {
-  if (Done fits = check_operand("input", input, options.input); !fits) return fits.error();
-  if (Done fits = check_operand("other", other, options.other); !fits) return fits.error();
+// Of the parts of a batch; those that it has not are 0.
+using PerPart = std::array<uint32_t, 5>;
+template <typename Get>
+PerPart per_part(const Broadcast& whole, Get get) {
+  PerPart words{};
+  std::ranges::transform(whole.parts, words.begin(), [&](const BatchPart& part) { return u32(get(part)); });
+  return words;
+}
+
+template <typename Inputs, typename Places>
+Expected<Call> binary(const Binary& op, const Inputs& inputs, const Places& places) {
+  const TensorDesc &input = inputs.input, &other = inputs.other;
   const auto whole = broadcast(input.shape, other.shape);
   if (!whole) return whole.error();
-  const TensorDesc output = packed_desc(whole->shape, options.layout);
-  if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();
+  const TensorDesc output = bytes_at(places.output, whole->shape);
+  if (Done size = check_size("output", output); !size) return size.error();
   if (Done same = check_layouts(input.layout, other.layout, output.layout); !same) return same.error();
-  const auto other_scale = scale_with_alpha(options);
+  const auto other_scale = op.is_product ? scale_of_factor(op) : scale_with_alpha(op);
   if (!other_scale) return other_scale.error();
-  if (Done finite = check_product(options); !finite) return finite.error();
 
-  BinaryFields fields{};
-  fill_walk(fields, walk_of(output.shape, between(output.layout, input.layout)));
-  fill_broadcast(fields, *whole);
-  fill_strides(fields.input_strides, input.shape, input.layout);
-  fill_strides(fields.other_strides, other.shape, other.layout);
-  fill_strides(fields.output_strides, output.shape, output.layout);
   const bool is_flat = input.layout == output.layout && other.layout == output.layout && input.shape == other.shape;
-  fields.flat_blocks = is_flat ? flat_blocks_of(output.shape, output.layout) : 0;
-  fill_parameters(fields, options, *other_scale);
-  return make_call(generated::q8ta_binary::op, fields, {input, other, output});
+  const Walk walk = walk_of(output.shape, between(output.layout, input.layout));
+  const Bounds bounds = bounds_of(op);
+  const q8ta_binary::Problem fields{
+      .sides = walk.sides,
+      .input_sides = in_words(whole->sides[0]),
+      .other_sides = in_words(whole->sides[1]),
+      .input_strides = block_strides(input.shape, input.layout),
+      .other_strides = block_strides(other.shape, other.layout),
+      .output_strides = block_strides(output.shape, output.layout),
+      .boxes = walk.boxes,
+      .box_shifts = walk.box_shifts,
+      .dividers = walk.dividers,
+      .flat_blocks = is_flat ? flat_blocks_of(output.shape, output.layout) : 0,
+      .batch_rank = static_cast<uint32_t>(whole->parts.size()),
+      .batch_sides = per_part(*whole, [](const BatchPart& part) { return part.side; }),
+      .input_batch_strides = per_part(*whole, [](const BatchPart& part) { return part.strides[0]; }),
+      .other_batch_strides = per_part(*whole, [](const BatchPart& part) { return part.strides[1]; }),
+      .is_product = op.is_product ? 1u : 0u,
+      .is_hardswish = op.activation == Activation::hardswish ? 1u : 0u,
+      .input_scale = op.input.scale,
+      .other_scale = *other_scale,
+      .inverse_scale = 1.0f / op.output.scale,
+      .input_zero_point = op.input.zero_point,
+      .other_zero_point = op.other.zero_point,
+      .output_zero_point = op.output.zero_point,
+      .low = static_cast<float>(bounds.low - op.output.zero_point),
+      .high = static_cast<float>(bounds.high - op.output.zero_point),
+      .padding = padding_word(op.output.zero_point),
+  };
+  return make_call(fields, {.input = input, .other = other, .output = output});
 }
 
-Expected<DeviceTensor> q8ta_binary(Context& context, const DeviceTensor& input, const DeviceTensor& other,
-                                   const Q8taBinaryOptions& options) {
-  return run_for_one(context, q8ta_binary_call(desc_of(input), desc_of(other), options), {&input, &other, {}});
-}
-
-// ---- pixel shuffle --------------------------------------------------------------------------------------------------
-
-namespace {
+// ---- of none: they only move ----------------------------------------------------------------------------------------
 
 Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
-  constexpr size_t kLeastRank = 3;
-  constexpr int64_t kLargestFactor = int64_t{1} << 15;
-  if (r < 1 || r > kLargestFactor) {
-    return refused(fmt::format("upscale_factor is {}, and can be 1 to {}", r, kLargestFactor));
-  }
   const size_t rank = input.size();
-  if (rank < kLeastRank) {
-    return refused(
-        fmt::format("input of shape {} has rank {}, and needs channels, height and width", to_text(input), rank));
-  }
   if (input[rank - 3] % (r * r) != 0) {
     return refused(
         fmt::format("input of shape {} has {} channels, which upscale_factor {} does not divide into {} each",
@@ -212,103 +201,70 @@ Expected<Shape> shuffled_shape(const Shape& input, int64_t r) {
   Shape output = input;
   output[rank - 3] /= r * r;
   for (const size_t d : {rank - 2, rank - 1}) output[d] = (Integer(output[d]) * r).value;
-  return output;  // check_operand() refuses what saturated
+  return output;  // check_size() refuses what saturated
 }
 
 }  // namespace
 
-Expected<Call> q8ta_pixel_shuffle_call(const TensorDesc& input, const Q8taPixelShuffleOptions& options) {
-  if (Done fits = check_operand("input", input, options.input); !fits) return fits.error();
-  const auto shape = shuffled_shape(input.shape, options.upscale_factor);
+Expected<Call> infer(const Q8taReluInputs<Described>& inputs, const Q8taReluAttributes& attributes,
+                     const Q8taReluPlaces& places) {
+  return unary([](double x) { return std::max(x, 0.0); }, inputs, attributes, places);
+}
+Expected<Call> infer(const Q8taHardswishInputs<Described>& inputs, const Q8taHardswishAttributes& attributes,
+                     const Q8taHardswishPlaces& places) {
+  return unary([](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, inputs, attributes, places);
+}
+Expected<Call> infer(const Q8taSigmoidInputs<Described>& inputs, const Q8taSigmoidAttributes& attributes,
+                     const Q8taSigmoidPlaces& places) {
+  return unary([](double x) { return 1 / (1 + std::exp(-x)); }, inputs, attributes, places);
+}
+
+Expected<Call> infer(const Q8taAddInputs<Described>& inputs, const Q8taAddAttributes& attributes,
+                     const Q8taAddPlaces& places) {
+  Binary op = binary_of(attributes);
+  op.alpha = attributes.alpha;
+  return binary(op, inputs, places);
+}
+Expected<Call> infer(const Q8taSubInputs<Described>& inputs, const Q8taSubAttributes& attributes,
+                     const Q8taSubPlaces& places) {
+  Binary op = binary_of(attributes);
+  op.alpha = -attributes.alpha;
+  return binary(op, inputs, places);
+}
+Expected<Call> infer(const Q8taMulInputs<Described>& inputs, const Q8taMulAttributes& attributes,
+                     const Q8taMulPlaces& places) {
+  Binary op = binary_of(attributes);
+  op.is_product = true;
+  return binary(op, inputs, places);
+}
+
+// [..., C * r * r, H, W] -> [..., C, H * r, W * r].
+Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8taPixelShuffleAttributes& attributes,
+                     const Q8taPixelShufflePlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const auto shape = shuffled_shape(input.shape, attributes.upscale_factor);
   if (!shape) return shape.error();
-  const TensorDesc output = packed_desc(*shape, options.layout);
-  if (Done fits = check_operand("output", output, options.output); !fits) return fits.error();
+  const TensorDesc output = bytes_at(places.output, *shape);
+  if (Done size = check_size("output", output); !size) return size.error();
 
-  generated::q8ta_pixel_shuffle::Problem fields{};
-  fill_walk(fields, walk_of(*shape, between(output.layout, input.layout)));
-  const Divider by_factor = divider_of(static_cast<uint32_t>(options.upscale_factor));
-  std::ranges::copy(std::array{by_factor.divisor, by_factor.multiplier, by_factor.shift}, fields.dividers + 9);
-  fields.upscale = static_cast<uint32_t>(options.upscale_factor);
-  std::ranges::transform(sides_of(input.shape), fields.input_sides,
-                         [](int64_t side) { return static_cast<uint32_t>(side); });
-  fill_strides(fields.input_strides, input.shape, input.layout);
-  fill_strides(fields.output_strides, *shape, output.layout);
-  fields.padding = padding_word(options.output.zero_point);
-  fill_table(fields.table, options.input, options.output, [](double x) { return x; });
-  return make_call(generated::q8ta_pixel_shuffle::op, fields, {input, output});
+  const Walk walk = walk_of(*shape, between(output.layout, input.layout));
+  const Divider by_factor = divider_of(u32(attributes.upscale_factor));
+  std::array<uint32_t, 12> dividers{};
+  std::ranges::copy(walk.dividers, dividers.begin());
+  std::ranges::copy(std::array{by_factor.divisor, by_factor.multiplier, by_factor.shift}, dividers.begin() + 9);
+  const q8ta_pixel_shuffle::Problem fields{
+      .sides = walk.sides,
+      .input_sides = in_words(sides_of(input.shape)),
+      .input_strides = block_strides(input.shape, input.layout),
+      .output_strides = block_strides(*shape, output.layout),
+      .upscale = u32(attributes.upscale_factor),
+      .boxes = walk.boxes,
+      .box_shifts = walk.box_shifts,
+      .dividers = dividers,
+      .padding = padding_word(of_output(attributes).zero_point),
+      .table = table_of([](double x) { return x; }, of_input(attributes), of_output(attributes)),
+  };
+  return make_call(fields, {.input = input, .output = output});
 }
 
-Expected<DeviceTensor> q8ta_pixel_shuffle(Context& context, const DeviceTensor& input,
-                                          const Q8taPixelShuffleOptions& options) {
-  return run_for_one(context, q8ta_pixel_shuffle_call(desc_of(input), options), {&input, {}});
-}
-
-// ---- by name -----------------------------------------------------------------------------------------------------------
-
-namespace {
-
-template <typename Attributes>
-Q8taUnaryOptions unary_options(const Attributes& attributes, Place output) {
-  return {.input = per_tensor(attributes.input_scale, attributes.input_zero_point),
-          .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
-          .layout = output.layout};
-}
-
-template <typename Attributes>
-Q8taBinaryOptions binary_options(BinaryOperation operation, const Attributes& attributes, Place output) {
-  return {.operation = operation,
-          .input = per_tensor(attributes.input_scale, attributes.input_zero_point),
-          .other = per_tensor(attributes.other_scale, attributes.other_zero_point),
-          .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
-          .activation = attributes.activation,
-          .layout = output.layout};
-}
-
-}  // namespace
-
-Expected<Call> generated::operators::infer(const Q8taReluInputs<Described>& inputs,
-                                           const Q8taReluAttributes& attributes, const Q8taReluPlaces& places) {
-  return q8ta_unary_call(inputs.input, qgen::relu, unary_options(attributes, places.output));
-}
-
-Expected<Call> generated::operators::infer(const Q8taHardswishInputs<Described>& inputs,
-                                           const Q8taHardswishAttributes& attributes,
-                                           const Q8taHardswishPlaces& places) {
-  return q8ta_unary_call(inputs.input, qgen::hardswish, unary_options(attributes, places.output));
-}
-
-Expected<Call> generated::operators::infer(const Q8taSigmoidInputs<Described>& inputs,
-                                           const Q8taSigmoidAttributes& attributes, const Q8taSigmoidPlaces& places) {
-  return q8ta_unary_call(inputs.input, qgen::sigmoid, unary_options(attributes, places.output));
-}
-
-Expected<Call> generated::operators::infer(const Q8taAddInputs<Described>& inputs, const Q8taAddAttributes& attributes,
-                                           const Q8taAddPlaces& places) {
-  auto options = binary_options(BinaryOperation::add, attributes, places.output);
-  options.alpha = attributes.alpha;
-  return q8ta_binary_call(inputs.input, inputs.other, options);
-}
-
-Expected<Call> generated::operators::infer(const Q8taSubInputs<Described>& inputs, const Q8taSubAttributes& attributes,
-                                           const Q8taSubPlaces& places) {
-  auto options = binary_options(BinaryOperation::sub, attributes, places.output);
-  options.alpha = attributes.alpha;
-  return q8ta_binary_call(inputs.input, inputs.other, options);
-}
-
-Expected<Call> generated::operators::infer(const Q8taMulInputs<Described>& inputs, const Q8taMulAttributes& attributes,
-                                           const Q8taMulPlaces& places) {
-  return q8ta_binary_call(inputs.input, inputs.other, binary_options(BinaryOperation::mul, attributes, places.output));
-}
-
-Expected<Call> generated::operators::infer(const Q8taPixelShuffleInputs<Described>& inputs,
-                                           const Q8taPixelShuffleAttributes& attributes,
-                                           const Q8taPixelShufflePlaces& places) {
-  return q8ta_pixel_shuffle_call(inputs.input,
-                                 {.input = per_tensor(attributes.input_scale, attributes.input_zero_point),
-                                  .output = per_tensor(attributes.output_scale, attributes.output_zero_point),
-                                  .upscale_factor = attributes.upscale_factor,
-                                  .layout = places.output.layout});
-}
-
-}  // namespace qgen
+}  // namespace qgen::generated::operators

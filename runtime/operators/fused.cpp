@@ -1,197 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Arguments -> checked shapes and blocks -> the Problem of specs/fused/fused_unary.yaml or fused_binary.yaml.
-#include "runtime/operators/fused.h"
-
-#include <fmt/format.h>
-
+// The Calls of specs/fused/fused_unary.yaml and fused_binary.yaml. docs/fused.md says what is computed.
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "operators.h"
+#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/fused_checks.h"
 
-namespace qgen {
+namespace qgen::generated::operators {
 namespace {
 
 // The numbers that both specs write beside `operation`.
 enum Operation : uint32_t { copy, relu, hardswish, add, multiply };
 
-uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
-
-// What the problems of both specs have.
-template <typename Fields>
-Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOperand& input,
-                 const CheckedOperand& output, IntegerRange range) {
-  Fields fields;
-  fields.numel = u32(element_count(output.blocks.shape));
-  fields.operation = operation;
-  fields.is_simple = is_simple(shape);
-  fields.input_zero_points = u32(input.zero_points);
-  fields.output_zero_points = u32(output.zero_points);
-  fields.quant_min = static_cast<int32_t>(range.min);
-  fields.quant_max = static_cast<int32_t>(range.max);
-  fields.rank = u32(static_cast<int64_t>(shape.size()));
-  for (size_t d = 0; d < kMaxRank; ++d) {
-    const FusedDimension dimension = d < shape.size() ? shape[d] : FusedDimension{};
-    const FusedSide& of_input = dimension.operands[0];
-    const FusedSide& of_output = dimension.operands[2];
-    fields.sizes[d] = u32(dimension.side);
-    fields.input_blocks[d] = u32(of_input.block);
-    fields.input_parameter_strides[d] = u32(of_input.parameter_stride);
-    fields.output_blocks[d] = u32(of_output.block);
-    fields.output_parameter_strides[d] = u32(of_output.parameter_stride);
-  }
-  return fields;
+// Of each dimension a number; 1 past the last.
+using PerDimension = std::array<uint32_t, kMaxRank>;
+template <typename Get>
+PerDimension per_dimension(const FusedShape& shape, Get get) {
+  PerDimension numbers{};
+  for (size_t d = 0; d < numbers.size(); ++d) numbers[d] = u32(get(d < shape.size() ? shape[d] : FusedDimension{}));
+  return numbers;
+}
+PerDimension sizes_of(const FusedShape& shape) {
+  return per_dimension(shape, [](const FusedDimension& dimension) { return dimension.side; });
+}
+PerDimension of_operand(const FusedShape& shape, size_t operand, int64_t FusedSide::*number) {
+  return per_dimension(shape, [&](const FusedDimension& dimension) { return dimension.operands[operand].*number; });
 }
 
-Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  for (const auto& [name, dtype] : {std::pair("input", input.tensor.dtype), std::pair("output", output.dtype)}) {
-    if (Done known = check_dtype(name, dtype, kFusedDTypes); !known) return known.error();
-  }
-  if (Done agree = check_reals_agree({input.tensor.dtype, output.dtype}); !agree) return agree.error();
-  const Shape& shape = input.tensor.shape;
-  const auto of_input = checked_operand("input", input);
-  if (!of_input) return of_input.error();
-  const auto of_output = checked_output(shape, output);
-  if (!of_output) return of_output.error();
-  const auto range = checked_range(output);
-  if (!range) return range.error();
-  // As if it had another operand of its own shape.
-  const FusedShape dimensions = merged(fused_shape({of_input->blocks, {shape, shape}, of_output->blocks}));
-  const auto fields = fields_of<generated::fused_unary::Problem>(operation, dimensions, *of_input, *of_output, *range);
-  return make_call(
-      generated::fused_unary::op, fields,
-      {input.tensor, input.scale, input.zero_point, TensorDesc{output.dtype, shape}, output.scale, output.zero_point});
+template <typename Inputs, typename Attributes>
+Expected<Call> unary(Operation operation, const Inputs& inputs, const Attributes& attributes) {
+  const Shape& shape = inputs.input->shape;
+  const auto given = checked_operands(inputs, attributes, std::nullopt, shape);
+  if (!given) return given.error();
+  const auto& [input, other, output] = given->operands;
+  const FusedShape dimensions = merged(fused_shape({input.blocks, other.blocks, output.blocks}));
+  const fused_unary::Problem fields{
+      .numel = u32(element_count(shape)),
+      .operation = operation,
+      .is_simple = is_simple(dimensions) ? 1u : 0u,
+      .input_zero_points = input.zero_points,
+      .output_zero_points = output.zero_points,
+      .quant_min = static_cast<int32_t>(given->range.min),
+      .quant_max = static_cast<int32_t>(given->range.max),
+      .rank = static_cast<uint32_t>(dimensions.size()),
+      .sizes = sizes_of(dimensions),
+      .input_blocks = of_operand(dimensions, 0, &FusedSide::block),
+      .input_parameter_strides = of_operand(dimensions, 0, &FusedSide::parameter_stride),
+      .output_blocks = of_operand(dimensions, 2, &FusedSide::block),
+      .output_parameter_strides = of_operand(dimensions, 2, &FusedSide::parameter_stride),
+  };
+  return make_call(fields, {.input = inputs.input,
+                            .input_scale = inputs.input_scale,
+                            .input_zero_point = inputs.input_zero_point,
+                            .output = given->output,
+                            .output_scale = inputs.output_scale,
+                            .output_zero_point = inputs.output_zero_point});
 }
 
-Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, const FusedOperandDesc& other,
-                           float alpha, const FusedOutputDesc& output) {
-  const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
-  const std::string_view names[] = {"input", "other", "output"};
-  for (size_t i = 0; i < kFusedOperands; ++i) {
-    if (Done known = check_dtype(names[i], dtypes[i], kFusedDTypes); !known) return known.error();
-  }
-  if (Done agree = check_reals_agree({dtypes[0], dtypes[1], dtypes[2]}); !agree) return agree.error();
-  const auto of_input = checked_operand("input", input);
-  if (!of_input) return of_input.error();
-  const auto of_other = checked_operand("other", other);
-  if (!of_other) return of_other.error();
-  const auto shape = common_shape(input.tensor.shape, other.tensor.shape);
+template <typename Inputs, typename Attributes>
+Expected<Call> binary(Operation operation, const Inputs& inputs, const Attributes& attributes, double alpha) {
+  const auto shape = common_shape(inputs.input->shape, inputs.other->shape);
   if (!shape) return shape.error();
-  const auto of_output = checked_output(*shape, output);
-  if (!of_output) return of_output.error();
-  const auto range = checked_range(output);
-  if (!range) return range.error();
-  const FusedShape dimensions = merged(fused_shape({of_input->blocks, of_other->blocks, of_output->blocks}));
-  auto fields = fields_of<generated::fused_binary::Problem>(operation, dimensions, *of_input, *of_output, *range);
-  fields.alpha = flush_subnormal(alpha);
-  fields.input_kind = kind_of(input.tensor.dtype);
-  fields.other_kind = kind_of(other.tensor.dtype);
-  fields.output_kind = kind_of(output.dtype);
-  fields.other_zero_points = u32(of_other->zero_points);
-  for (size_t d = 0; d < kMaxRank; ++d) {
-    const auto [of_a, of_b, of_c] = d < dimensions.size() ? dimensions[d].operands : FusedDimension{}.operands;
-    fields.input_strides[d] = u32(of_a.stride);
-    fields.other_strides[d] = u32(of_b.stride);
-    fields.other_blocks[d] = u32(of_b.block);
-    fields.other_parameter_strides[d] = u32(of_b.parameter_stride);
-  }
-  return make_call(generated::fused_binary::op, fields,
-                   {input.tensor, input.scale, input.zero_point, other.tensor, other.scale, other.zero_point,
-                    TensorDesc{output.dtype, *shape}, output.scale, output.zero_point});
+  const auto given = checked_operands(inputs, attributes, other_of(inputs), *shape);
+  if (!given) return given.error();
+  const auto& [input, other, output] = given->operands;
+  const FusedShape dimensions = merged(fused_shape({input.blocks, other.blocks, output.blocks}));
+  const fused_binary::Problem fields{
+      .numel = u32(element_count(*shape)),
+      .operation = operation,
+      .alpha = flush_subnormal(static_cast<float>(alpha)),
+      .is_simple = is_simple(dimensions) ? 1u : 0u,
+      .input_kind = kind_of(inputs.input->dtype),
+      .other_kind = kind_of(inputs.other->dtype),
+      .output_kind = kind_of(given->output.dtype),
+      .input_zero_points = input.zero_points,
+      .other_zero_points = other.zero_points,
+      .output_zero_points = output.zero_points,
+      .quant_min = static_cast<int32_t>(given->range.min),
+      .quant_max = static_cast<int32_t>(given->range.max),
+      .rank = static_cast<uint32_t>(dimensions.size()),
+      .sizes = sizes_of(dimensions),
+      .input_strides = of_operand(dimensions, 0, &FusedSide::stride),
+      .input_blocks = of_operand(dimensions, 0, &FusedSide::block),
+      .input_parameter_strides = of_operand(dimensions, 0, &FusedSide::parameter_stride),
+      .other_strides = of_operand(dimensions, 1, &FusedSide::stride),
+      .other_blocks = of_operand(dimensions, 1, &FusedSide::block),
+      .other_parameter_strides = of_operand(dimensions, 1, &FusedSide::parameter_stride),
+      .output_blocks = of_operand(dimensions, 2, &FusedSide::block),
+      .output_parameter_strides = of_operand(dimensions, 2, &FusedSide::parameter_stride),
+  };
+  return make_call(fields, {.input = inputs.input,
+                            .input_scale = inputs.input_scale,
+                            .input_zero_point = inputs.input_zero_point,
+                            .other = inputs.other,
+                            .other_scale = inputs.other_scale,
+                            .other_zero_point = inputs.other_zero_point,
+                            .output = given->output,
+                            .output_scale = inputs.output_scale,
+                            .output_zero_point = inputs.output_zero_point});
 }
 
 }  // namespace
 
-FusedOperandDesc desc_of(const FusedOperand& operand) {
-  return {desc_of(*operand.tensor), desc_of(operand.scale), desc_of(operand.zero_point)};
+Expected<Call> infer(const RequantizeInputs<Described>& inputs, const RequantizeAttributes& attributes) {
+  return unary(copy, inputs, attributes);
 }
-FusedOutputDesc desc_of(const FusedOutput& output) {
-  return {output.dtype, desc_of(output.scale), desc_of(output.zero_point), output.range};
+Expected<Call> infer(const FusedReluInputs<Described>& inputs, const FusedReluAttributes& attributes) {
+  return unary(relu, inputs, attributes);
 }
-
-std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOutput& output) {
-  return {input.tensor, argument_of(input.scale),  argument_of(input.zero_point),
-          {},           argument_of(output.scale), argument_of(output.zero_point)};
+Expected<Call> infer(const FusedHardswishInputs<Described>& inputs, const FusedHardswishAttributes& attributes) {
+  return unary(hardswish, inputs, attributes);
 }
-std::vector<Argument> arguments_of(const FusedOperand& input, const FusedOperand& other, const FusedOutput& output) {
-  return {input.tensor, argument_of(input.scale),  argument_of(input.zero_point),
-          other.tensor, argument_of(other.scale),  argument_of(other.zero_point),
-          {},           argument_of(output.scale), argument_of(output.zero_point)};
+Expected<Call> infer(const FusedAddInputs<Described>& inputs, const FusedAddAttributes& attributes) {
+  return binary(add, inputs, attributes, attributes.alpha);
 }
-
-Expected<Call> requantize_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  if (is_real(input.tensor.dtype) || is_real(output.dtype)) {
-    return Error{Error::Kind::invalid_argument,
-                 fmt::format("requantize takes {} to {}, and both must be integers", name(input.tensor.dtype),
-                             name(output.dtype)),
-                 "quantize_affine and dequantize_affine are for reals"};
-  }
-  return unary_call(copy, input, output);
-}
-Expected<Call> fused_relu_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  return unary_call(relu, input, output);
-}
-Expected<Call> fused_hardswish_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  return unary_call(hardswish, input, output);
-}
-Expected<Call> fused_add_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
-                              const FusedOutputDesc& output, float alpha) {
-  return binary_call(add, input, other, alpha, output);
-}
-Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
-                              const FusedOutputDesc& output) {
-  return binary_call(multiply, input, other, 1, output);
+Expected<Call> infer(const FusedMulInputs<Described>& inputs, const FusedMulAttributes& attributes) {
+  return binary(multiply, inputs, attributes, 1);
 }
 
-Expected<DeviceTensor> requantize(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_fused(context, requantize_call, input, output);
-}
-Expected<DeviceTensor> fused_relu(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_fused(context, fused_relu_call, input, output);
-}
-Expected<DeviceTensor> fused_hardswish(Context& context, const FusedOperand& input, const FusedOutput& output) {
-  return run_fused(context, fused_hardswish_call, input, output);
-}
-Expected<DeviceTensor> fused_add(Context& context, const FusedOperand& input, const FusedOperand& other,
-                                 const FusedOutput& output, float alpha) {
-  const auto add = [&](const auto&... operands) { return fused_add_call(operands..., alpha); };
-  return run_fused(context, add, input, other, output);
-}
-Expected<DeviceTensor> fused_mul(Context& context, const FusedOperand& input, const FusedOperand& other,
-                                 const FusedOutput& output) {
-  return run_fused(context, fused_mul_call, input, other, output);
-}
-
-// ---- by name -----------------------------------------------------------------------------------------------------------
-
-Expected<Call> generated::operators::infer(const RequantizeInputs<Described>& inputs,
-                                           const RequantizeAttributes& attributes, const RequantizePlaces&) {
-  return requantize_call(input_of(inputs), output_of_one(inputs, attributes));
-}
-
-Expected<Call> generated::operators::infer(const FusedReluInputs<Described>& inputs,
-                                           const FusedReluAttributes& attributes, const FusedReluPlaces&) {
-  return fused_relu_call(input_of(inputs), output_of_one(inputs, attributes));
-}
-
-Expected<Call> generated::operators::infer(const FusedHardswishInputs<Described>& inputs,
-                                           const FusedHardswishAttributes& attributes, const FusedHardswishPlaces&) {
-  return fused_hardswish_call(input_of(inputs), output_of_one(inputs, attributes));
-}
-
-Expected<Call> generated::operators::infer(const FusedAddInputs<Described>& inputs,
-                                           const FusedAddAttributes& attributes, const FusedAddPlaces&) {
-  return fused_add_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes),
-                        static_cast<float>(attributes.alpha));
-}
-
-Expected<Call> generated::operators::infer(const FusedMulInputs<Described>& inputs,
-                                           const FusedMulAttributes& attributes, const FusedMulPlaces&) {
-  return fused_mul_call(input_of(inputs), other_of(inputs), output_of_two(inputs, attributes));
-}
-
-}  // namespace qgen
+}  // namespace qgen::generated::operators

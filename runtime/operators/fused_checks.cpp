@@ -4,64 +4,73 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "runtime/operators/weight_checks.h"
+#include "runtime/operators/quant_range.h"
 
 namespace qgen {
 namespace {
 
-Done check_kind(std::string_view operand, DType dtype, bool has_scale, bool has_zero_point) {
-  if (is_real(dtype) && (has_scale || has_zero_point)) {
-    return refused(fmt::format("{} is {}, and has a {}", operand, name(dtype), has_scale ? "scale" : "zero point"),
-                   "integers are quantized, and reals are not");
+bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
+
+Done check_kind(std::string_view operand, const FusedOperand& given) {
+  const DType dtype = given.tensor.dtype;
+  if (is_real(dtype) && (given.scale || given.zero_point)) {
+    return refused(
+        fmt::format("{} is {}, and has a {}", operand, name(dtype), given.scale ? "scale" : "zero point"),
+        "integers are quantized, and reals are not");
   }
-  if (is_real(dtype) || has_scale) return std::monostate{};
+  if (is_real(dtype) || given.scale) return std::monostate{};
   return refused(fmt::format("{} is {}, and has no scale", operand, name(dtype)),
                  fmt::format("give {}_scale", operand));
 }
 
-Expected<CheckedOperand> checked(std::string_view operand, const TensorDesc& tensor,
-                                 const std::optional<TensorDesc>& scale, const std::optional<TensorDesc>& zero_point) {
-  const Shape& shape = tensor.shape;
-  if (Done kind = check_kind(operand, tensor.dtype, scale.has_value(), zero_point.has_value()); !kind)
-    return kind.error();
-  if (Done count = check_count(operand, shape); !count) return count.error();
-  if (!scale) return CheckedOperand{{shape, shape}, 0};
-  if (Done plain = check_plain(fmt::format("{}_scale", operand), *scale, DType::f32); !plain) return plain.error();
-  auto block = block_of(shape, scale->shape);
+// The scale cuts the operand into blocks.
+Expected<CheckedOperand> checked(std::string_view operand, const FusedOperand& given) {
+  if (Done kind = check_kind(operand, given); !kind) return kind.error();
+  const Shape& shape = given.tensor.shape;
+  if (!given.scale) return CheckedOperand{{shape, shape}, 0};
+  auto block = block_of(shape, given.scale->shape);
   if (!block) return block.error();
   CheckedOperand result{{shape, *std::move(block)}, 0};
-  if (!zero_point) return result;
-  if (Done plain = check_plain(fmt::format("{}_zero_point", operand), *zero_point, DType::i32); !plain)
-    return plain.error();
-  result.zero_points = element_count(zero_point->shape);
-  if (result.zero_points == 1 || zero_point->shape == scale->shape) return result;
-  return refused(fmt::format("{}_zero_point has shape {}, and {}_scale {}", operand, to_text(zero_point->shape),
-                             operand, to_text(scale->shape)),
+  if (!given.zero_point) return result;
+  const Shape& zero_points = given.zero_point->shape;
+  result.zero_points = static_cast<uint32_t>(element_count(zero_points));
+  if (result.zero_points == 1 || zero_points == given.scale->shape) return result;
+  return refused(fmt::format("{}_zero_point has shape {}, and {}_scale {}", operand, to_text(zero_points), operand,
+                             to_text(given.scale->shape)),
                  "a zero point is one number, or one a scale");
 }
 
-}  // namespace
-
-Expected<CheckedOperand> checked_operand(std::string_view operand, const FusedOperandDesc& given) {
-  if (Done plain = check_plain(operand, given.tensor, given.tensor.dtype); !plain) return plain.error();
-  return checked(operand, given.tensor, given.scale, given.zero_point);
-}
-
-Expected<CheckedOperand> checked_output(const Shape& shape, const FusedOutputDesc& given) {
-  return checked("output", {given.dtype, shape}, given.scale, given.zero_point);
-}
-
-Expected<IntegerRange> checked_range(const FusedOutputDesc& output) {
-  if (is_real(output.dtype)) return IntegerRange{0, 0};
-  return checked_range(output.dtype, output.range);
-}
-
+// Kernels are made for one kind of reals.
 Done check_reals_agree(std::initializer_list<DType> dtypes) {
   const auto has = [&](DType dtype) { return std::ranges::find(dtypes, dtype) != dtypes.end(); };
   if (!has(DType::f32) || !has(DType::f16)) return std::monostate{};
   return refused("operands are f32 and f16, and no kernel takes both", "convert one of them");
+}
+
+}  // namespace
+
+Expected<CheckedOperands> checked_operands(const FusedOperand& input, const std::optional<FusedOperand>& other,
+                                           const Shape& shape, const std::optional<TensorDesc>& output_scale,
+                                           const std::optional<TensorDesc>& output_zero_point,
+                                           std::optional<DType> output_dtype, std::optional<int64_t> quant_min,
+                                           std::optional<int64_t> quant_max) {
+  const DType of_input = input.tensor.dtype, of_other = other ? other->tensor.dtype : of_input;
+  const bool is_half = of_input == DType::f16 || of_other == DType::f16;
+  const DType dtype = output_dtype.value_or(output_scale ? DType::i8 : is_half ? DType::f16 : DType::f32);
+  if (Done agree = check_reals_agree({of_input, of_other, dtype}); !agree) return agree.error();
+  FusedOperand output{.tensor = {}, .scale = output_scale, .zero_point = output_zero_point};
+  output.tensor.dtype = dtype;
+  output.tensor.shape = shape;
+  auto first = checked("input", input);
+  if (!first) return first.error();
+  auto second = other ? checked("other", *other) : CheckedOperand{{shape, shape}, 0};
+  if (!second) return second.error();
+  auto last = checked("output", output);
+  if (!last) return last.error();
+  const auto range =
+      is_real(dtype) ? IntegerRange{0, 0} : checked_range(dtype, quant_min, quant_max);
+  if (!range) return range.error();
+  return CheckedOperands{output.tensor, {*std::move(first), *std::move(second), *std::move(last)}, *range};
 }
 
 }  // namespace qgen

@@ -7,23 +7,27 @@
 
 #include <limits>
 
-#include "runtime/operators/affine.h"
+#include "runtime/tensor/quant_params.h"
 
 namespace qgen {
 
 // eps, unless one is given: the smallest normal of the input's dtype.
 constexpr float least_scale(DType input) { return input == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min(); }
 
-template <typename Fields>
-void fill_mapping(Fields& fields, MappingType mapping, IntegerRange range) {
-  fields.mapping = static_cast<uint32_t>(mapping);
-  fields.range = static_cast<float>(range.max - range.min);
-  fields.half_range = fields.range / 2;
-  fields.quant_min_real = static_cast<float>(range.min);
-  fields.quant_max_real = static_cast<float>(range.max);
-  fields.quant_min = static_cast<int32_t>(range.min);
-  fields.quant_max = static_cast<int32_t>(range.max);
-  fields.symmetric_zero_point = static_cast<int32_t>((range.max + range.min + 1) / 2);
+// Of a range of at most 2^32 integers.
+struct Mapping {
+  float range, half_range, quant_min_real, quant_max_real;
+  int32_t quant_min, quant_max, symmetric_zero_point;
+};
+constexpr Mapping mapping_of(IntegerRange range) {
+  const auto length = static_cast<float>(range.max - range.min);
+  return {length,
+          length / 2,
+          static_cast<float>(range.min),
+          static_cast<float>(range.max),
+          static_cast<int32_t>(range.min),
+          static_cast<int32_t>(range.max),
+          static_cast<int32_t>((range.max + range.min + 1) / 2)};
 }
 
 }  // namespace qgen

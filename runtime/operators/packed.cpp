@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/packed.h"
-
+//
+// The Calls of specs/packed: tensors of bytes between the layouts of docs/layouts.md, and between them and reals. Any
+// rank, any sides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +12,13 @@
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
 #include "runtime/library/integer.h"
-#include "runtime/operators/packed_checks.h"
 #include "runtime/operators/packed_walk.h"
+#include "runtime/operators/per_tensor.h"
+#include "runtime/calls/placement.h"
 #include "runtime/tensor/packed_layout.h"
 
-namespace qgen {
+namespace qgen::generated::operators {
 namespace {
-
-constexpr DType kBytes[] = {DType::i8, DType::u8};
-constexpr DType kInt8[] = {DType::i8};
-constexpr DType kReals[] = {DType::f32, DType::f16};
 
 // ---- the real side --------------------------------------------------------------------------------------------------
 
@@ -71,7 +69,7 @@ struct TwoSides {
   Walk walk;
   std::array<int32_t, kDims> real_strides;
   uint32_t real_first;
-  bool is_aligned;
+  uint32_t is_aligned;
   std::array<uint32_t, kDims> block_strides;
 };
 
@@ -91,8 +89,8 @@ Expected<TwoSides> two_sides(std::string_view operand, const ViewedDesc& real, L
                                     : WalkedLayouts{real.tensor.layout, packed, real_bytes, packed_bytes};
   TwoSides sides{walk_of(view.shape, layouts),
                  {},
-                 static_cast<uint32_t>(view.offset),
-                 is_aligned(view.shape, *strides, view.offset),
+                 u32(view.offset),
+                 is_aligned(view.shape, *strides, view.offset) ? 1u : 0u,
                  block_strides(view.shape, packed)};
   std::ranges::transform(*strides, sides.real_strides.begin(),
                          [](int64_t stride) { return static_cast<int32_t>(stride); });
@@ -101,102 +99,72 @@ Expected<TwoSides> two_sides(std::string_view operand, const ViewedDesc& real, L
 
 }  // namespace
 
-// ---- clone ----------------------------------------------------------------------------------------------------------
-
-Expected<Call> q8ta_clone_call(const TensorDesc& input, Layout output_layout) {
-  const TensorDesc output{input.dtype, input.shape, Storage::buffer, output_layout};
-  if (Done fits = check_packed("input", input, kBytes); !fits) return fits.error();
-  if (Done fits = check_packed("output", output, kBytes); !fits) return fits.error();
-
-  generated::q8ta_clone::Problem fields{};
-  fill_walk(fields, walk_of(input.shape, {output.layout, input.layout, bytes_in_a_row(output.layout),
-                                          bytes_in_a_row(input.layout)}));
-  fill_strides(fields.input_strides, input.shape, input.layout);
-  fill_strides(fields.output_strides, input.shape, output.layout);
-  fields.flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0;
-  return make_call(generated::q8ta_clone::op, fields, {input, output});
+// The same bytes in another layout; padding becomes 0.
+Expected<Call> infer(const Q8taCloneInputs<Described>& inputs, const Q8taClonePlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const TensorDesc output{input.dtype, input.shape, places.output->storage, places.output->layout};
+  if (Done size = check_size("output", output); !size) return size.error();
+  const Walk walk = walk_of(input.shape, between(output.layout, input.layout));
+  const q8ta_clone::Problem fields{
+      .sides = walk.sides,
+      .input_strides = block_strides(input.shape, input.layout),
+      .output_strides = block_strides(input.shape, output.layout),
+      .boxes = walk.boxes,
+      .box_shifts = walk.box_shifts,
+      .dividers = walk.dividers,
+      .flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0,
+  };
+  return make_call(fields, {.input = input, .output = output});
 }
 
-Expected<DeviceTensor> q8ta_clone(Context& context, const DeviceTensor& input, Layout output) {
-  return run_for_one(context, q8ta_clone_call(desc_of(input), output), {&input, {}});
-}
-
-// ---- quantize -------------------------------------------------------------------------------------------------------
-
-Expected<Call> q8ta_quantize_call(const ViewedDesc& input, const PerTensor& params, Layout output_layout) {
-  const TensorDesc output{DType::i8, input.view.shape, Storage::buffer, output_layout};
-  if (Done fits = check_tensor("input", input.tensor, kReals); !fits) return fits.error();
-  if (Done inside = check_view("input", input); !inside) return inside.error();
-  if (Done fits = check_packed("output", output, kInt8); !fits) return fits.error();
-  if (Done fits = check_per_tensor("output", params); !fits) return fits.error();
-
+// The integers of quantize_affine with one scale and zero point. A view's dimensions before its last three must run on
+// from one to the next.
+Expected<Call> infer(const Q8taQuantizeInputs<Described>& inputs, const Q8taQuantizeAttributes& attributes,
+                     const Q8taQuantizePlaces& places) {
+  const ViewedDesc& input = inputs.input;
+  const TensorDesc output{DType::i8, input.view.shape, places.output->storage, places.output->layout};
+  if (Done size = check_size("output", output); !size) return size.error();
   const auto sides = two_sides("input", input, output.layout, Direction::to_bytes);
   if (!sides) return sides.error();
-
-  generated::q8ta_quantize::Problem fields{};
-  fill_walk(fields, sides->walk);
-  std::ranges::copy(sides->real_strides, fields.input_strides);
-  fields.input_first = sides->real_first;
-  fields.input_aligned = sides->is_aligned;
-  std::ranges::copy(sides->block_strides, fields.output_strides);
-  fields.inverse_scale = 1.0f / params.scale;
-  fields.zero_point = params.zero_point;
-  fields.padding = padding_word(params.zero_point);
-  return make_call(generated::q8ta_quantize::op, fields, {input.tensor, output});
+  const PerTensor params = of_output(attributes);
+  const q8ta_quantize::Problem fields{
+      .sides = sides->walk.sides,
+      .input_strides = sides->real_strides,
+      .input_first = sides->real_first,
+      .input_aligned = sides->is_aligned,
+      .output_strides = sides->block_strides,
+      .boxes = sides->walk.boxes,
+      .box_shifts = sides->walk.box_shifts,
+      .dividers = sides->walk.dividers,
+      .inverse_scale = 1.0f / params.scale,
+      .zero_point = params.zero_point,
+      .padding = padding_word(params.zero_point),
+  };
+  return make_call(fields, {.input = input.tensor, .output = output});
 }
 
-Expected<DeviceTensor> q8ta_quantize(Context& context, const ViewedTensor& input, const PerTensor& params,
-                                     Layout output) {
-  if (Done given = check_given("input", input.tensor); !given) return given.error();
-  return run_for_one(context, q8ta_quantize_call(desc_of(input), params, output), {input.tensor, {}});
-}
-
-// ---- dequantize -----------------------------------------------------------------------------------------------------
-
-Expected<Call> q8ta_dequantize_call(const TensorDesc& input, const PerTensor& params,
-                                    const Q8taDequantizeOptions& options) {
-  const TensorDesc output{options.output_dtype, input.shape, options.output.storage, options.output.layout};
-  if (Done fits = check_packed("input", input, kInt8); !fits) return fits.error();
-  if (Done fits = check_tensor("output", output, kReals); !fits) return fits.error();
-  if (Done fits = check_per_tensor("input", params); !fits) return fits.error();
-
-  const auto sides = two_sides("output", view(output), input.layout, Direction::to_reals);
+// The bits of dequantize_affine with one scale and zero point.
+Expected<Call> infer(const Q8taDequantizeInputs<Described>& inputs, const Q8taDequantizeAttributes& attributes,
+                     const Q8taDequantizePlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const TensorDesc output{attributes.output_dtype, input.shape, places.output->storage, places.output->layout};
+  if (Done size = check_size("output", output); !size) return size.error();
+  const auto sides = two_sides("output", output, input.layout, Direction::to_reals);
   if (!sides) return sides.error();
-
-  generated::q8ta_dequantize::Problem fields{};
-  fill_walk(fields, sides->walk);
-  std::ranges::copy(sides->real_strides, fields.output_strides);
-  fields.output_first = sides->real_first;
-  fields.output_aligned = sides->is_aligned;
-  std::ranges::copy(sides->block_strides, fields.input_strides);
-  fields.scale = params.scale;
-  fields.zero_point = params.zero_point;
-  return make_call(generated::q8ta_dequantize::op, fields, {input, output});
+  const PerTensor params = of_input(attributes);
+  const q8ta_dequantize::Problem fields{
+      .sides = sides->walk.sides,
+      .input_strides = sides->block_strides,
+      .output_strides = sides->real_strides,
+      .output_first = sides->real_first,
+      .output_aligned = sides->is_aligned,
+      .boxes = sides->walk.boxes,
+      .box_shifts = sides->walk.box_shifts,
+      .dividers = sides->walk.dividers,
+      .scale = params.scale,
+      .zero_point = params.zero_point,
+  };
+  return make_call(fields, {.input = input, .output = output});
 }
 
-Expected<DeviceTensor> q8ta_dequantize(Context& context, const DeviceTensor& input, const PerTensor& params,
-                                       const Q8taDequantizeOptions& options) {
-  return run_for_one(context, q8ta_dequantize_call(desc_of(input), params, options), {&input, {}});
-}
-
-// ---- by name -----------------------------------------------------------------------------------------------------------
-
-Expected<Call> generated::operators::infer(const Q8taCloneInputs<Described>& inputs, const Q8taCloneAttributes&,
-                                           const Q8taClonePlaces& places) {
-  return q8ta_clone_call(inputs.input, places.output.layout);
-}
-
-Expected<Call> generated::operators::infer(const Q8taQuantizeInputs<Described>& inputs,
-                                           const Q8taQuantizeAttributes& attributes, const Q8taQuantizePlaces& places) {
-  const PerTensor params = per_tensor(attributes.output_scale, attributes.output_zero_point);
-  return q8ta_quantize_call(inputs.input, params, places.output.layout);
-}
-
-Expected<Call> generated::operators::infer(const Q8taDequantizeInputs<Described>& inputs,
-                                           const Q8taDequantizeAttributes& attributes,
-                                           const Q8taDequantizePlaces& places) {
-  return q8ta_dequantize_call(inputs.input, per_tensor(attributes.input_scale, attributes.input_zero_point),
-                              {.output_dtype = attributes.output_dtype, .output = places.output});
-}
-
-}  // namespace qgen
+}  // namespace qgen::generated::operators

@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/operators/packed_walk.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "runtime/library/integer.h"
 #include "runtime/operators/divider.h"
 #include "runtime/tensor/packed_layout.h"
 
@@ -72,8 +74,6 @@ Shifts best_shifts(const Counts& counts, const WalkedLayouts& layouts) {
   return best;
 }
 
-uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
-
 constexpr size_t kDividers = 3;
 
 void set_divider(Walk& walk, size_t index, int64_t by) {
@@ -86,6 +86,10 @@ void set_divider(Walk& walk, size_t index, int64_t by) {
 uint32_t bytes_in_a_row(Layout layout) {
   const PackedDimInfo& dims = info(layout).dims;
   return dims.outer_block > 1 || dims.is_transposed ? 16 : 4;
+}
+
+WalkedLayouts between(Layout written, Layout read) {
+  return {written, read, bytes_in_a_row(written), bytes_in_a_row(read)};
 }
 
 Walk walk_of(const Shape& shape, const WalkedLayouts& layouts) {

@@ -3,15 +3,13 @@
 //
 // What kernels on tiles of packed layouts are told of a tensor: sides, strides, and how invocations are dealt out.
 //
-//   generated::q8ta_clone::Problem fields{};
-//   fill_walk(fields, walk_of(shape, {.written = output.layout, .read = input.layout}));
-//   fill_strides(fields.input_strides, shape, input.layout);
+//   const Walk walk = walk_of(shape, {.written = output.layout, .read = input.layout});
+//   generated::q8ta_clone::Problem{.sides = walk.sides, .input_strides = block_strides(shape, input.layout), ...};
 //
 // Sixty-four tiles are a box. Its sides are powers of two, chosen so that few of its tiles lie past the tensor and that
 // what one row of it reads or writes is long in memory: 4 x 4 element tiles of a transposition become boxes of 8 x 8.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -43,19 +41,11 @@ Walk walk_of(const Shape& shape, const WalkedLayouts& layouts);
 // Strides between blocks, by Dim.
 std::array<uint32_t, kDims> block_strides(const Shape& shape, Layout layout);
 
+// Bytes on both sides.
+WalkedLayouts between(Layout written, Layout read);
+
 // Sixteen-byte pieces of a tensor whose bytes can be taken as they lie; 0 if it has padding that must be made anew. The
 // end of a plain buffer is rounding, and nobody's.
 uint32_t flat_blocks_of(const Shape& shape, Layout layout);
-
-template <typename Fields>
-void fill_walk(Fields& fields, const Walk& walk) {
-  std::ranges::copy(walk.sides, fields.sides);
-  fields.boxes = walk.boxes;
-  std::ranges::copy(walk.box_shifts, fields.box_shifts);
-  std::ranges::copy(walk.dividers, fields.dividers);
-}
-inline void fill_strides(uint32_t (&field)[kDims], const Shape& shape, Layout layout) {
-  std::ranges::copy(block_strides(shape, layout), field);
-}
 
 }  // namespace qgen

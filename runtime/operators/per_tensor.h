@@ -3,14 +3,12 @@
 //
 // One scale and zero point for a whole tensor of i8: real = (q - zero_point) * scale.
 //
-// A zero point is an i8, and a scale lies between 2^-125 and 2^119. Then no step of any formula in f32 gives NaN, and
-// whether a device keeps subnormals or flushes them never shows: templates/lib/q8ta.glsl says why.
+// A zero point is an i8, and a scale lies between 2^-125 and 2^119: the signatures of specs/elementwise say so. Then no
+// step of any formula in f32 gives NaN, and whether a device keeps subnormals or flushes them never shows:
+// templates/lib/q8ta.glsl says why.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-
-#include "runtime/operators/call.h"
 
 namespace qgen {
 
@@ -22,12 +20,17 @@ struct PerTensor {
 inline PerTensor per_tensor(double scale, int64_t zero_point) {
   return {static_cast<float>(scale), static_cast<int32_t>(zero_point)};
 }
+template <typename Attributes>
+PerTensor of_input(const Attributes& attributes) {
+  return per_tensor(attributes.input_scale, attributes.input_zero_point);
+}
+template <typename Attributes>
+PerTensor of_output(const Attributes& attributes) {
+  return per_tensor(attributes.output_scale, attributes.output_zero_point);
+}
 
 constexpr float kLeastScale = 0x1p-125f;
 constexpr float kLargestScale = 0x1p119f;
-
-// Errors start with the operand's name.
-Done check_per_tensor(std::string_view operand, const PerTensor& params);
 
 // A word of four zero points: what padding of a layout holds.
 constexpr uint32_t padding_word(int32_t zero_point) { return (static_cast<uint32_t>(zero_point) & 0xff) * 0x01010101u; }

@@ -4,49 +4,27 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "runtime/library/integer.h"
 
 namespace qgen {
-Done check_plain(std::string_view operand, const TensorDesc& given, DType dtype) {
-  const bool is_plain = given.storage == Storage::buffer && given.layout == Layout::strided;
-  if (given.dtype == dtype && is_plain) return check_shape(given.shape);
-  return refused(fmt::format("{} is {} in a {}{}, and must be {} in a plain buffer", operand, name(given.dtype),
-                             name(given.storage), is_plain ? "" : fmt::format(" as {}", name(given.layout)),
-                             name(dtype)));
-}
-
-Done check_count(std::string_view operand, const Shape& shape) {
-  if (Done sane = check_shape(shape); !sane) return sane;
-  constexpr int64_t kMostElements = std::numeric_limits<uint32_t>::max();
-  if (element_count(shape) <= kMostElements) return std::monostate{};
-  return refused(fmt::format("{} of shape {} has {} elements, and kernels count to {}", operand, to_text(shape),
-                             element_count(shape), kMostElements),
-                 "split the batch");
-}
 
 Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales) {
-  if (Done real = check_plain("weight_scales", scales, DType::f32); !real) return real.error();
-  if (weight.shape.size() != 2)
-    return refused(fmt::format("the weight has shape {}, and is [N, K]", to_text(weight.shape)));
-  if (Done sane = check_shape(weight.shape); !sane) return sane.error();
   const int64_t n = weight.shape[0], k = weight.shape[1];
-  const Shape& shape = scales.shape;
-  if (shape == Shape{n} || shape == Shape{n, 1}) return 1;
-  const bool divides = shape.size() == 2 && shape[0] == n && shape[1] > 0 && k % shape[1] == 0;
-  if (kind.has_groups && divides) return shape[1];
-  return refused(fmt::format("weight_scales has shape {}, and the weight {}", to_text(shape), to_text(weight.shape)),
-                 kind.has_groups ? fmt::format("scales are [{}], or [{}, G] where G divides {}", n, n, k)
-                                 : fmt::format("scales are [{}]", n));
+  const int64_t groups = scales.shape.size() == 2 ? scales.shape[1] : 1;
+  if (groups == 1) return 1;
+  if (kind.has_groups && groups > 0 && k % groups == 0) return groups;
+  return refused(
+      fmt::format("weight_scales has shape {}, and the weight {}", to_text(scales.shape), to_text(weight.shape)),
+      kind.has_groups ? fmt::format("scales are [{}], or [{}, G] where G divides {}", n, n, k)
+                      : fmt::format("scales are [{}]", n));
 }
 
-Done check_group_size(const std::optional<int64_t>& group_size, const TensorDesc& weight, const TensorDesc& scales) {
-  if (!group_size || weight.shape.size() != 2) return std::monostate{};
-  const int64_t groups = scales.shape.size() == 2 ? scales.shape[1] : 1;
-  if (Integer(*group_size) * Integer(groups) == Integer(weight.shape[1])) return std::monostate{};
+Expected<int64_t> checked_groups(const WeightKind& kind, const TensorDesc& weight, const TensorDesc& scales,
+                                 const std::optional<int64_t>& group_size) {
+  const auto groups = checked_groups(kind, weight, scales);
+  if (!groups || !group_size || Integer(*group_size) * Integer(*groups) == Integer(weight.shape[1])) return groups;
   return refused(fmt::format("group_size is {}, and weight_scales {} cut the weight {} into {} groups a row",
-                             *group_size, to_text(scales.shape), to_text(weight.shape), groups),
+                             *group_size, to_text(scales.shape), to_text(weight.shape), *groups),
                  "group_size times the scales of a row is K");
 }
 

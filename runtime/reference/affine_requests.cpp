@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
 #include "runtime/tensor/quant_params.h"
 

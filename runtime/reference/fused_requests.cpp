@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/reference/bmm.h"
 #include "runtime/reference/fused.h"
 #include "runtime/tensor/quant_params.h"

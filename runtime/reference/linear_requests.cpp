@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 
 namespace qgen::reference {
 namespace {

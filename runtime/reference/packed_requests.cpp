@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/reference/packed_requests.h"
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
 
 namespace qgen::reference {

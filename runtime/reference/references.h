@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The scalar references, by the names and on the requests of runtime/operators/registry.h: what verifies a kernel
+// The scalar references, by the names and on the requests of runtime/calls/registry.h: what verifies a kernel
 // without knowing its operator.
 //
 //   if (const auto reference = reference::find("quantize_affine")) Tensors expected = reference(request);
 #pragma once
 
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::reference {
 

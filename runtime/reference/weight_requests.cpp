@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/reference/linear_requests.h"
 #include "runtime/reference/weight_linear.h"
 

@@ -12,7 +12,7 @@
 #include "common/files.h"
 #include "runtime/json/read.h"
 #include "runtime/json/write.h"
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/measure/compare.h"
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::runner {
 

@@ -12,7 +12,7 @@
 #include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 #include "runtime/measure/ways.h"
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/runner/random_input.h"
 #include "runtime/tensor/npy.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen::runner {
 

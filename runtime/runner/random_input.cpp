@@ -11,7 +11,7 @@
 #include <new>
 #include <optional>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 
 namespace qgen::runner {
 namespace {

@@ -123,6 +123,10 @@ Selection unanswered(std::string question, std::string_view id, std::string reas
 
 }  // namespace
 
+Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands) {
+  return {&op, {fields.begin(), fields.end()}, std::move(operands)};
+}
+
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options) {
   if (!problem.op) return unanswered("a problem without an operator", "", "the problem names no operator", "");

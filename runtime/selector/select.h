@@ -54,10 +54,12 @@ struct Problem {
   std::vector<OperandDesc> operands;
 };
 
+// `fields`: the bytes of the operator's Problem struct; operands in the operator's order.
+Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands);
+// The same of generated structs, where nothing has a place but a name.
 template <typename Fields>
-Problem make_problem(const OperatorInfo& op, const Fields& fields, std::vector<OperandDesc> operands) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&fields);
-  return {&op, std::vector<std::byte>(bytes, bytes + sizeof(Fields)), std::move(operands)};
+Problem make_problem(const Fields& fields, const typename Fields::template Operands<OperandDesc>& operands) {
+  return make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), in_order(operands));
 }
 
 // One dispatch of one kernel.

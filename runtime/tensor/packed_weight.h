@@ -6,7 +6,7 @@
 //   const auto packed = pack(Layout::weight_q4_rows, codes);                      // [N, K] of i8
 //   file << write_packed_weight(*packed);
 //   ...
-//   auto weight = Weight::create(*read_packed_weight(bytes), {});                 // runtime/operators/weight.h
+//   auto weight = Weight::create(*read_packed_weight(bytes), {});                 // runtime/calls/weight.h
 //
 // The bytes: 64 of text, "qgen weight 1 weight_q4_rows 4096 11008", filled with spaces and ended by a line feed; then
 // the form.

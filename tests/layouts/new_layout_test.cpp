@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "clone_with_new_layout.h"
-#include "runtime/operators/call.h"
+#include "runtime/calls/call.h"
 #include "runtime/operators/packed_walk.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Requests by name: what is completed and what is refused; and attributes from text.
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 
 namespace qgen {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Weights and their forms: what is refused, what a bound on their memory leaves, and that they are made once.
-#include "runtime/operators/weight.h"
+#include "runtime/calls/weight.h"
 
 #include <gtest/gtest.h>
 

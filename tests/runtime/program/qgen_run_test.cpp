@@ -3,7 +3,7 @@
 //
 // qgen-run's command line: what it prints, what it refuses, and its exit codes.
 #include "common/sanitizers.h"
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 #include "tests/runtime/program/run_runtime.h"
 
 namespace qgen::tests {

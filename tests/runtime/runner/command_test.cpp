@@ -10,7 +10,7 @@
 
 #include "common/sanitizers.h"
 #include "registry.h"
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/runner/random_input.h"
 
 namespace qgen::runner {

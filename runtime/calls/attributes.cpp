@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "runtime/library/nearest.h"
 
@@ -63,21 +62,11 @@ Expected<AttributeValue> value_or_refusal(const AttributeInfo& info, std::string
                fmt::format("{} is '{}', and must be {}", info.name, text, name(info.kind)), ""};
 }
 
-// Kernels compute in f32: a number that f32 holds only as infinity or 0 is none that they could be given.
-Expected<AttributeValue> checked_real(const AttributeInfo& info, std::string_view text, double value) {
-  const auto given = static_cast<float>(value);
-  if (std::isfinite(given) && (given == 0) == (value == 0)) return AttributeValue(value);
-  const char* why = !std::isfinite(value) ? "a finite number"
-                    : given == 0          ? "0 or a number that f32 can tell from 0, from 1.4e-45"
-                                          : "a number within the range of f32, up to 3.4e38";
-  return Error{Error::Kind::invalid_argument, fmt::format("{} is '{}', and must be {}", info.name, text, why), ""};
-}
-
 Expected<AttributeValue> parse_real(const AttributeInfo& info, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_whole = end == text.data() + text.size();
-  if (error == std::errc() && is_whole) return checked_real(info, text, value);
+  if (error == std::errc() && is_whole) return AttributeValue(value);
   // Past a double's range from_chars() says only that; which end it is does not matter to f32.
   if (error == std::errc::result_out_of_range && is_whole) {
     return Error{Error::Kind::invalid_argument,
@@ -144,9 +133,6 @@ Expected<AttributeValue> parse_attribute(const AttributeInfo& info, std::string_
 Expected<AttributeValue> converted(const AttributeInfo& info, const AttributeValue& value) {
   if (is_spelled(info.kind) && std::holds_alternative<std::string>(value)) {
     return checked_word(info, std::get<std::string>(value));
-  }
-  if (const auto* real = std::get_if<double>(&value); real && info.kind == Kind::real) {
-    return checked_real(info, to_text(value), *real);
   }
   if (value.index() == alternative_of(info.kind)) return value;
   const auto* integer = std::get_if<int64_t>(&value);

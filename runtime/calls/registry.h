@@ -21,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/operators/given.h"
+#include "runtime/calls/given.h"
 
 namespace qgen {
 
@@ -57,7 +57,8 @@ struct OperatorAlias {
   std::string_view part;  // "with weight_scales [N]"
 };
 
-std::span<const OperatorEntry> operators();                 // sorted by name
+// All that the program knows, sorted by name. One definition a program: qgen::operators has that of the shipped ones.
+std::span<const OperatorEntry> operators();
 std::span<const OperatorAlias> operator_aliases();          // sorted by name
 const OperatorEntry* find_operator(std::string_view name);  // by its name or another; null: none
 Error unknown_operator(std::string_view name);              // says which was meant

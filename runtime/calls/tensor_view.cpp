@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/tensor_view.h"
+#include "runtime/calls/tensor_view.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,9 @@ std::string text_of(const View& view) {
 
 }  // namespace
 
-ViewedTensor view(const DeviceTensor& tensor) { return {&tensor, whole(tensor.shape())}; }
-ViewedDesc view(const TensorDesc& tensor) { return {tensor, whole(tensor.shape)}; }
+ViewedTensor::ViewedTensor(const DeviceTensor& all) : tensor(&all), view(whole(all.shape())) {}
+ViewedDesc::ViewedDesc(TensorDesc all) : tensor(std::move(all)), view(whole(tensor.shape)) {}
+
 ViewedDesc desc_of(const ViewedTensor& viewed) { return {desc_of(*viewed.tensor), viewed.view}; }
 
 bool is_row_major(const View& view) { return is_row_major(view.shape, view.strides); }

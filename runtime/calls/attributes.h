@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/registry.h"
+#include "runtime/calls/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "operators.h"
 #include "runtime/library/nearest.h"
-#include "runtime/operators/attributes.h"
+#include "runtime/calls/attributes.h"
+#include "runtime/calls/placement.h"
 
 namespace qgen {
 namespace {
@@ -102,8 +102,6 @@ Done complete_attributes(const OperatorEntry& entry, Request& request) {
 }
 
 }  // namespace
-
-std::span<const OperatorEntry> operators() { return generated::operators::kEntries; }
 
 std::vector<TensorInfo> inputs_of(const SignatureInfo& signature) {
   std::vector<TensorInfo> inputs;

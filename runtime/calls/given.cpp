@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/given.h"
+#include "runtime/calls/given.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "runtime/library/layout_table.h"
-#include "runtime/operators/attributes.h"
-#include "runtime/operators/checks.h"
+#include "runtime/calls/attributes.h"
+#include "runtime/calls/placement.h"
 
 namespace qgen {
 namespace {
-
-// ---- dtypes ---------------------------------------------------------------------------------------------------------
-
-DType next(DType dtype) { return static_cast<DType>(static_cast<unsigned>(dtype) + 1); }
-
-std::vector<DType> dtypes_in(uint32_t mask) {
-  std::vector<DType> dtypes;
-  for (auto dtype = DType::f32; mask >> static_cast<unsigned>(dtype) != 0; dtype = next(dtype)) {
-    if ((mask & bit(dtype)) != 0) dtypes.push_back(dtype);
-  }
-  return dtypes;
-}
 
 // ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -93,6 +82,26 @@ Done check_sides(const TensorInfo& info, const Shape& shape, Sides& known) {
                  fmt::format("it is {}{}", to_text(info.shapes), lengths_text(info.shapes, known)));
 }
 
+// ---- places ---------------------------------------------------------------------------------------------------------
+
+Done check_lying(const TensorInfo& info, const ViewedDesc& tensor) {
+  // A weight has the form that the chosen kernel reads.
+  if (info.role == TensorInfo::Role::weight) return check_size(info.name, tensor.tensor);
+  if (Done possible = check_place(info, tensor.tensor); !possible) return possible;
+  return check_view(info.name, tensor);
+}
+
+// What infer() made of them: its shapes may be past what kernels count.
+Done check_outputs(const SignatureInfo& signature, const Call& call) {
+  for (const TensorInfo& info : signature.tensors) {
+    const auto& tensor = call.operands[info.operand];
+    if (info.role != TensorInfo::Role::output || !tensor) continue;
+    if (Done possible = check_dtype(info.name, tensor->dtype, info.dtypes); !possible) return possible;
+    if (Done lies = check_place(info, *tensor); !lies) return lies;
+  }
+  return std::monostate{};
+}
+
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
 Done check_tensors(const Given& given) {
@@ -102,16 +111,34 @@ Done check_tensors(const Given& given) {
     const auto& tensor = given.tensors[info.operand];
     if (!tensor && info.is_optional) continue;
     if (!tensor) return refused(fmt::format("'{}' needs input '{}'", given.signature->name, info.name));
-    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, dtypes_in(info.dtypes)); !possible)
+    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, info.dtypes); !possible)
       return possible;
+    if (Done lies = check_lying(info, *tensor); !lies) return lies;
     if (Done fits = check_sides(info, tensor->view.shape, known); !fits) return fits;
   }
   return std::monostate{};
 }
 
-Done check_range(const AttributeInfo& info, const AttributeValue& value) {
+// Kernels compute in f32: a number that f32 holds only as infinity or 0 is none that they could be given.
+Done check_real(const AttributeInfo& info, double value) {
+  const auto given = static_cast<float>(value);
+  if (std::isfinite(given) && (given == 0) == (value == 0)) return std::monostate{};
+  const char* why = !std::isfinite(value) ? "a finite number"
+                    : given == 0          ? "0 or a number that f32 can tell from 0, from 1.4e-45"
+                                          : "a number within the range of f32, up to 3.4e38";
+  return refused(fmt::format("{} is {}, and must be {}", info.name, value, why));
+}
+
+Done check_attribute(const AttributeInfo& info, const AttributeValue& value) {
   const auto* integer = std::get_if<int64_t>(&value);
   const auto* real = std::get_if<double>(&value);
+  if (std::holds_alternative<std::string>(value)) {
+    const auto known = converted(info, value);
+    return known ? Done(std::monostate{}) : known.error();
+  }
+  if (real) {
+    if (Done sound = check_real(info, *real); !sound) return sound;
+  }
   if (info.range.empty() || (!integer && !real)) return std::monostate{};
   const double number = integer ? static_cast<double>(*integer) : *real;
   if (number >= info.least && number <= info.greatest) return std::monostate{};
@@ -130,17 +157,14 @@ Done check_places(const Given& given) {
 
 }  // namespace
 
-std::vector<std::string_view> names_in(uint32_t dtypes) {
-  std::vector<std::string_view> names;
-  for (const DType dtype : dtypes_in(dtypes)) names.push_back(name(dtype));
-  return names;
-}
-
 std::string to_text(std::span<const ShapeInfo> infos) {
   std::vector<std::string> texts;
   for (const ShapeInfo& info : infos) texts.push_back(to_text(info));
   return fmt::format("{}", fmt::join(texts, " or "));
 }
+
+Given::Given(const SignatureInfo& of)
+    : signature(&of), tensors(of.tensors.size()), attributes(of.attributes.size()), places(of.tensors.size()) {}
 
 Place Given::place(size_t operand) const {
   if (places[operand]) return *places[operand];
@@ -158,13 +182,45 @@ size_t Given::word(size_t index) const {
   return static_cast<size_t>(std::ranges::find(words, std::get<std::string>(*attributes[index])) - words.begin());
 }
 
+AttributeValue Given::spelled(size_t index, size_t word) const {
+  const auto& words = signature->attributes[index].words;
+  return std::string(word < words.size() ? words[word] : "?");
+}
+
 Done check_signature(const Given& given) {
   if (Done sound = check_tensors(given); !sound) return sound;
   for (size_t i = 0; i < given.attributes.size(); ++i) {
     if (!given.attributes[i]) continue;
-    if (Done inside = check_range(given.signature->attributes[i], *given.attributes[i]); !inside) return inside;
+    if (Done sound = check_attribute(given.signature->attributes[i], *given.attributes[i]); !sound) return sound;
   }
   return check_places(given);
+}
+
+Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&)) {
+  if (Done sound = check_signature(given); !sound) return sound.error();
+  auto call = infer(given);
+  if (!call) return call;
+  if (Done possible = check_outputs(*given.signature, *call); !possible) return possible.error();
+  return call;
+}
+
+Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
+                                        std::vector<Argument> arguments) {
+  if (!call) return call.error();
+  for (const TensorInfo& info : signature.tensors) {
+    if (info.role != TensorInfo::Role::derived) continue;
+    const auto sums = row_sums(context.executor, *call, *std::get<Weight*>(arguments[info.source]));
+    if (!sums) return sums.error();
+    arguments[info.operand] = *sums;
+  }
+  return run(context, *call, arguments);
+}
+
+Expected<DeviceTensor> run_for_one(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
+                                   const std::vector<Argument>& arguments) {
+  auto made = run(context, signature, call, arguments);
+  if (!made) return made.error();
+  return std::move(made->front());
 }
 
 }  // namespace qgen

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // From a request to a Call that can run, for every operator alike: the signature says what each tensor is.
-#include "runtime/operators/attributes.h"
-#include "runtime/operators/registry.h"
+#include "runtime/calls/attributes.h"
+#include "runtime/calls/registry.h"
 
 namespace qgen {
 namespace {
@@ -58,24 +58,22 @@ std::optional<Place> place_said(const Request& request, std::string_view name) {
 }
 
 Given given_of(const OperatorEntry& entry, const Request& request, const Weights& weights) {
-  Given given{&entry, {}, {}, {}};
+  Given given(entry);
   for (const TensorInfo& info : entry.tensors) {
     const HostTensor* input = find_input(request, info.name);
     const auto weight = weights.find(info.operand);
-    const auto place = place_said(request, info.name);
-    given.places.push_back(place);
-    given.tensors.emplace_back();
+    given.set_place(info.operand, place_said(request, info.name));
     if (weight != weights.end()) {
-      given.tensors.back() = view(desc_of(*weight->second));
+      given.set_tensor(info.operand, desc_of(*weight->second));
     } else if (input) {
-      const Place lies = place.value_or(Place{});
-      given.tensors.back() =
-          view(TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
+      const Place lies = place_of(request, info.name);
+      given.set_tensor(info.operand,
+                       TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
     }
   }
-  for (const AttributeInfo& info : entry.attributes) {
-    const auto value = request.attributes.find(info.name);
-    given.attributes.push_back(value == request.attributes.end() ? std::nullopt : std::optional(value->second));
+  for (size_t i = 0; i < entry.attributes.size(); ++i) {
+    const auto value = request.attributes.find(entry.attributes[i].name);
+    if (value != request.attributes.end()) given.attributes[i] = value->second;
   }
   return given;
 }
@@ -116,9 +114,7 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request) {
   auto weights = make_weights(entry, request);
   if (!weights) return weights.error();
-  const Given given = given_of(entry, request, *weights);
-  if (Done sound = check_signature(given); !sound) return sound.error();
-  auto call = entry.infer(given);
+  auto call = checked(given_of(entry, request, *weights), entry.infer);
   if (!call) return call.error();
   PreparedCall prepared;
   prepared.call = *std::move(call);

@@ -3,12 +3,12 @@
 //
 // A tensor seen through strides: what transposing, slicing or repeating gives without moving data.
 //
-//   view(x)                                          all of x, row-major
-//   ViewedTensor{&x, {{3, 2}, {1, 3}, 0}}            a [2, 3] tensor, transposed
-//   ViewedTensor{&x, {{4}, {-1}, 3}}                 its first four elements, backwards
+//   ViewedTensor(x)                                  all of x, row-major
+//   ViewedTensor(x, {{3, 2}, {1, 3}, 0})             a [2, 3] tensor, transposed
+//   ViewedTensor(x, {{4}, {-1}, 3})                  its first four elements, backwards
 #pragma once
 
-#include "runtime/operators/call.h"
+#include "runtime/calls/call.h"
 
 namespace qgen {
 
@@ -19,18 +19,23 @@ struct View {
   int64_t offset = 0;
 };
 
+// Any tensor is one: all of it, row-major.
 struct ViewedTensor {
-  const DeviceTensor* tensor = nullptr;
+  const DeviceTensor* tensor;  // not null
   View view;
+
+  ViewedTensor(const DeviceTensor& all);
+  ViewedTensor(const DeviceTensor& of, View seen) : tensor(&of), view(std::move(seen)) {}
 };
-ViewedTensor view(const DeviceTensor& tensor);
 
 // The same without its memory.
 struct ViewedDesc {
   TensorDesc tensor;
   View view;
+
+  ViewedDesc(TensorDesc all);
+  ViewedDesc(TensorDesc of, View seen) : tensor(std::move(of)), view(std::move(seen)) {}
 };
-ViewedDesc view(const TensorDesc& tensor);
 ViewedDesc desc_of(const ViewedTensor& viewed);
 
 bool is_row_major(const View& view);

@@ -12,13 +12,14 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "runtime/dispatch/executor.h"
-#include "runtime/operators/weight.h"
+#include "runtime/calls/weight.h"
 
 namespace qgen {
 
@@ -53,11 +54,13 @@ struct Call {
 
 // A Call of the operator whose generated Problem is `fields`.
 template <typename Fields>
-Call make_call(const OperatorInfo& op, const Fields& fields, std::vector<std::optional<TensorDesc>> operands) {
-  Call call{make_problem(op, fields, {}), std::move(operands)};
+Call make_call(const Fields& fields, const typename Fields::template Operands<std::optional<TensorDesc>>& operands) {
+  Call call{{}, in_order(operands)};
+  std::vector<OperandDesc> descs;
   for (const auto& operand : call.operands) {
-    call.problem.operands.push_back(operand ? operand_of(*operand) : OperandDesc{.is_present = false});
+    descs.push_back(operand ? operand_of(*operand) : OperandDesc{.is_present = false});
   }
+  call.problem = make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), std::move(descs));
   return call;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/weight.h"
+#include "runtime/calls/weight.h"
 
 #include <fmt/format.h>
 

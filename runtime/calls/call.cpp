@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/call.h"
+#include "runtime/calls/call.h"
 
 #include <fmt/format.h>
 

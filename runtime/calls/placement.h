@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Where tensors of an operator may lie, and how large they may be there. Errors say what was given and what is
+// possible.
+#pragma once
+
+#include "runtime/library/signature_info.h"
+#include "runtime/calls/call.h"
+
+namespace qgen {
+
+// `given` is one of `dtypes`, a mask.
+Done check_dtype(std::string_view operand, DType given, uint32_t dtypes);
+std::vector<std::string_view> names_in(uint32_t dtypes);  // of a mask
+
+// Sound, and with elements (padding too) that kernels can number with 32 bits; in a texture of rank 4 or less.
+Done check_size(std::string_view operand, const TensorDesc& tensor);
+// That, and in a storage and layout that the operand's row has.
+Done check_place(const TensorInfo& info, const TensorDesc& tensor);
+
+}  // namespace qgen
