@@ -12,6 +12,7 @@
 #include <set>
 
 #include "runtime/reference/affine.h"
+#include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
@@ -19,6 +20,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::kSmallestNormal;
 using testing::Random;
 using testing::tensor_of;
@@ -610,8 +612,8 @@ TEST_P(AffineViewTest, Quantizes) {
     const HostTensor scale = random.reals(DType::f32, *params_shape(view.shape, block), 0.02, 0.08);
     const DeviceTensor input = uploaded(base), device_scale = uploaded(scale);
     PreparedCall prepared;
-    prepared.call = value_of(quantize_affine_call(desc_of(ViewedTensor{&input, view}), desc_of(device_scale),
-                                                  std::nullopt, {.block_size = block}));
+    prepared.call = value_of(quantize_affine_call(
+        {.input = desc_of(ViewedTensor(input, view)), .scale = desc_of(device_scale)}, {.block_size = block}));
     prepared.arguments = {&input, &device_scale, {}, {}};
     expect_outputs(
         prepared,
@@ -624,7 +626,8 @@ TEST_P(AffineViewTest, Chooses) {
   const HostTensor base = Random(16).reals(DType::f32, base_shape, -9, 9);
   const DeviceTensor input = uploaded(base);
   PreparedCall prepared;
-  prepared.call = value_of(choose_qparams_affine_call(desc_of(ViewedTensor{&input, view}), {.block_size = block}));
+  prepared.call =
+      value_of(choose_qparams_affine_call({.input = desc_of(ViewedTensor(input, view))}, {.block_size = block}));
   prepared.arguments = {&input, {}, {}};
   auto [scale, zero_point] = reference::choose_qparams_affine(
       gathered(base, view), block, reference::Mapping::asymmetric, {-128, 127}, std::numeric_limits<float>::min());
@@ -641,15 +644,16 @@ TEST_P(AffineViewTest, Dequantizes) {
   const HostTensor before = random.reals(DType::f32, base_shape, -1, 1);
   const DeviceTensor input = uploaded(integers), device_scale = uploaded(scale), output = uploaded(before);
   const HostTensor expected = reference::dequantize_affine(integers, block, scale, nullptr, DType::f32);
-  const Call call = value_of(dequantize_affine_call(desc_of(input), desc_of(device_scale), std::nullopt, block,
-                                                    desc_of(ViewedTensor{&output, view})));
+  const ViewedTensor into(output, view);
+  const Call call = value_of(
+      dequantize_affine_to_call({.input = desc_of(input), .scale = desc_of(device_scale)}, block, desc_of(into)));
   const Selection selection = select(call.problem, on_device.profile, on_device.library, {.all_specializations = true});
   ASSERT_FALSE(selection.ranked.empty()) << explain(selection);
   for (const Choice& choice : selection.ranked) {
     SCOPED_TRACE(choice.id);
     value_of(on_device.executor.write(output, before));
     on_device.force_kernel = choice.id;
-    value_of(dequantize_affine_to(on_device, input, device_scale, nullptr, block, {&output, view}));
+    value_of(dequantize_affine_to(on_device, {.input = input, .scale = device_scale}, block, into));
     const HostTensor after = value_of(on_device.executor.download(output));
     EXPECT_EQ(gathered(after, view).data, expected.data);
     EXPECT_EQ(untouched(after, view), untouched(before, view));

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // bmm and fused_bmm on every kernel, to the bit.
-#include "runtime/operators/bmm.h"
-
 #include <algorithm>
 #include <limits>
 
+#include "operators.h"
+#include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
@@ -14,6 +14,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -253,40 +254,50 @@ TEST_F(BmmTest, GoldenCase) {
 
 TEST_F(BmmTest, Refusals) {
   const TensorDesc a{DType::i8, {2, 3, 4}}, b{DType::i8, {2, 4, 5}}, x{DType::f32, {2, 4, 5}}, scale{DType::f32, {}};
-  const FusedOperandDesc input{a, scale, {}}, other{b, scale, {}};
-  const FusedOutputDesc bytes{DType::i8, scale, {}, {}}, reals{DType::f32, {}, {}, {}};
-  const auto product = [](const FusedOperandDesc& one, const FusedOperandDesc& two, const FusedOutputDesc& output) {
-    const auto call = bmm_call(one, two, output);
-    return call ? "accepted" : to_text(call.error());
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  // To bytes of one scale.
+  const auto product = [&](const TensorDesc& input, const TensorDesc& other, const TensorDesc& input_scale,
+                           const TensorDesc& other_scale) {
+    return said(bmm_call({.input = input,
+                          .input_scale = input_scale,
+                          .other = other,
+                          .other_scale = other_scale,
+                          .output_scale = scale},
+                         {.output_dtype = DType::i8}));
   };
-  const auto fused = [](const FusedOperandDesc& one, const FusedOperandDesc& two, const FusedOutputDesc& output) {
-    const auto call = fused_bmm_call(one, two, output);
-    return call ? "accepted" : to_text(call.error());
+  const auto fused = [&](const FusedBmmInputs<Described>& inputs, const FusedBmmAttributes& attributes) {
+    return said(fused_bmm_call(inputs, attributes));
   };
-  EXPECT_EQ(product(input, other, bytes), "accepted");
-  EXPECT_EQ(product(input, {x, {}, {}}, bytes), "other is f32, and can be i8, u8");
+  EXPECT_EQ(product(a, b, scale, scale), "accepted");
+  EXPECT_EQ(product(a, x, scale, scale), "other is f32, and can be i8, u8");
   EXPECT_EQ(
-      product({a, TensorDesc{DType::f32, {2, 3, 2}}, {}}, other, bytes),
+      product(a, b, {DType::f32, {2, 3, 2}}, scale),
       "input_scale has shape [2, 3, 2], and bmm takes one scale along K of [2, 3, 4]\n  hint: fused_bmm takes any");
   EXPECT_EQ(
-      product(input, {b, TensorDesc{DType::f32, {1, 4, 1}}, {}}, bytes),
+      product(a, b, scale, {DType::f32, {1, 4, 1}}),
       "other_scale has shape [1, 4, 1], and bmm takes one scale along K of [2, 4, 5]\n  hint: fused_bmm takes any");
-  EXPECT_EQ(product(input, input, bytes),
-            "input [2, 3, 4] times other [2, 3, 4] is no product of matrices\n  hint: input is [..., M, K], and other "
-            "[..., K, N]");
-  EXPECT_EQ(
-      product(input, {{DType::i8, {4}}, scale, {}}, bytes),
-      "input [2, 3, 4] times other [4] is no product of matrices\n  hint: input is [..., M, K], and other [..., K, N]");
-  EXPECT_EQ(product(input, {{DType::i8, {3, 4, 5}}, scale, {}}, bytes),
+  EXPECT_EQ(product(a, a, scale, scale),
+            "other has shape [2, 3, 4]\n  hint: it is [..., K, N], and K of input is 4");
+  EXPECT_EQ(product(a, {DType::i8, {4}}, scale, scale),
+            "other has shape [4]\n  hint: it is [..., K, N], and K of input is 4");
+  EXPECT_EQ(product(a, {DType::i8, {3, 4, 5}}, scale, scale),
             "shapes [2] and [3] do not go together: 2 meets 3\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(fused(input, {x, {}, {}}, reals), "accepted");
-  EXPECT_EQ(product({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "input is i16, and can be i8, u8");
-  EXPECT_EQ(fused({{DType::i16, {2, 3, 4}}, scale, {}}, other, bytes), "accepted");
-  EXPECT_EQ(fused({{DType::u16, {2, 3, 4}}, scale, {}}, other, bytes),
-            "input is u16, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(fused(input, {x, {}, {}}, {DType::f16, {}, {}, {}}),
+  EXPECT_EQ(fused({.input = a, .input_scale = scale, .other = x}, {.output_dtype = DType::f32}), "accepted");
+  EXPECT_EQ(product({DType::i16, {2, 3, 4}}, b, scale, scale), "input is i16, and can be i8, u8");
+  const auto fused_to_bytes = [&](DType input) {
+    return fused({.input = TensorDesc{input, {2, 3, 4}},
+                  .input_scale = scale,
+                  .other = b,
+                  .other_scale = scale,
+                  .output_scale = scale},
+                 {.output_dtype = DType::i8});
+  };
+  EXPECT_EQ(fused_to_bytes(DType::i16), "accepted");
+  EXPECT_EQ(fused_to_bytes(DType::u16), "input is u16, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_EQ(fused({.input = a, .input_scale = scale, .other = x}, {.output_dtype = DType::f16}),
             "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
-  EXPECT_EQ(fused(input, {b, {}, {}}, reals), "other is i8, and has no scale\n  hint: give other_scale");
+  EXPECT_EQ(fused({.input = a, .input_scale = scale, .other = b}, {.output_dtype = DType::f32}),
+            "other is i8, and has no scale\n  hint: give other_scale");
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ TEST_F(CopyTest, CopiesEveryWord) {
     ASSERT_TRUE(input) << to_text(input.error());
     const TensorDesc desc{DType::u32, words.shape};
     PreparedCall prepared;
-    prepared.call = make_call(generated::copy_words::op,
-                              generated::copy_words::Problem{.numel = static_cast<uint32_t>(count)}, {desc, desc});
+    prepared.call = make_call(generated::copy_words::Problem{.numel = static_cast<uint32_t>(count)},
+                              {.input = desc, .output = desc});
     prepared.arguments = {&*input, {}};
     expect_outputs(prepared, {{"output", words}});
   }

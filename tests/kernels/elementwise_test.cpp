@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Operators on the elements of i8 tensors, on every kernel, against docs/q8ta.md's reference.
-#include "runtime/operators/elementwise.h"
-
 #include <cmath>
 #include <numeric>
 
+#include "operators.h"
 #include "q8ta_binary.h"
 #include "q8ta_unary.h"
 #include "tests/kernels/kernel_test.h"
@@ -16,6 +15,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
@@ -220,7 +220,8 @@ TEST_F(ElementwiseTest, A1_AlphaIsHonoured) {
   }
   Context on_device = context();
   const auto a = on_device.executor.upload(ones, Storage::buffer);
-  const auto sum = q8ta_binary(on_device, *a, *a, {.alpha = 3});
+  const auto sum = q8ta_add(on_device, {.input = *a, .other = *a},
+                            {.input_scale = 1, .other_scale = 1, .output_scale = 1, .alpha = 3});
   ASSERT_TRUE(sum) << to_text(sum.error());
   EXPECT_EQ(on_device.executor.download(*sum)->data, testing::tensor_of(DType::i8, {4}, {4, 8, 12, 16}).data);
 }
@@ -230,7 +231,12 @@ TEST_F(ElementwiseTest, A1_ReluIsAppliedWhateverTheZeroPoint) {
   const HostTensor negative = testing::tensor_of(DType::i8, {4}, {-100, -1, 0, 100});
   Context on_device = context();
   const auto a = on_device.executor.upload(negative, Storage::buffer);
-  const auto sum = q8ta_binary(on_device, *a, *a, {.output = {2, 20}, .activation = Activation::relu});
+  const auto sum = q8ta_add(on_device, {.input = *a, .other = *a},
+                            {.input_scale = 1,
+                             .other_scale = 1,
+                             .output_scale = 2,
+                             .output_zero_point = 20,
+                             .activation = Activation::relu});
   ASSERT_TRUE(sum) << to_text(sum.error());
   EXPECT_EQ(on_device.executor.download(*sum)->data, testing::tensor_of(DType::i8, {4}, {20, 20, 20, 120}).data);
 }
@@ -248,7 +254,8 @@ TEST_F(ElementwiseTest, A22_TiesGoToEven) {
   Context on_device = context();
   const auto a = on_device.executor.upload(odd, Storage::buffer);
   const auto zero = on_device.executor.upload(zeros(DType::i8, {8}), Storage::buffer);
-  const auto half = q8ta_binary(on_device, *a, *zero, {.output = {2, 1}});
+  const auto half = q8ta_add(on_device, {.input = *a, .other = *zero},
+                             {.input_scale = 1, .other_scale = 1, .output_scale = 2, .output_zero_point = 1});
   ASSERT_TRUE(half) << to_text(half.error());
   EXPECT_EQ(on_device.executor.download(*half)->data,
             testing::tensor_of(DType::i8, {8}, {1, 3, 3, 5, 1, -1, -1, -3}).data);
@@ -283,7 +290,7 @@ TEST_F(ElementwiseTest, PixelShuffleBetweenAllLayouts) {
 // That of operands may be anything and reaches no element; that of the output is its zero point.
 TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
   Context on_device = context();
-  constexpr PerTensor kFrom{0.04f, -3}, kTo{0.03f, 5};
+  constexpr Params kFrom{0.04, -3}, kTo{0.03, 5};
   const HostTensor a = bytes_of({2, 20, 3, 7}, 11), b = bytes_of({20, 3, 7}, 12);
   const auto on_device_as = [&](const HostTensor& host, const LayoutInfo& layout) {
     auto tensor = on_device.executor.allocate(DType::i8, host.shape, Storage::buffer, layout.layout);
@@ -298,19 +305,34 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
               packed_with(expected, layout.dims, static_cast<std::byte>(kTo.zero_point)))
         << op << " in " << layout.name;
   };
-  constexpr Params kFromToo{0.04f, -3}, kToToo{0.03f, 5};
   for (const LayoutInfo& layout : packed_layouts_of(generated::q8ta_binary::op, 2)) {
     const DeviceTensor first = on_device_as(a, layout), second = on_device_as(b, layout);
-    expect_bytes(
-        "q8ta_add", binary_request(a, b, kFromToo, kFromToo, kToToo),
-        q8ta_binary(on_device, first, second, {.input = kFrom, .other = kFrom, .output = kTo, .layout = layout.layout}),
-        layout);
-    const Request one = unary_request(a, kFromToo, kToToo);
+    expect_bytes("q8ta_add", binary_request(a, b, kFrom, kFrom, kTo),
+                 q8ta_add(on_device, {.input = first, .other = second},
+                          {.input_scale = kFrom.scale,
+                           .input_zero_point = kFrom.zero_point,
+                           .other_scale = kFrom.scale,
+                           .other_zero_point = kFrom.zero_point,
+                           .output_scale = kTo.scale,
+                           .output_zero_point = kTo.zero_point},
+                          {.output = in(layout.layout)}),
+                 layout);
+    const Request one = unary_request(a, kFrom, kTo);
     expect_bytes("q8ta_hardswish", one,
-                 q8ta_unary(on_device, first, hardswish, {.input = kFrom, .output = kTo, .layout = layout.layout}),
+                 q8ta_hardswish(on_device, {.input = first},
+                                {.input_scale = kFrom.scale,
+                                 .input_zero_point = kFrom.zero_point,
+                                 .output_scale = kTo.scale,
+                                 .output_zero_point = kTo.zero_point},
+                                {.output = in(layout.layout)}),
                  layout);
     expect_bytes("q8ta_pixel_shuffle", one,
-                 q8ta_pixel_shuffle(on_device, first, {.input = kFrom, .output = kTo, .layout = layout.layout}),
+                 q8ta_pixel_shuffle(on_device, {.input = first},
+                                    {.input_scale = kFrom.scale,
+                                     .input_zero_point = kFrom.zero_point,
+                                     .output_scale = kTo.scale,
+                                     .output_zero_point = kTo.zero_point},
+                                    {.output = in(layout.layout)}),
                  layout);
   }
 }
@@ -320,27 +342,41 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
 TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc four{DType::i8, {2, 3, 4, 5}};
-  EXPECT_EQ(refusal(q8ta_unary_call({DType::u8, {4}}, relu, {})), "input is u8, and can be i8");
-  EXPECT_EQ(refusal(q8ta_unary_call(four, relu, {.output = {-1, 0}})),
-            "output_scale is -1, and can be 2^-125 to 2^119");
   EXPECT_EQ(
-      refusal(q8ta_binary_call(four, {DType::i8, {4, 4, 5}}, {})),
+      refusal(q8ta_relu_call({.input = TensorDesc{DType::u8, {4}}}, {.input_scale = 1, .output_scale = 1})),
+      "input is u8, and can be i8");
+  EXPECT_EQ(refusal(q8ta_relu_call({.input = four}, {.input_scale = 1, .output_scale = -1})),
+            "output_scale is -1, and can be 2^-125 to 2^119");
+  const auto sum = [&](const TensorDesc& input, const TensorDesc& other, const Q8taAddPlaces& places = {}) {
+    return refusal(q8ta_add_call({.input = input, .other = other},
+                                 {.input_scale = 1, .other_scale = 1, .output_scale = 1}, places));
+  };
+  EXPECT_EQ(
+      sum(four, {DType::i8, {4, 4, 5}}),
       "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c},
-                                     {.layout = Layout::packed_4w})),
-            "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
-            "  hint: q8ta_clone puts a tensor into another layout");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, four, {.alpha = INFINITY})),
-            "alpha is inf, and alpha * other_scale is inf\n  hint: its magnitude can be up to 2^119");
-  EXPECT_EQ(refusal(q8ta_binary_call(four, four,
-                                     {.operation = BinaryOperation::mul, .input = {0x1p60f}, .other = {0x1p60f}})),
+  EXPECT_EQ(
+      sum(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.output = in(Layout::packed_4w)}),
+      "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
+      "  hint: q8ta_clone puts a tensor into another layout");
+  const auto scaled = [&](double alpha) {
+    return refusal(q8ta_add_call({.input = four, .other = four},
+                                 {.input_scale = 1, .other_scale = 1, .output_scale = 1, .alpha = alpha}));
+  };
+  EXPECT_EQ(scaled(INFINITY), "alpha is inf, and must be a finite number");
+  EXPECT_EQ(scaled(0x1p120), "alpha is 1.329227995784916e+36, and alpha * other_scale is 1.329228e+36\n"
+                             "  hint: its magnitude can be up to 2^119");
+  EXPECT_EQ(refusal(q8ta_mul_call({.input = four, .other = four},
+                                  {.input_scale = 0x1p60, .other_scale = 0x1p60, .output_scale = 1})),
             "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
-  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {})),
+  const auto shuffled = [&](const TensorDesc& input, int64_t factor = 2) {
+    return refusal(q8ta_pixel_shuffle_call({.input = input},
+                                           {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
+  };
+  EXPECT_EQ(shuffled(four),
             "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
-  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call({DType::i8, {4, 4}}, {})),
+  EXPECT_EQ(shuffled({DType::i8, {4, 4}}),
             "input of shape [4, 4] has rank 2, and needs channels, height and width");
-  EXPECT_EQ(refusal(q8ta_pixel_shuffle_call(four, {.upscale_factor = 0})),
-            "upscale_factor is 0, and can be 1 to 32768");
+  EXPECT_EQ(shuffled(four, 0), "upscale_factor is 0, and can be 1 to 32768");
 }
 
 }  // namespace

@@ -2,17 +2,16 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // embedding_q4gsw on every kernel, to the bit.
-#include "runtime/operators/embedding.h"
-
 #include <limits>
 
-#include "runtime/operators/weight_linear.h"
+#include "operators.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -76,10 +75,10 @@ TEST_F(EmbeddingTest, SharesTheWeightOfALinearLayer) {
   ASSERT_TRUE(weight);
   const DeviceTensor indices = *executor.upload(request.inputs.at("indices"), Storage::buffer);
   const DeviceTensor scales = *executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
-  const auto hidden = embedding_q4gsw(on_device, indices, *weight, scales, {});
+  const auto hidden = embedding_q4gsw(on_device, {.indices = indices, .weight = *weight, .weight_scales = scales});
   ASSERT_TRUE(hidden) << to_text(hidden.error());
   const uint64_t bytes = weight->form_bytes();
-  const auto logits = linear_q4gsw(on_device, *hidden, *weight, scales, nullptr, {});
+  const auto logits = linear_q4gsw(on_device, {.input = *hidden, .weight = *weight, .weight_scales = scales});
   ASSERT_TRUE(logits) << to_text(logits.error());
   EXPECT_EQ(logits->shape(), (Shape{3, 8}));
   EXPECT_EQ(weight->form_bytes(), bytes);
@@ -90,7 +89,7 @@ TEST_F(EmbeddingTest, Refusals) {
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
   const auto said = [&](const TensorDesc& i, const TensorDesc& w, const TensorDesc& s,
                         DType output_dtype = DType::f32) {
-    const auto call = embedding_q4gsw_call(i, w, s, {.output_dtype = output_dtype});
+    const auto call = embedding_q4gsw_call({.indices = i, .weight = w, .weight_scales = s}, {.output_dtype = output_dtype});
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said(indices, weight, scales), "accepted");

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // requantize, fused_relu, fused_hardswish, fused_add and fused_mul on every kernel, to the bit.
-#include "runtime/operators/fused.h"
-
 #include <cmath>
 #include <limits>
 
+#include "operators.h"
+#include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
@@ -14,6 +14,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -441,52 +442,64 @@ TEST_F(FusedTest, GoldenCases) {
 
 TEST_F(FusedTest, Refusals) {
   const TensorDesc q{DType::i8, {4, 6}}, x{DType::f32, {4, 6}}, scale{DType::f32, {}}, zero_point{DType::i32, {}};
-  const auto relu = [](const FusedOperandDesc& input, const FusedOutputDesc& output) {
-    const auto call = fused_relu_call(input, output);
-    return call ? "accepted" : to_text(call.error());
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const auto relu = [&](const FusedReluInputs<Described>& inputs, const FusedReluAttributes& attributes = {}) {
+    return said(fused_relu_call(inputs, attributes));
   };
-  const auto add = [](const FusedOperandDesc& input, const FusedOperandDesc& other, const FusedOutputDesc& output) {
-    const auto call = fused_add_call(input, other, output, 1);
-    return call ? "accepted" : to_text(call.error());
+  const auto add = [&](const FusedAddInputs<Described>& inputs, const FusedAddAttributes& attributes = {}) {
+    return said(fused_add_call(inputs, attributes));
   };
-  const auto requantized = [](const FusedOperandDesc& input, const FusedOutputDesc& output) {
-    const auto call = requantize_call(input, output);
-    return call ? "accepted" : to_text(call.error());
+  // Of q, with a zero point and to bytes, within bounds.
+  const auto within = [&](int64_t least, int64_t greatest) {
+    return relu({.input = q, .input_scale = scale, .input_zero_point = zero_point, .output_scale = scale},
+                {.output_dtype = DType::i8, .quant_min = least, .quant_max = greatest});
   };
-  const FusedOperandDesc integers{q, scale, zero_point}, reals{x, {}, {}};
-  const FusedOutputDesc bytes_out{DType::i8, scale, {}, {}}, reals_out{DType::f32, {}, {}, {}};
-  EXPECT_EQ(relu(integers, bytes_out), "accepted");
-  EXPECT_EQ(relu({{DType::u32, {4}}, scale, {}}, reals_out), "input is u32, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(relu({q, {}, {}}, reals_out), "input is i8, and has no scale\n  hint: give input_scale");
-  EXPECT_EQ(relu({x, scale, {}}, reals_out),
+  EXPECT_EQ(within(-128, 127), "accepted");
+  EXPECT_EQ(relu({.input = q, .input_scale = scale, .input_zero_point = zero_point, .output_scale = scale}),
+            "accepted");
+  EXPECT_EQ(relu({.input = TensorDesc{DType::u32, {4}}, .input_scale = scale}),
+            "input is u32, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_EQ(relu({.input = q}), "input is i8, and has no scale\n  hint: give input_scale");
+  EXPECT_EQ(relu({.input = x, .input_scale = scale}),
             "input is f32, and has a scale\n  hint: integers are quantized, and reals are not");
-  EXPECT_EQ(relu(reals, {DType::i8, {}, {}, {}}), "output is i8, and has no scale\n  hint: give output_scale");
-  EXPECT_EQ(relu({q, TensorDesc{DType::f32, {4}}, {}}, reals_out),
+  EXPECT_EQ(relu({.input = x}, {.output_dtype = DType::i8}),
+            "output is i8, and has no scale\n  hint: give output_scale");
+  EXPECT_EQ(relu({.input = q, .input_scale = TensorDesc{DType::f32, {4}}}),
             "parameters of shape [4] do not fit data of shape [4, 6]: their ranks are 1 and 2\n  hint: give it the "
             "data's rank: "
             "[4, 1] for dimension 0");
   EXPECT_EQ(
-      relu({q, TensorDesc{DType::f32, {4, 4}}, {}}, reals_out),
+      relu({.input = q, .input_scale = TensorDesc{DType::f32, {4, 4}}}),
       "parameters of shape [4, 4] do not fit data of shape [4, 6]: dimension 1 has 6 elements and 4 parameters, which "
       "does not divide it");
   EXPECT_EQ(
-      relu({q, TensorDesc{DType::f32, {4, 1}}, TensorDesc{DType::i32, {1, 6}}}, reals_out),
+      relu({.input = q,
+            .input_scale = TensorDesc{DType::f32, {4, 1}},
+            .input_zero_point = TensorDesc{DType::i32, {1, 6}}}),
       "input_zero_point has shape [1, 6], and input_scale [4, 1]\n  hint: a zero point is one number, or one a scale");
-  EXPECT_EQ(relu({q, TensorDesc{DType::f16, {}}, {}}, reals_out),
-            "input_scale is f16 in a buffer, and must be f32 in a plain buffer");
-  EXPECT_EQ(relu(integers, {DType::i8, scale, {}, IntegerRange{5, 4}}), "quant_min 5 is above quant_max 4");
-  EXPECT_EQ(relu(integers, {DType::i8, scale, {}, IntegerRange{-129, 4}}),
-            "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
-  EXPECT_EQ(relu(reals, {DType::f16, {}, {}, {}}),
+  EXPECT_EQ(relu({.input = q, .input_scale = TensorDesc{DType::f16, {}}}), "input_scale is f16, and can be f32");
+  EXPECT_EQ(within(5, 4), "quant_min 5 is above quant_max 4");
+  EXPECT_EQ(within(-129, 4), "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
+  EXPECT_EQ(relu({.input = x}, {.output_dtype = DType::f16}),
             "operands are f32 and f16, and no kernel takes both\n  hint: convert one of them");
-  EXPECT_EQ(add(integers, {{DType::u16, {4, 6}}, scale, {}}, reals_out),
+  EXPECT_EQ(add({.input = q,
+                 .input_scale = scale,
+                 .input_zero_point = zero_point,
+                 .other = TensorDesc{DType::u16, {4, 6}},
+                 .other_scale = scale}),
             "other is u16, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(add(integers, reals, {DType::bf16, {}, {}, {}}), "output is bf16, and can be f32, f16, i8, u8, i16, i32");
-  EXPECT_EQ(add(reals, {{DType::f32, {4, 5}}, {}, {}}, reals_out),
+  EXPECT_EQ(add({.input = q, .input_scale = scale, .input_zero_point = zero_point, .other = x},
+                {.output_dtype = DType::bf16}),
+            "output_dtype is bf16, and can be f32, f16, i8, u8, i16, i32");
+  EXPECT_EQ(add({.input = x, .other = TensorDesc{DType::f32, {4, 5}}}),
             "shapes [4, 6] and [4, 5] do not go together: 6 meets 5\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(requantized(reals, bytes_out),
-            "requantize takes f32 to i8, and both must be integers\n  hint: quantize_affine and dequantize_affine are "
-            "for reals");
+  const auto requantized = [&](const TensorDesc& input, DType output_dtype) {
+    return said(requantize_call({.input = input, .input_scale = scale, .output_scale = scale},
+                                {.output_dtype = output_dtype}));
+  };
+  EXPECT_EQ(requantized(q, DType::u8), "accepted");
+  EXPECT_EQ(requantized(x, DType::i8), "input is f32, and can be i8, u8, i16, i32");
+  EXPECT_EQ(requantized(q, DType::f32), "output_dtype is f32, and can be i8, u8, i16, i32");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "operators.h"
 #include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
@@ -15,6 +16,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -226,14 +228,15 @@ TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
   const auto scales = executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
   const auto bias = executor.upload(request.inputs.at("bias"), Storage::buffer);
   ASSERT_TRUE(weight && scales && bias);
-  const Q8taLinearOptions options{
-      .input_scale = 0.02F, .input_zero_point = -7, .output_scale = 0.024F, .output_zero_point = 5};
+  const Q8taLinearAttributes attributes{
+      .input_scale = 0.02, .input_zero_point = -7, .output_scale = 0.024, .output_zero_point = 5};
   request.attributes["output_scale"] = 0.024;
   for (const int64_t rows : {1, 70, 3, 1}) {
     request.inputs["input"] = Random(static_cast<uint32_t>(rows)).integers(DType::i8, {rows, 36}, -128, 127);
     const auto x = executor.upload(request.inputs.at("input"), Storage::buffer);
     ASSERT_TRUE(x);
-    const auto made = q8ta_linear(on_device, *x, *weight, *scales, &*bias, options);
+    const auto made = q8ta_linear(
+        on_device, {.input = *x, .weight = *weight, .weight_scales = *scales, .bias = &*bias}, attributes);
     ASSERT_TRUE(made) << to_text(made.error());
     const auto expected = reference::find("q8ta_linear")(*complete(*find_operator("q8ta_linear"), request));
     EXPECT_EQ(executor.download(*made)->data, expected.at("output").data) << rows << " rows";
@@ -245,38 +248,43 @@ TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
 TEST_F(LinearTest, Refusals) {
   const TensorDesc x{DType::i8, {3, 12}}, scales{DType::f32, {4}};
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
+  const Q8taLinearAttributes ones{.input_scale = 1, .output_scale = 1};
   const auto said = [&](const TensorDesc& input, const TensorDesc& s, const std::optional<TensorDesc>& bias,
-                        const Q8taLinearOptions& options) {
-    const auto call = q8ta_linear_call(input, weight, s, bias, options);
+                        const Q8taLinearAttributes& attributes, const Q8taLinearPlaces& places = {}) {
+    const auto call = q8ta_linear_call({.input = input, .weight = weight, .weight_scales = s, .bias = bias},
+                                       attributes, places);
     return call ? "accepted" : to_text(call.error());
   };
   struct Row {
     std::string said, expected;
   };
   const Row kRows[] = {
-      {said(x, scales, scales, {}), "accepted"},
-      {said({DType::u8, {3, 12}}, scales, {}, {}), "input is u8, and must be i8"},
-      {said({DType::i8, {3, 10}}, scales, {}, {}),
+      {said(x, scales, scales, ones), "accepted"},
+      {said({DType::u8, {3, 12}}, scales, {}, ones), "input is u8, and must be i8"},
+      {said({DType::i8, {3, 10}}, scales, {}, ones),
        "input [3, 10] times weight [4, 12] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
-      {said(x, {DType::f32, {5}}, {}, {}),
+      {said(x, {DType::f32, {5}}, {}, ones),
        "weight_scales of shape [5] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
-      {said(x, {DType::f16, {4}}, {}, {}), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
-      {said(x, scales, TensorDesc{DType::f32, {3}}, {}),
+      {said(x, {DType::f16, {4}}, {}, ones), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
+      {said(x, scales, TensorDesc{DType::f32, {3}}, ones),
        "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
-      {said(x, scales, {}, {.input_scale = 0}), "input_scale is 0, and must be a positive, finite and normal number"},
-      {said(x, scales, {}, {.output_scale = -1}),
+      {said(x, scales, {}, {.input_scale = 0, .output_scale = 1}), "input_scale is 0, and must be a positive, finite and normal number"},
+      {said(x, scales, {}, {.input_scale = 1, .output_scale = -1}),
        "output_scale is -1, and must be a positive, finite and normal number"},
-      {said(x, scales, {}, {.input_zero_point = 128}), "input_zero_point is 128, and i8 holds -128 to 127"},
-      {said(x, scales, {}, {.output_zero_point = -129}), "output_zero_point is -129, and i8 holds -128 to 127"},
-      {said(x, scales, {}, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
+      {said(x, scales, {}, {.input_scale = 1, .input_zero_point = 128, .output_scale = 1}), "input_zero_point is 128, and i8 holds -128 to 127"},
+      {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}), "output_zero_point is -129, and i8 holds -128 to 127"},
+      {said(x, scales, {}, ones, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
        "output is packed_4h4w and input strided, and a linear layer keeps the layout\n"
        "  hint: q8ta_clone puts a tensor into another layout"},
   };
   for (const Row& row : kRows) EXPECT_EQ(row.said, row.expected);
-  const auto deep = q8ta_linear_call({DType::i8, {1, 140000}}, {DType::i8, {4, 140000}}, scales, {}, {});
+  const auto deep = q8ta_linear_call({.input = TensorDesc{DType::i8, {1, 140000}},
+                                      .weight = TensorDesc{DType::i8, {4, 140000}},
+                                      .weight_scales = scales},
+                                     ones);
   EXPECT_EQ(to_text(deep.error()),
             "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
-  const auto real = linear_q8ta_q8csw_call(x, weight, scales, {}, {});
+  const auto real = linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales}, {.input_scale = 1});
   EXPECT_EQ(to_text(real.error()), "input is i8, and can be f32, f16");
 }
 
@@ -284,7 +292,10 @@ TEST_F(LinearTest, Refusals) {
 TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
   const auto call =
-      q8ta_linear_call({DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c}, weight, {DType::f32, {4}}, {}, {});
+      q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c},
+                        .weight = weight,
+                        .weight_scales = TensorDesc{DType::f32, {4}}},
+                       {.input_scale = 1, .output_scale = 1});
   ASSERT_TRUE(call) << to_text(call.error());
   const Context on_device = context();
   EXPECT_EQ(

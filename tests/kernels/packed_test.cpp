@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // q8ta_clone, q8ta_quantize and q8ta_dequantize on every kernel: all pairs of layouts, at the shapes where tiles end.
-#include "runtime/operators/packed.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "operators.h"
 #include "q8ta_clone.h"
 #include "q8ta_quantize.h"
 #include "tests/kernels/kernel_test.h"
@@ -18,6 +17,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
@@ -47,6 +47,8 @@ const Shape kFewShapes[] = {
     {1, 1, 257, 1}, {2, 1, 3, 2, 6, 5}, {1, 2, 1, 2, 1, 3, 2, 5},
 };
 // clang-format on
+
+Place in(Layout layout) { return {Storage::buffer, layout}; }
 
 class PackedTest : public testing::KernelTest {
  protected:
@@ -83,7 +85,8 @@ TEST_F(PackedTest, CloneWritesEveryByteOfItsLayout) {
     const HostTensor host = bytes_of(DType::i8, shape, 2);
     for (const LayoutInfo& read : packed_layouts_of(generated::q8ta_clone::op, 0)) {
       for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_clone::op, 1)) {
-        const auto call = q8ta_clone_call({DType::i8, shape, Storage::buffer, read.layout}, written.layout);
+        const auto call = q8ta_clone_call({.input = TensorDesc{DType::i8, shape, Storage::buffer, read.layout}},
+                                          {.output = in(written.layout)});
         ASSERT_TRUE(call) << to_text(call.error());
         auto input = on_device.executor.allocate(DType::i8, shape, Storage::buffer, read.layout);
         ASSERT_TRUE(input && on_device.executor.write_stored(*input, packed_with(host, read.dims, std::byte{0xee})));
@@ -167,17 +170,20 @@ TEST_F(PackedTest, DequantizeOfEveryInteger) {
 // Padding holds the zero point.
 TEST_F(PackedTest, QuantizeWritesEveryByteOfItsLayout) {
   Context on_device = context();
-  constexpr PerTensor kParams{0.05f, -7};
+  constexpr double kScale = 0.05;
+  constexpr int64_t kZeroPoint = -7;
   for (const Shape& shape : {Shape{2, 5, 3, 7}, Shape{1, 6, 3, 5}, Shape{9}}) {
     const HostTensor reals = Random(5).reals(DType::f32, shape, -9, 9);
     const auto input = on_device.executor.upload(reals, Storage::buffer);
     const HostTensor expected = reference::find("q8ta_quantize")(
-        *complete(*find_operator("q8ta_quantize"), quantize_request(reals, 0.05, -7)))["output"];
+        *complete(*find_operator("q8ta_quantize"), quantize_request(reals, kScale, kZeroPoint)))["output"];
     for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_quantize::op, 1)) {
-      const auto made = q8ta_quantize(on_device, view(*input), kParams, written.layout);
+      const auto made = q8ta_quantize(on_device, {.input = *input},
+                                      {.output_scale = kScale, .output_zero_point = kZeroPoint},
+                                      {.output = in(written.layout)});
       ASSERT_TRUE(made) << to_text(made.error());
       EXPECT_EQ(*on_device.executor.download_stored(*made),
-                packed_with(expected, written.dims, static_cast<std::byte>(kParams.zero_point)))
+                packed_with(expected, written.dims, static_cast<std::byte>(kZeroPoint)))
           << to_text(shape) << " in " << written.name;
     }
   }
@@ -220,7 +226,8 @@ TEST_F(PackedTest, QuantizeReadsViews) {
     const Tensors expected = reference::find("q8ta_quantize")(*complete(*find_operator("q8ta_quantize"), request));
     for (const Place& place : measure::places_of(generated::q8ta_quantize::op, 1)) {
       SCOPED_TRACE(std::string(c.name) + " into " + std::string(name(place.layout)));
-      const auto call = q8ta_quantize_call({desc_of(*input), c.view}, {0.05f, -7}, place.layout);
+      const auto call = q8ta_quantize_call({.input = ViewedDesc(desc_of(*input), c.view)},
+                                           {.output_scale = 0.05, .output_zero_point = -7}, {.output = place});
       ASSERT_TRUE(call) << to_text(call.error());
       expect_outputs({.call = *call, .arguments = {&*input, {}}}, expected);
     }
@@ -236,7 +243,7 @@ TEST_F(PackedTest, A3_ShapesMayChangeFromCallToCall) {
     const HostTensor bytes = bytes_of(DType::i8, shape, 7);
     const auto input = on_device.executor.upload(bytes, Storage::buffer);
     ASSERT_TRUE(input);
-    const auto made = q8ta_clone(on_device, *input, Layout::packed_4w4c);
+    const auto made = q8ta_clone(on_device, {.input = *input}, {.output = in(Layout::packed_4w4c)});
     ASSERT_TRUE(made) << to_text(made.error());
     EXPECT_EQ(on_device.executor.download(*made)->data, bytes.data) << to_text(shape);
   }
@@ -248,32 +255,36 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc bytes{DType::i8, {2, 3, 4, 5}};
   const TensorDesc reals{DType::f32, {2, 3, 4, 5}};
-  EXPECT_EQ(refusal(q8ta_clone_call(reals, Layout::packed_4c)), "input is f32, and can be i8 or u8");
-  EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::width_packed)),
-            "output is width_packed, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
-            "packed_4h4c in a buffer");
-  EXPECT_EQ(
-      refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
-      "output is weight_q8_rows, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
-      "packed_4h4c in a buffer");
-  EXPECT_EQ(refusal(q8ta_clone_call({DType::i8, {int64_t{1} << 31}}, Layout::packed_4c)),
-            "output of shape [2147483648] takes 8589934592 elements in packed_4c, and kernels count to 4294967295\n"
+  const auto cloned = [&](const TensorDesc& input, const Place& output) {
+    return refusal(q8ta_clone_call({.input = input}, {.output = output}));
+  };
+  EXPECT_EQ(cloned(reals, in(Layout::packed_4c)), "input is f32, and can be i8 or u8");
+  EXPECT_EQ(cloned(bytes, in(Layout::width_packed)),
+            "output is width_packed in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+            "packed_4c1w");
+  EXPECT_EQ(cloned(bytes, in(Layout::weight_q8_rows)),
+            "output is weight_q8_rows in a buffer, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, "
+            "packed_4c1w");
+  EXPECT_EQ(cloned({DType::i8, {int64_t{1} << 31}}, in(Layout::packed_4c)),
+            "output of shape [2147483648] takes 8589934592 elements as packed_4c, and kernels count to 4294967295\n"
             "  hint: split the tensor");
-  EXPECT_EQ(refusal(q8ta_quantize_call(view(bytes), {}, Layout::packed_4c)), "input is i8, and can be f32 or f16");
-  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {0.0f, 0}, Layout::packed_4c)),
-            "output_scale is 0, and can be 2^-125 to 2^119");
-  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {std::nanf(""), 0}, Layout::packed_4c)),
-            "output_scale is nan, and can be 2^-125 to 2^119");
-  EXPECT_EQ(refusal(q8ta_quantize_call(view(reals), {1, 128}, Layout::packed_4c)),
+  const auto quantized = [&](const ViewedDesc& input, const Q8taQuantizeAttributes& attributes) {
+    return refusal(q8ta_quantize_call({.input = input}, attributes, {.output = in(Layout::packed_4c)}));
+  };
+  EXPECT_EQ(quantized(bytes, {.output_scale = 1}), "input is i8, and can be f32, f16");
+  EXPECT_EQ(quantized(reals, {.output_scale = 0}), "output_scale is 0, and can be 2^-125 to 2^119");
+  EXPECT_EQ(quantized(reals, {.output_scale = std::nan("")}), "output_scale is nan, and must be a finite number");
+  EXPECT_EQ(quantized(reals, {.output_scale = 1, .output_zero_point = 128}),
             "output_zero_point is 128, and can be -128 to 127");
-  EXPECT_EQ(refusal(q8ta_quantize_call({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {},
-                                       Layout::packed_4c)),
-            "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
-            "  hint: give it a dense copy");
-  EXPECT_EQ(refusal(q8ta_dequantize_call(bytes, {}, {.output_dtype = DType::i32})),
-            "output is i32, and can be f32 or f16");
-  EXPECT_EQ(refusal(q8ta_dequantize_call({DType::i8, {1, 2, 3, 4, 5}}, {},
-                                         {.output = {Storage::texture3d, Layout::channels_packed}})),
+  EXPECT_EQ(
+      quantized({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {.output_scale = 1}),
+      "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
+      "  hint: give it a dense copy");
+  EXPECT_EQ(
+      refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
+      "output_dtype is i32, and can be f32, f16");
+  EXPECT_EQ(refusal(q8ta_dequantize_call({.input = TensorDesc{DType::i8, {1, 2, 3, 4, 5}}}, {.input_scale = 1},
+                                         {.output = Place{Storage::texture3d, Layout::channels_packed}})),
             "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");
 }
 

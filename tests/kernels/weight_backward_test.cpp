@@ -4,13 +4,14 @@
 // linear_q4gsw_backward on every kernel, within the bounds of docs/linear_weights.md.
 #include <limits>
 
-#include "runtime/operators/weight_linear.h"
+#include "operators.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -102,9 +103,9 @@ TEST_F(WeightBackwardTest, SharesTheWeightOfItsLayer) {
   const DeviceTensor x = *executor.upload(zeros(DType::f32, {3, 64}), Storage::buffer);
   const DeviceTensor d_output = *executor.upload(request.inputs.at("d_output"), Storage::buffer);
   const DeviceTensor scales = *executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
-  ASSERT_TRUE(linear_q4gsw(on_device, x, *weight, scales, nullptr, {}));
+  ASSERT_TRUE(linear_q4gsw(on_device, {.input = x, .weight = *weight, .weight_scales = scales}));
   const uint64_t bytes = weight->form_bytes();
-  const auto d_input = linear_q4gsw_backward(on_device, d_output, *weight, scales);
+  const auto d_input = linear_q4gsw_backward(on_device, {.d_output = d_output, .weight = *weight, .weight_scales = scales});
   ASSERT_TRUE(d_input) << to_text(d_input.error());
   EXPECT_EQ(weight->form_bytes(), bytes);
   const auto expected = measure::expectation_by_reference(kOperator, *complete(*find_operator(kOperator), request));
@@ -118,7 +119,7 @@ TEST_F(WeightBackwardTest, Refusals) {
   const TensorDesc scales{DType::f32, {8, 2}};
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
   const auto said = [&](const TensorDesc& d_output, const TensorDesc& w, const TensorDesc& s) {
-    const auto call = linear_q4gsw_backward_call(d_output, w, s);
+    const auto call = linear_q4gsw_backward_call({.d_output = d_output, .weight = w, .weight_scales = s});
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said({DType::f16, {3, 8}}, weight, scales), "accepted");

@@ -3,17 +3,17 @@
 //
 // linear_q8csw, linear_q4gsw, linear_dq8ca_q8csw and linear_dq8ca_q4gsw, each on every kernel, within the bounds of
 // docs/linear_weights.md; and the defects of other implementations that they must not have.
-#include "runtime/operators/weight_linear.h"
-
 #include <cmath>
 #include <limits>
 
+#include "operators.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
@@ -272,7 +272,8 @@ TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
   for (const int64_t rows : {1, 70, 3, 1}) {
     request.inputs["input"] = Random(static_cast<uint32_t>(rows)).reals(DType::f32, {rows, 64}, -2, 3);
     const DeviceTensor x = *executor.upload(request.inputs.at("input"), Storage::buffer);
-    const auto made = linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {});
+    const auto made = linear_dq8ca_q4gsw(
+        on_device, {.input = x, .weight = *weight, .weight_scales = scales, .bias = &bias});
     ASSERT_TRUE(made) << to_text(made.error());
     const auto expected = measure::expectation_by_reference("linear_dq8ca_q4gsw",
                                                             *complete(*find_operator("linear_dq8ca_q4gsw"), request));
@@ -292,15 +293,16 @@ TEST_F(WeightLinearTest, Refusals) {
   const TensorDesc eight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows};
   const auto q4 = [&](const TensorDesc& input, const TensorDesc& w, const TensorDesc& s,
                       const std::optional<TensorDesc>& bias) {
-    const auto call = linear_q4gsw_call(input, w, s, bias, {});
+    const auto call = linear_q4gsw_call({.input = input, .weight = w, .weight_scales = s, .bias = bias});
     return call ? "accepted" : to_text(call.error());
   };
   const auto dq = [&](IntegerRange range) {
-    const auto call = linear_dq8ca_q4gsw_call(x, weight, scales, {}, {.range = range});
+    const auto call = linear_dq8ca_q4gsw_call({.input = x, .weight = weight, .weight_scales = scales},
+                                              {.quant_min = range.min, .quant_max = range.max});
     return call ? "accepted" : to_text(call.error());
   };
   const auto q8 = [&](const TensorDesc& s) {
-    const auto call = linear_q8csw_call(x, eight, s, {}, {});
+    const auto call = linear_q8csw_call({.input = x, .weight = eight, .weight_scales = s});
     return call ? "accepted" : to_text(call.error());
   };
   struct Row {
@@ -361,8 +363,10 @@ TEST_F(WeightLinearTest, TypedFunctions) {
     ASSERT_TRUE(got) << to_text(got.error());
     EXPECT_EQ(measure::compare(*got, expected->outputs.at("output"), expected->tolerances.at("output")).fault, "");
   };
-  expect("linear_q4gsw", linear_q4gsw(on_device, x, *weight, scales, &bias, {}));
-  expect("linear_dq8ca_q4gsw", linear_dq8ca_q4gsw(on_device, x, *weight, scales, &bias, {}));
+  expect("linear_q4gsw",
+         linear_q4gsw(on_device, {.input = x, .weight = *weight, .weight_scales = scales, .bias = &bias}));
+  expect("linear_dq8ca_q4gsw",
+         linear_dq8ca_q4gsw(on_device, {.input = x, .weight = *weight, .weight_scales = scales, .bias = &bias}));
 }
 
 }  // namespace

@@ -3,15 +3,12 @@
 //
 // pack_weight and quantize_q4gsw on every kernel: the bytes that the host packs, padding too, and the golden blocks of
 // an independent implementation.
-#include "runtime/operators/weight_packing.h"
-
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "operators.h"
 #include "runtime/library/layout_table.h"
-#include "runtime/operators/linear.h"
-#include "runtime/operators/weight_linear.h"
 #include "runtime/tensor/weight_form.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
@@ -19,6 +16,7 @@
 namespace qgen {
 namespace {
 
+using namespace generated::operators;
 using testing::Random;
 
 class WeightPackingTest : public testing::KernelTest {
@@ -27,7 +25,7 @@ class WeightPackingTest : public testing::KernelTest {
     Context on_device = context();
     const auto uploaded = on_device.executor.upload(source, Storage::buffer);
     EXPECT_TRUE(uploaded) << to_text(uploaded.error());
-    const auto packed = pack_weight(on_device, *uploaded, form);
+    const auto packed = pack_weight(on_device, {.source = *uploaded}, {.form = form});
     EXPECT_TRUE(packed) << to_text(packed.error());
     return *on_device.executor.download_stored(*packed);
   }
@@ -98,7 +96,8 @@ TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
   const auto scales = executor.upload(Random(4).reals(DType::f32, {12}, 0.01, 0.02), Storage::buffer);
   ASSERT_TRUE(input && scales);
   const auto outputs = [&](Weight& weight) {
-    const auto y = q8ta_linear(on_device, *input, weight, *scales, nullptr, {.input_scale = 0.02F, .output_scale = 2});
+    const auto y = q8ta_linear(on_device, {.input = *input, .weight = weight, .weight_scales = *scales},
+                               {.input_scale = 0.02, .output_scale = 2});
     EXPECT_TRUE(y) << to_text(y.error());
     return executor.download(*y)->data;
   };
@@ -109,7 +108,7 @@ TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
   const auto on_its_own = executor.upload(source, Storage::buffer);
   for (const Layout form : {Layout::weight_q8_4k4n, Layout::weight_q8_rows, Layout::weight_q8_panels}) {
     auto kept = Weight::create(source, {});
-    auto packed = pack_weight(on_device, *on_its_own, form);
+    auto packed = pack_weight(on_device, {.source = *on_its_own}, {.form = form});
     ASSERT_TRUE(kept && packed);
     const Done keeps = kept->keep(*std::move(packed));
     ASSERT_TRUE(keeps) << to_text(keeps.error());
@@ -127,7 +126,7 @@ TEST_F(WeightPackingTest, MakesFormsThatWeightsKeep) {
 
 TEST_F(WeightPackingTest, Refusals) {
   const auto said = [](const TensorDesc& source, Layout form) {
-    const auto call = pack_weight_call(source, form);
+    const auto call = pack_weight_call({.source = source}, {.form = form});
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::weight_q8_rows), "accepted");
@@ -168,9 +167,11 @@ TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
       expect_reference(kQuantize, request);
       const auto input = on_device.executor.upload(request.inputs.at("input"), Storage::buffer);
       const auto scales = on_device.executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
-      auto weight = quantize_q4gsw(on_device, *input, *scales, {.form = form});
-      ASSERT_TRUE(weight) << to_text(weight.error());
+      auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales}, {.form = form});
+      ASSERT_TRUE(quantized) << to_text(quantized.error());
       const auto codes = reference::find(kQuantize)(*complete(*find_operator(kQuantize), request)).at("output");
+      auto weight = Weight::create(*std::move(quantized), {});
+      ASSERT_TRUE(weight) << to_text(weight.error());
       const auto packed = on_device.executor.download_stored(**weight->form(on_device.executor, form));
       EXPECT_EQ(*packed, *pack_weight(*find_weight_form(form), codes));
     }
@@ -211,14 +212,16 @@ TEST_F(WeightPackingTest, QuantizedWeightsServeLayers) {
   const auto x = executor.upload(Random(6).reals(DType::f32, {3, 64}, -1, 1), Storage::buffer);
   auto on_host = Weight::create(codes, {});
   for (const Layout form : {Layout::weight_q4_rows, Layout::weight_q4_4k8n}) {
-    auto weight = quantize_q4gsw(on_device, *input, *scales, {.form = form});
+    auto quantized = quantize_q4gsw(on_device, {.input = *input, .weight_scales = *scales}, {.form = form});
+    ASSERT_TRUE(quantized) << to_text(quantized.error());
+    auto weight = Weight::create(*std::move(quantized), {});
     ASSERT_TRUE(weight && on_host);
     EXPECT_TRUE(weight->fits_four_bits());
-    const auto y = linear_q4gsw(on_device, *x, *weight, *scales, nullptr, {});
-    const auto expected = linear_q4gsw(on_device, *x, *on_host, *scales, nullptr, {});
+    const auto y = linear_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
+    const auto expected = linear_q4gsw(on_device, {.input = *x, .weight = *on_host, .weight_scales = *scales});
     ASSERT_TRUE(y && expected) << to_text(y.error());
     EXPECT_EQ(executor.download(*y)->data, executor.download(*expected)->data);
-    const auto dynamic = linear_dq8ca_q4gsw(on_device, *x, *weight, *scales, nullptr, {});
+    const auto dynamic = linear_dq8ca_q4gsw(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales});
     ASSERT_TRUE(dynamic) << to_text(dynamic.error());
     EXPECT_EQ(weight->packed(executor, Layout::weight_q4_8n4k)->bytes,
               *pack_weight(*find_weight_form(Layout::weight_q4_8n4k), codes));
@@ -227,8 +230,8 @@ TEST_F(WeightPackingTest, QuantizedWeightsServeLayers) {
 
 TEST_F(WeightPackingTest, QuantizeRefusals) {
   const TensorDesc input{DType::f32, {4, 64}}, scales{DType::f32, {4, 2}};
-  const auto said = [&](const TensorDesc& x, const TensorDesc& s, const QuantizeQ4gswOptions& options) {
-    const auto call = quantize_q4gsw_call(x, s, options);
+  const auto said = [&](const TensorDesc& x, const TensorDesc& s, const QuantizeQ4gswAttributes& attributes) {
+    const auto call = quantize_q4gsw_call({.input = x, .weight_scales = s}, attributes);
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said(input, scales, {}), "accepted");
@@ -238,7 +241,7 @@ TEST_F(WeightPackingTest, QuantizeRefusals) {
             "weight_scales has shape [2, 4], and the weight [4, 64]\n  hint: scales are [4], or [4, G] where G divides "
             "64");
   EXPECT_EQ(said(input, scales, {.form = Layout::weight_q8_rows}), "weight_q8_rows is no form of four bits");
-  EXPECT_EQ(said(input, scales, {.range = {-8, 8}}),
+  EXPECT_EQ(said(input, scales, {.quant_min = -8, .quant_max = 8}),
             "quant_min -8 and quant_max 8 are no range within -8 to 7, which four bits hold");
 }
 

@@ -39,16 +39,22 @@ class NewLayoutTest : public testing::DeviceTest {
   }
 
   void expect_clone(const HostTensor& host, Layout from, Layout to) {
-    spec::Problem fields{};
-    fill_walk(fields, walk_of(host.shape, {to, from, bytes_in_a_row(to), bytes_in_a_row(from)}));
-    fill_strides(fields.input_strides, host.shape, from);
-    fill_strides(fields.output_strides, host.shape, to);
+    const Walk walk = walk_of(host.shape, between(to, from));
+    const spec::Problem fields{
+        .sides = walk.sides,
+        .input_strides = block_strides(host.shape, from),
+        .output_strides = block_strides(host.shape, to),
+        .boxes = walk.boxes,
+        .box_shifts = walk.box_shifts,
+        .dividers = walk.dividers,
+        .flat_blocks = 0,
+    };
     const TensorDesc input{host.dtype, host.shape, Storage::buffer, from};
     const TensorDesc output{host.dtype, host.shape, Storage::buffer, to};
     auto uploaded = executor_->upload(host, Storage::buffer, from);
     ASSERT_TRUE(uploaded) << to_text(uploaded.error());
     Context context{.profile = device().profile(), .library = *library_, .executor = *executor_};
-    const auto made = run_for_one(context, make_call(spec::op, fields, {input, output}), {&*uploaded, {}});
+    const auto made = run_for_one(context, make_call(fields, {.input = input, .output = output}), {&*uploaded, {}});
     ASSERT_TRUE(made) << to_text(made.error());
     EXPECT_EQ(executor_->download(*made)->data, host.data);
     EXPECT_TRUE(*executor_->guards_are_intact(*made));
