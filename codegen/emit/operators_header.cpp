@@ -317,7 +317,7 @@ void print_run(TextWriter& out, const Public& op) {
     const auto indented = out.indent();
     out.filled(fmt::format("const {}Inputs<Described> described{{", op.type()), described, "};");
     out.line("const auto call = {}_call(described{});", name, after_inputs(op));
-    out.filled("const std::vector<Argument> arguments{", arguments, "};");
+    out.filled("const ArgumentList arguments({", arguments, "});");
     const std::string signature = fmt::format("{}::signatures[{}]", identifier(op.spec->name.value), op.index);
     const auto outputs = outputs_of(op);
     if (outputs.size() == 1) {

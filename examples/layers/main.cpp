@@ -11,11 +11,11 @@
 #include <random>
 #include <vector>
 
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/linear.h"
-#include "runtime/operators/packed.h"
 
 using namespace qgen;
+using namespace qgen::generated::operators;
 
 template <typename T>
 T or_exit(Expected<T> result) {
@@ -43,19 +43,25 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& bi
   return y;
 }
 
+// How a tensor of int8 stands for reals.
+struct Quantization {
+  float scale;
+  int64_t zero_point;
+};
+
 // The scale and zero point that spread the values, and zero, over -128 to 127.
-PerTensor range_of(const HostTensor& values) {
+Quantization range_of(const HostTensor& values) {
   const auto [least, most] = std::ranges::minmax(values.as<float>());
   const float low = std::min(least, 0.0f), high = std::max(most, 0.0f);
   const float scale = (high - low) / 255;
-  return {.scale = scale, .zero_point = static_cast<int32_t>(std::lround(-128 - low / scale))};
+  return {.scale = scale, .zero_point = std::lround(-128 - low / scale)};
 }
 
 struct Layer {
   Weight weight;        // [N, K] of i8
   DeviceTensor scales;  // f32 [N]
   DeviceTensor bias;    // f32 [N]
-  PerTensor output;
+  Quantization output;
   Activation activation;
 };
 
@@ -76,12 +82,18 @@ Layer make_layer(Executor& executor, const HostTensor& w, const HostTensor& bias
           or_exit(executor.upload(bias, Storage::buffer)), range_of(outputs), activation};
 }
 
-HostTensor infer(Context& context, const HostTensor& x, const PerTensor& input, std::vector<Layer>& layers) {
+HostTensor infer(Context& context, const HostTensor& x, const Quantization& input, std::vector<Layer>& layers) {
   const DeviceTensor reals = or_exit(context.executor.upload(x, Storage::buffer));
-  DeviceTensor codes = or_exit(q8ta_quantize(context, view(reals), input, Layout::packed_4w));
-  PerTensor range = input;
+  DeviceTensor codes = or_exit(q8ta_quantize(context, {.input = reals},
+                                             {.output_scale = input.scale, .output_zero_point = input.zero_point},
+                                             {.output = Place{.layout = Layout::packed_4w}}));
+  Quantization range = input;
   for (Layer& layer : layers) {
-    codes = or_exit(q8ta_linear(context, codes, layer.weight, layer.scales, &layer.bias,
+    codes = or_exit(q8ta_linear(context,
+                                {.input = codes,
+                                 .weight = layer.weight,
+                                 .weight_scales = layer.scales,
+                                 .bias = &layer.bias},
                                 {.input_scale = range.scale,
                                  .input_zero_point = range.zero_point,
                                  .output_scale = layer.output.scale,
@@ -89,7 +101,9 @@ HostTensor infer(Context& context, const HostTensor& x, const PerTensor& input, 
                                  .activation = layer.activation}));
     range = layer.output;
   }
-  return or_exit(context.executor.download(or_exit(q8ta_dequantize(context, codes, range, {}))));
+  const DeviceTensor answer = or_exit(q8ta_dequantize(
+      context, {.input = codes}, {.input_scale = range.scale, .input_zero_point = range.zero_point}));
+  return or_exit(context.executor.download(answer));
 }
 
 int main() {

@@ -14,11 +14,13 @@
 
 #include "examples/picture/png_file.h"
 #include "examples/picture/scene.h"
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/affine.h"
 
 namespace qgen::picture {
 namespace {
+
+using namespace generated::operators;
 
 constexpr int64_t kHeight = 256, kWidth = 384;
 
@@ -45,14 +47,18 @@ struct Roundtrip {
 
 // choose -> quantize -> dequantize, all on the device. 4 bits are a narrower range of u8.
 Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& image, const Way& way) {
-  const IntegerRange range{0, (1 << way.bits) - 1};
-  auto params =
-      choose_qparams_affine(context, view(image), {.block_size = way.block, .target_dtype = DType::u8, .range = range});
+  const int64_t quant_max = (1 << way.bits) - 1;
+  auto params = choose_qparams_affine(
+      context, {.input = image},
+      {.block_size = way.block, .target_dtype = DType::u8, .quant_min = 0, .quant_max = quant_max});
   if (!params) return params.error();
-  auto quantized = quantize_affine(context, view(image), params->scale, &params->zero_point,
-                                   {.block_size = way.block, .output_dtype = DType::u8, .range = range});
+  auto quantized = quantize_affine(
+      context, {.input = image, .scale = params->scale, .zero_point = &params->zero_point},
+      {.block_size = way.block, .output_dtype = DType::u8, .quant_min = 0, .quant_max = quant_max});
   if (!quantized) return quantized.error();
-  auto real = dequantize_affine(context, *quantized, params->scale, &params->zero_point, {.block_size = way.block});
+  auto real =
+      dequantize_affine(context, {.input = *quantized, .scale = params->scale, .zero_point = &params->zero_point},
+                        {.block_size = way.block});
   if (!real) return real.error();
   auto result = context.executor.download(*real);
   if (!result) return result.error();

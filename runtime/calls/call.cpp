@@ -46,11 +46,6 @@ Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Wei
 
 Argument argument_of(const DeviceTensor* tensor) { return tensor ? Argument(tensor) : Argument(); }
 
-Done check_given(std::string_view operand, const DeviceTensor* tensor) {
-  if (tensor) return std::monostate{};
-  return refused(fmt::format("{} is null", operand), "only optional operands may be left out");
-}
-
 namespace {
 
 std::string text_of(const TensorDesc& desc) {
@@ -77,7 +72,7 @@ Done check_argument(const OperandInfo& operand, const std::optional<TensorDesc>&
   return refuse(fmt::format("is {}, and the call was made for {}", text_of(given), text_of(*desc)));
 }
 
-Done check_arguments(const Call& call, const std::vector<Argument>& arguments) {
+Done check_arguments(const Call& call, const ArgumentList& arguments) {
   const OperatorInfo& op = *call.problem.op;
   if (arguments.size() != call.operands.size()) {
     return refused(fmt::format("'{}' was given {} arguments, and has {} operands", op.name, arguments.size(),
@@ -100,7 +95,7 @@ Done check_call(const Call& call) {
 }  // namespace
 
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
-                         const std::vector<Argument>& arguments) {
+                         const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   if (Done sound = check_arguments(call, arguments); !sound) return sound.error();
   BoundCall bound;
@@ -125,7 +120,7 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
   return bound;
 }
 
-Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments) {
+Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   const bool is_watched = static_cast<bool>(context.on_selection);
   const Selection selection =
@@ -139,16 +134,6 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   if (!recording) return recording.error();
   if (auto done = context.executor.run(*recording); !done) return done.error();
   return std::move(bound->made);
-}
-
-Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
-                                   const std::vector<Argument>& arguments) {
-  if (!call) return call.error();
-  auto made = run(context, *call, arguments);
-  if (!made) return made.error();
-  if (made->size() == 1) return std::move(made->front());
-  return refused(fmt::format("'{}' made {} tensors, and one is wanted", call->problem.op->name, made->size()),
-                 "run() gives all of them");
 }
 
 }  // namespace qgen

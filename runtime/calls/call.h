@@ -3,13 +3,14 @@
 //
 // What every operator function has in common: it turns checked arguments into a Call, and the Call is run.
 //
-//   Expected<Call> call = quantize_affine_call(arguments);     // pure: shapes, dtypes, the Problem; no device
-//   Expected<std::vector<DeviceTensor>> made = run(context, *call, {&x, &scale, &zero_point, nullptr});
+//   Expected<Call> call = quantize_affine_call(inputs, attributes);     // pure: shapes, dtypes, the Problem; no device
+//   Expected<std::vector<DeviceTensor>> made = run(context, *call, arguments);
 //
 // A Call knows the operator's Problem and every operand's form, those that it writes included. select() ranks kernels
 // for it; run() takes the best one, allocates what is to be written, and returns it.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <span>
@@ -68,8 +69,27 @@ Call make_call(const Fields& fields, const typename Fields::template Operands<st
 // an operand that is left out, or one that run() allocates.
 using Argument = std::variant<std::monostate, const DeviceTensor*, Weight*>;
 Argument argument_of(const DeviceTensor* tensor);  // null: left out
-// Error: null, of an operand that is no optional one.
-Done check_given(std::string_view operand, const DeviceTensor* tensor);
+
+// One for each operand of a Call: by name, or in the operator's order where the operator is known from tables only.
+//
+//   run(context, call, generated::q8ta_unary::Operands<Argument>{.input = &x, .output = {}});
+class ArgumentList {
+ public:
+  ArgumentList() = default;
+  template <typename Operands>
+    requires requires(const Operands& operands) {
+      { in_order(operands) } -> std::same_as<std::vector<Argument>>;
+    }
+  ArgumentList(const Operands& operands) : all_(in_order(operands)) {}
+  explicit ArgumentList(std::vector<Argument> all) : all_(std::move(all)) {}
+
+  size_t size() const { return all_.size(); }
+  Argument& operator[](size_t operand) { return all_[operand]; }
+  const Argument& operator[](size_t operand) const { return all_[operand]; }
+
+ private:
+  std::vector<Argument> all_;
+};
 
 // The sums of the weight's rows that the Call reads, made once.
 Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Weight& weight);
@@ -85,11 +105,7 @@ struct Context {
 
 // Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no
 // kernel fits (with a sentence for each), those of bind(), and those of Executor.
-Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const std::vector<Argument>& arguments);
-
-// The same of a Call that makes one tensor, which no argument stands for; where there is no Call, the reason.
-Expected<DeviceTensor> run_for_one(Context& context, const Expected<Call>& call,
-                                   const std::vector<Argument>& arguments);
+Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments);
 
 // The same in two steps, for those who run again and again: operands of one choice, and what was allocated for it.
 struct BoundCall {
@@ -99,6 +115,6 @@ struct BoundCall {
 // Errors: arguments that are too few, too many, null, or other than the Call was made for; an input without one; and
 // those of allocating and of Weight::form().
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
-                         const std::vector<Argument>& arguments);
+                         const ArgumentList& arguments);
 
 }  // namespace qgen

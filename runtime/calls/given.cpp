@@ -148,7 +148,13 @@ Done check_attribute(const AttributeInfo& info, const AttributeValue& value) {
 Done check_places(const Given& given) {
   for (const TensorInfo& info : given.signature->tensors) {
     const auto& place = given.places[info.operand];
-    if (info.role != TensorInfo::Role::output || info.has_place || !place || *place == Place{}) continue;
+    if (info.role != TensorInfo::Role::output || !place) continue;
+    if (info.has_place) {
+      if (Done possible = check_place(info, {.storage = place->storage, .layout = place->layout}); !possible)
+        return possible;
+      continue;
+    }
+    if (*place == Place{}) continue;
     return refused(fmt::format("{} of '{}' is placed in a {} as {}, and has no place but its own", info.name,
                                given.signature->name, name(place->storage), name(place->layout)));
   }
@@ -205,7 +211,7 @@ Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&)
 }
 
 Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                        std::vector<Argument> arguments) {
+                                        ArgumentList arguments) {
   if (!call) return call.error();
   for (const TensorInfo& info : signature.tensors) {
     if (info.role != TensorInfo::Role::derived) continue;
@@ -217,7 +223,7 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& s
 }
 
 Expected<DeviceTensor> run_for_one(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                   const std::vector<Argument>& arguments) {
+                                   const ArgumentList& arguments) {
   auto made = run(context, signature, call, arguments);
   if (!made) return made.error();
   return std::move(made->front());

@@ -138,8 +138,8 @@ inline Argument argument_of(Weight& weight) { return &weight; }
 // Runs `call`, an operator's of this signature: what is derived from other arguments is made. Otherwise as run() of a
 // Call. The second form gives the one tensor that is made.
 Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                        std::vector<Argument> arguments);
+                                        ArgumentList arguments);
 Expected<DeviceTensor> run_for_one(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                   const std::vector<Argument>& arguments);
+                                   const ArgumentList& arguments);
 
 }  // namespace qgen

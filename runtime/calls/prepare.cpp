@@ -118,11 +118,13 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
   if (!call) return call.error();
   PreparedCall prepared;
   prepared.call = *std::move(call);
+  std::vector<Argument> arguments;
   for (const TensorInfo& info : entry.tensors) {
     const auto argument = argument_for(context, info, request, *weights, prepared);
     if (!argument) return argument.error();
-    prepared.arguments.push_back(*argument);
+    arguments.push_back(*argument);
   }
+  prepared.arguments = ArgumentList(std::move(arguments));
   for (auto& [operand, weight] : *weights) prepared.weights.push_back(std::move(weight));
   return prepared;
 }

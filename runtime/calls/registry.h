@@ -36,7 +36,7 @@ struct Request {
 // A call with its inputs on the device.
 struct PreparedCall {
   Call call;
-  std::vector<Argument> arguments;  // by operand; those that are to be made are std::monostate
+  ArgumentList arguments;  // those that are to be made are std::monostate
   // What the arguments point at.
   std::vector<std::unique_ptr<DeviceTensor>> tensors;
   std::vector<std::unique_ptr<Weight>> weights;

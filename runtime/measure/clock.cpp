@@ -116,8 +116,8 @@ Expected<Calibrator> arithmetic_calibrator(Context& context) {
                                                 .steps = static_cast<uint32_t>(std::clamp(steps, 16.0, 65536.0))};
   const TensorDesc output{DType::f32, {static_cast<int64_t>(numel)}};
   PreparedCall call;
-  call.call = make_call(generated::multiply_add::op, fields, {output});
-  call.arguments = {Argument()};
+  call.call = make_call(fields, {.output = output});
+  call.arguments = generated::multiply_add::Operands<Argument>{.output = Argument()};
   return calibrator_of(context, std::move(call), kOperations * numel * fields.steps);
 }
 

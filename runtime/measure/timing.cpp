@@ -41,7 +41,7 @@ class Race {
     Recording recording;
   };
   Context* context_;
-  std::map<const PreparedCall*, std::vector<Argument>> arguments_;  // with the outputs that the first contestant made
+  std::map<const PreparedCall*, ArgumentList> arguments_;  // with the outputs that the first contestant made
   std::vector<std::unique_ptr<DeviceTensor>> outputs_;
   std::vector<Entry> entries_;
 };
@@ -139,8 +139,8 @@ Expected<PreparedCall> copy_call(Context& context, uint64_t bytes_moved) {
   PreparedCall copy;
   copy.tensors.push_back(std::make_unique<DeviceTensor>(*std::move(from)));
   const generated::copy_words::Problem fields{.numel = static_cast<uint32_t>(4 * vectors)};
-  copy.call = make_call(generated::copy_words::op, fields, {words, words});
-  copy.arguments = {copy.tensors.front().get(), Argument()};
+  copy.call = make_call(fields, {.from = words, .to = words});
+  copy.arguments = generated::copy_words::Operands<Argument>{.from = copy.tensors.front().get(), .to = Argument()};
   return copy;
 }
 

@@ -286,7 +286,11 @@ Done dequantize_affine_to(Context& context, const DequantizeAffineInputs<OnDevic
       {.input = desc_of(inputs.input), .scale = desc_of(inputs.scale), .zero_point = desc_of(inputs.zero_point)},
       block_size, desc_of(output));
   if (!call) return call.error();
-  const auto made = run(context, *call, {&inputs.input, &inputs.scale, argument_of(inputs.zero_point), output.tensor});
+  const auto made = run(context, *call,
+                        generated::dequantize_affine::Operands<Argument>{.input = &inputs.input,
+                                                                         .scale = &inputs.scale,
+                                                                         .zero_point = argument_of(inputs.zero_point),
+                                                                         .output = output.tensor});
   return made ? Done(std::monostate{}) : made.error();
 }
 

@@ -7,13 +7,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/affine.h"
 #include "runtime/tensor/quant_params.h"
 #include "tests/runtime/operators/h200.h"
 
 namespace qgen {
 namespace {
+
+using namespace generated::operators;
 
 struct ChoiceCase {
   const char* name;
@@ -52,11 +54,13 @@ TEST(AffineChoice, OnAnH200) {
     SCOPED_TRACE(row.name);
     const TensorDesc real{DType::f32, row.shape}, integer{DType::i8, row.shape};
     const TensorDesc scale{DType::f32, *params_shape(row.shape, row.block)}, zero_point{DType::i32, scale.shape};
-    EXPECT_EQ(chosen(quantize_affine_call(view(real), scale, zero_point, {.block_size = row.block})),
+    EXPECT_EQ(chosen(quantize_affine_call({.input = real, .scale = scale, .zero_point = zero_point},
+                                          {.block_size = row.block})),
               fmt::format("quantize_affine.f32.i8.buffer.buffer.{}", row.conversion));
-    EXPECT_EQ(chosen(dequantize_affine_call(integer, scale, zero_point, {.block_size = row.block})),
+    EXPECT_EQ(chosen(dequantize_affine_call({.input = integer, .scale = scale, .zero_point = zero_point},
+                                            {.block_size = row.block})),
               fmt::format("dequantize_affine.i8.f32.buffer.buffer.{}", row.conversion));
-    EXPECT_EQ(chosen(choose_qparams_affine_call(view(real), {.block_size = row.block})),
+    EXPECT_EQ(chosen(choose_qparams_affine_call({.input = real}, {.block_size = row.block})),
               fmt::format("choose_qparams_affine.{}", row.choice));
   }
 }

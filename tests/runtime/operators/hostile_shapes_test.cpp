@@ -8,20 +8,14 @@
 
 #include <functional>
 
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/affine.h"
-#include "runtime/operators/bmm.h"
-#include "runtime/operators/elementwise.h"
-#include "runtime/operators/embedding.h"
-#include "runtime/operators/fused.h"
-#include "runtime/operators/linear.h"
-#include "runtime/operators/packed.h"
-#include "runtime/operators/weight_linear.h"
-#include "runtime/operators/weight_packing.h"
 #include "tests/runtime/operators/h200.h"
 
 namespace qgen {
 namespace {
+
+using namespace generated::operators;
 
 constexpr int64_t kSides[] = {0, 1, 3, 8, int64_t{1} << 31, int64_t{1} << 32, (int64_t{1} << 32) + 5, int64_t{1} << 59};
 
@@ -87,15 +81,20 @@ TEST_F(HostileShapes, OfPackedBytes) {
   for (const Shape& shape : shapes()) {
     for (const Layout layout : kByteLayouts) {
       const TensorDesc bytes = of(DType::i8, shape, layout);
-      expect_sound(q8ta_unary_call(bytes, relu, {}));
-      expect_sound(q8ta_unary_call(bytes, relu, {.layout = layout}));
-      expect_sound(q8ta_clone_call(bytes, Layout::packed_4c));
-      expect_sound(q8ta_quantize_call(view(of(DType::f32, shape)), {}, layout));
-      expect_sound(q8ta_dequantize_call(bytes, {}, {}));
-      for (const int64_t factor : {1, 2, 1 << 15})
-        expect_sound(q8ta_pixel_shuffle_call(bytes, {.upscale_factor = factor}));
-      expect_sound(q8ta_binary_call(bytes, bytes, {.layout = layout}));
-      expect_sound(q8ta_binary_call(of(DType::i8, {8, 1, 1}, layout), bytes, {.layout = layout}));
+      const Place there{Storage::buffer, layout};
+      const Q8taAddAttributes ones{.input_scale = 1, .other_scale = 1, .output_scale = 1};
+      expect_sound(q8ta_relu_call({.input = bytes}, {.input_scale = 1, .output_scale = 1}, {.output = Place{}}));
+      expect_sound(q8ta_relu_call({.input = bytes}, {.input_scale = 1, .output_scale = 1}, {.output = there}));
+      expect_sound(q8ta_clone_call({.input = bytes}, {.output = Place{Storage::buffer, Layout::packed_4c}}));
+      expect_sound(q8ta_quantize_call({.input = of(DType::f32, shape)}, {.output_scale = 1}, {.output = there}));
+      expect_sound(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1}));
+      for (const int64_t factor : {1, 2, 1 << 15}) {
+        expect_sound(q8ta_pixel_shuffle_call(
+            {.input = bytes}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
+      }
+      expect_sound(q8ta_add_call({.input = bytes, .other = bytes}, ones, {.output = there}));
+      expect_sound(
+          q8ta_add_call({.input = of(DType::i8, {8, 1, 1}, layout), .other = bytes}, ones, {.output = there}));
     }
   }
   EXPECT_GT(made, 1000);
@@ -109,14 +108,15 @@ TEST_F(HostileShapes, OfReals) {
     if (!last.empty()) last.back() = shape.back();
     for (const Shape& parameters : {Shape{}, ones, last, shape}) {
       const TensorDesc scale = of(DType::f32, parameters), zero_point = of(DType::i32, parameters);
-      expect_sound(quantize_affine_call(view(real), scale, zero_point, {}));
-      expect_sound(dequantize_affine_call(of(DType::i8, shape), scale, {}, {}));
-      expect_sound(fused_relu_call({of(DType::i8, shape), scale, zero_point}, {.dtype = DType::f32}));
-      expect_sound(fused_add_call({of(DType::i8, shape), scale, {}}, {real, {}, {}}, {.dtype = DType::f32}, 2));
+      const TensorDesc bytes = of(DType::i8, shape);
+      expect_sound(quantize_affine_call({.input = real, .scale = scale, .zero_point = zero_point}));
+      expect_sound(dequantize_affine_call({.input = bytes, .scale = scale}));
+      expect_sound(fused_relu_call({.input = bytes, .input_scale = scale, .input_zero_point = zero_point}));
+      expect_sound(fused_add_call({.input = bytes, .input_scale = scale, .other = real}, {.alpha = 2}));
     }
     for (const bool keepdim : {false, true}) {
-      expect_sound(choose_qparams_affine_call(view(real), {.keepdim = keepdim}));
-      expect_sound(choose_qparams_affine_call(view(real), {.block_size = ones, .keepdim = keepdim}));
+      expect_sound(choose_qparams_affine_call({.input = real}, {.keepdim = keepdim}));
+      expect_sound(choose_qparams_affine_call({.input = real}, {.block_size = ones, .keepdim = keepdim}));
     }
   }
   EXPECT_GT(made, 1000);
@@ -131,27 +131,33 @@ TEST_F(HostileShapes, OfMatrices) {
       for (const DType dtype : {DType::f32, DType::i8}) {
         const TensorDesc left = of(dtype, {m, k}), right = of(dtype, {k, n});
         const std::optional<TensorDesc> scale = dtype == DType::i8 ? std::optional(of(DType::f32, {})) : std::nullopt;
-        expect_sound(fused_bmm_call({left, scale, {}}, {right, scale, {}}, {.dtype = DType::f32}));
-        expect_sound(bmm_call({left, scale, {}}, {right, scale, {}}, {.dtype = DType::f32}));
+        expect_sound(
+            fused_bmm_call({.input = left, .input_scale = scale, .other = right, .other_scale = scale}));
+        if (scale)
+          expect_sound(bmm_call({.input = left, .input_scale = *scale, .other = right, .other_scale = *scale}));
       }
       const TensorDesc eight = of(DType::i8, weight_shape, Layout::weight_q8_rows);
       const TensorDesc four = of(DType::i8, weight_shape, Layout::weight_q4_rows);
       for (const int64_t groups : kSides) {
         const TensorDesc scales = of(DType::f32, {n, groups});
-        expect_sound(linear_q4gsw_call(of(DType::f32, {m, k}), four, scales, {}, {}));
-        expect_sound(linear_q4gsw_backward_call(of(DType::f32, {m, n}), four, scales));
-        expect_sound(linear_dq8ca_q4gsw_call(of(DType::f32, {m, k}), four, scales, {}, {}));
-        expect_sound(embedding_q4gsw_call(of(DType::i32, {m}), four, scales, {}));
-        expect_sound(quantize_q4gsw_call(of(DType::f32, weight_shape), scales, {}));
+        const TensorDesc x = of(DType::f32, {m, k}), dy = of(DType::f32, {m, n}), rows = of(DType::i32, {m});
+        expect_sound(linear_q4gsw_call({.input = x, .weight = four, .weight_scales = scales}));
+        expect_sound(linear_q4gsw_backward_call({.d_output = dy, .weight = four, .weight_scales = scales}));
+        expect_sound(linear_dq8ca_q4gsw_call({.input = x, .weight = four, .weight_scales = scales}));
+        expect_sound(embedding_q4gsw_call({.indices = rows, .weight = four, .weight_scales = scales}));
+        expect_sound(quantize_q4gsw_call({.input = of(DType::f32, weight_shape), .weight_scales = scales}));
       }
       const TensorDesc scales = of(DType::f32, {n});
-      expect_sound(q8ta_linear_call(of(DType::i8, {m, k}), eight, scales, {}, {}));
-      expect_sound(linear_q8ta_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
-      expect_sound(linear_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
-      expect_sound(linear_dq8ca_q8csw_call(of(DType::f32, {m, k}), eight, scales, {}, {}));
+      const TensorDesc bytes = of(DType::i8, {m, k}), x = of(DType::f32, {m, k});
+      expect_sound(q8ta_linear_call({.input = bytes, .weight = eight, .weight_scales = scales},
+                                    {.input_scale = 1, .output_scale = 1}));
+      expect_sound(
+          linear_q8ta_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}, {.input_scale = 1}));
+      expect_sound(linear_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}));
+      expect_sound(linear_dq8ca_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}));
     }
     for (const Layout form : {Layout::weight_q8_panels, Layout::weight_q4_8n4k}) {
-      expect_sound(pack_weight_call(of(DType::i8, weight_shape), form));
+      expect_sound(pack_weight_call({.source = of(DType::i8, weight_shape)}, {.form = form}));
     }
   }
   EXPECT_GT(made, 500);

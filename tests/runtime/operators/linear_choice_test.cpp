@@ -6,13 +6,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/linear.h"
-#include "runtime/operators/weight_linear.h"
 #include "tests/runtime/operators/h200.h"
 
 namespace qgen {
 namespace {
+
+using namespace generated::operators;
+
+TensorDesc reals(const Shape& shape) { return {DType::f32, shape}; }
 
 struct ChoiceCase {
   int64_t m, n, k;
@@ -44,7 +47,8 @@ TEST(LinearChoice, OnAnH200) {
     SCOPED_TRACE(fmt::format("{} x {} x {}", row.m, row.n, row.k));
     TensorDesc weight{DType::i8, {row.n, row.k}, Storage::buffer, Layout::weight_q8_4k4n};
     weight.other_layouts = 1U << static_cast<unsigned>(Layout::weight_q8_rows);
-    const auto call = q8ta_linear_call({DType::i8, {row.m, row.k}}, weight, {DType::f32, {row.n}}, std::nullopt,
+    const TensorDesc input{DType::i8, {row.m, row.k}};
+    const auto call = q8ta_linear_call({.input = input, .weight = weight, .weight_scales = reals({row.n})},
                                        {.input_scale = 0.1F, .output_scale = 1.0F});
     ASSERT_TRUE(call) << to_text(call.error());
     const Selection selection = select(call->problem, device, *library, {});
@@ -98,8 +102,11 @@ TEST(LinearChoice, OfHalves) {
     const auto weight = [&](Layout layout) { return TensorDesc{DType::i8, {c.n, c.k}, Storage::buffer, layout}; };
     const auto call =
         c.bits == 4
-            ? linear_q4gsw_call(input, weight(Layout::weight_q4_rows), {DType::f32, {c.n, c.k / 128}}, std::nullopt, {})
-            : linear_q8csw_call(input, weight(Layout::weight_q8_rows), {DType::f32, {c.n}}, std::nullopt, {});
+            ? linear_q4gsw_call({.input = input,
+                                 .weight = weight(Layout::weight_q4_rows),
+                                 .weight_scales = reals({c.n, c.k / 128})})
+            : linear_q8csw_call(
+                  {.input = input, .weight = weight(Layout::weight_q8_rows), .weight_scales = reals({c.n})});
     ASSERT_TRUE(call) << to_text(call.error());
     const Selection selection = select(call->problem, device, *library, {.best_only = true});
     ASSERT_FALSE(selection.ranked.empty()) << explain(selection);
@@ -117,8 +124,10 @@ TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
     const TensorDesc input{DType::f16, {m, 4096}};
     const TensorDesc weight{
         DType::i8, {4096, 4096}, Storage::buffer, bits == 4 ? Layout::weight_q4_rows : Layout::weight_q8_rows};
-    const auto call = bits == 4 ? linear_dq8ca_q4gsw_call(input, weight, {DType::f32, {4096, 32}}, std::nullopt, {})
-                                : linear_dq8ca_q8csw_call(input, weight, {DType::f32, {4096}}, std::nullopt, {});
+    const auto call =
+        bits == 4
+            ? linear_dq8ca_q4gsw_call({.input = input, .weight = weight, .weight_scales = reals({4096, 32})})
+            : linear_dq8ca_q8csw_call({.input = input, .weight = weight, .weight_scales = reals({4096})});
     const Selection selection = select(call->problem, device, *library, {.best_only = true});
     const std::string& id = selection.ranked.front().id;
     return id.substr(id.find('.') + 1, id.find('(') - id.find('.') - 1);
@@ -140,7 +149,7 @@ TEST(LinearChoice, OfFloats) {
   const DeviceProfile device = testing::h200();
   const auto recipe_for = [&](int64_t m) {
     const TensorDesc weight{DType::i8, {4096, 4096}, Storage::buffer, Layout::weight_q4_rows};
-    const auto call = linear_q4gsw_call({DType::f32, {m, 4096}}, weight, {DType::f32, {4096, 32}}, std::nullopt, {});
+    const auto call = linear_q4gsw_call({.input = reals({m, 4096}), .weight = weight, .weight_scales = reals({4096, 32})});
     const Selection selection = select(call->problem, device, *library, {.best_only = true});
     return selection.ranked.front().id.substr(0, selection.ranked.front().id.find('('));
   };

@@ -6,17 +6,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "operators.h"
 #include "registry.h"
-#include "runtime/operators/bmm.h"
-#include "runtime/operators/elementwise.h"
-#include "runtime/operators/embedding.h"
-#include "runtime/operators/linear.h"
-#include "runtime/operators/packed.h"
-#include "runtime/operators/weight_linear.h"
-#include "runtime/operators/weight_packing.h"
 
 namespace qgen {
 namespace {
+
+using namespace generated::operators;
 
 DeviceProfile plain_device() {
   DeviceProfile device;
@@ -52,41 +48,52 @@ TEST_P(PlainDevice, RunsLinearLayers) {
   weight.other_layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q4_rows);
   for (const int64_t rows : {1, 5, 70}) {
     const TensorDesc x{GetParam(), {rows, 64}};
-    expect_kernel(linear_q8csw_call(x, weight, scales, scales, {}));
-    expect_kernel(linear_q4gsw_call(x, weight, scales, scales, {}));
-    expect_kernel(linear_q4gsw_backward_call({GetParam(), {rows, 10}}, weight, scales));
-    expect_kernel(linear_dq8ca_q8csw_call(x, weight, scales, scales, {}));
-    expect_kernel(linear_dq8ca_q4gsw_call(x, weight, scales, scales, {}));
-    expect_kernel(linear_q8ta_q8csw_call(x, weight, scales, scales, {}));
+    expect_kernel(linear_q8csw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales}));
+    expect_kernel(linear_q4gsw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales}));
+    expect_kernel(linear_q4gsw_backward_call(
+        {.d_output = TensorDesc{GetParam(), {rows, 10}}, .weight = weight, .weight_scales = scales}));
+    expect_kernel(linear_dq8ca_q8csw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales}));
+    expect_kernel(linear_dq8ca_q4gsw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales}));
+    expect_kernel(linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales, .bias = scales},
+                                         {.input_scale = 1}));
   }
-  expect_kernel(q8ta_linear_call(bytes, weight, scales, scales, {}));
-  expect_kernel(embedding_q4gsw_call({DType::i32, {3}}, weight, scales, {.output_dtype = GetParam()}));
-  expect_kernel(pack_weight_call({DType::i8, {10, 64}}, Layout::weight_q4_rows));
-  expect_kernel(quantize_q4gsw_call({GetParam(), {10, 64}}, scales, {}));
+  expect_kernel(q8ta_linear_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
+                                 {.input_scale = 1, .output_scale = 1}));
+  expect_kernel(
+      embedding_q4gsw_call({.indices = TensorDesc{DType::i32, {3}}, .weight = weight, .weight_scales = scales},
+                           {.output_dtype = GetParam()}));
+  expect_kernel(pack_weight_call({.source = TensorDesc{DType::i8, {10, 64}}}, {.form = Layout::weight_q4_rows}));
+  expect_kernel(quantize_q4gsw_call({.input = TensorDesc{GetParam(), {10, 64}}, .weight_scales = scales}));
 }
 
 TEST_P(PlainDevice, MovesAndOperates) {
   const TensorDesc reals{GetParam(), {2, 5, 3, 7}}, bytes{DType::i8, {2, 5, 3, 7}}, one{DType::f32, {}};
   for (const Layout layout : {Layout::strided, Layout::packed_4w, Layout::packed_4w4c}) {
-    expect_kernel(q8ta_quantize_call(view(reals), {}, layout));
-    expect_kernel(
-        q8ta_dequantize_call({DType::i8, {2, 5, 3, 7}, Storage::buffer, layout}, {}, {.output_dtype = GetParam()}));
-    expect_kernel(q8ta_clone_call(bytes, layout));
-    expect_kernel(q8ta_unary_call(bytes, relu, {.layout = layout}));
+    const TensorDesc packed{DType::i8, bytes.shape, Storage::buffer, layout};
+    const Place there{Storage::buffer, layout};
+    expect_kernel(q8ta_quantize_call({.input = reals}, {.output_scale = 1}, {.output = there}));
+    expect_kernel(q8ta_dequantize_call({.input = packed}, {.input_scale = 1, .output_dtype = GetParam()}));
+    expect_kernel(q8ta_clone_call({.input = bytes}, {.output = there}));
+    expect_kernel(q8ta_relu_call({.input = bytes}, {.input_scale = 1, .output_scale = 1}, {.output = there}));
   }
-  expect_kernel(q8ta_binary_call(bytes, bytes, {}));
-  expect_kernel(quantize_affine_call(view(reals), one, {}, {}));
-  expect_kernel(dequantize_affine_call(bytes, one, {}, {.output_dtype = GetParam()}));
-  expect_kernel(choose_qparams_affine_call(view(reals), {}));
-  expect_kernel(fused_relu_call({reals, {}, {}}, {DType::i8, one, {}, {}}));
-  expect_kernel(fused_add_call({reals, {}, {}}, {bytes, one, {}}, {GetParam(), {}, {}, {}}, 1));
+  expect_kernel(
+      q8ta_add_call({.input = bytes, .other = bytes}, {.input_scale = 1, .other_scale = 1, .output_scale = 1}));
+  expect_kernel(quantize_affine_call({.input = reals, .scale = one}));
+  expect_kernel(dequantize_affine_call({.input = bytes, .scale = one}, {.output_dtype = GetParam()}));
+  expect_kernel(choose_qparams_affine_call({.input = reals}));
+  expect_kernel(fused_relu_call({.input = reals, .output_scale = one}));
+  expect_kernel(fused_add_call({.input = reals, .other = bytes, .other_scale = one}, {.output_dtype = GetParam()}));
 }
 
 TEST_P(PlainDevice, MultipliesMatrices) {
-  const TensorDesc reals{GetParam(), {2, 5, 8}}, bytes{DType::i8, {2, 8, 3}}, one{DType::f32, {}};
-  expect_kernel(fused_bmm_call({reals, {}, {}}, {bytes, one, {}}, {GetParam(), {}, {}, {}}));
-  expect_kernel(bmm_call({{DType::i8, {2, 5, 8}}, one, {}}, {bytes, one, {}}, {GetParam(), {}, {}, {}}));
-  expect_kernel(bmm_call({{DType::i8, {2, 5, 8}}, one, {}}, {bytes, one, {}}, {DType::i8, one, {}, {}}));
+  const TensorDesc reals{GetParam(), {2, 5, 8}}, left{DType::i8, {2, 5, 8}}, right{DType::i8, {2, 8, 3}};
+  const TensorDesc one{DType::f32, {}};
+  expect_kernel(
+      fused_bmm_call({.input = reals, .other = right, .other_scale = one}, {.output_dtype = GetParam()}));
+  expect_kernel(bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one},
+                         {.output_dtype = GetParam()}));
+  expect_kernel(
+      bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one, .output_scale = one}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Reals, PlainDevice, ::testing::Values(DType::f32, DType::f16),

@@ -99,8 +99,6 @@ const RefusalCase kRefusals[] = {
     {"attribute_unknown", request_with({{"axis", int64_t{0}}, {"mod", "sum"}}),
      "'reduce' has no attribute 'mod'\n  hint: did you mean 'mode'?"},
     {"attribute_of_another_kind", request_with({{"axis", true}}), "axis is true, and must be an integer"},
-    {"real_past_f32", request_with({{"axis", int64_t{0}}, {"eps", 1e39}}),
-     "eps is '1e+39', and must be a number within the range of f32, up to 3.4e38"},
     {"integer_from_a_real", request_with({{"axis", 1.0}}), "axis is 1, and must be an integer"},
     {"word_unknown", request_with({{"axis", int64_t{0}}, {"mode", "meen"}}),
      "mode is 'meen', and must be one of sum, mean\n  hint: did you mean 'mean'?"},
@@ -128,11 +126,15 @@ struct GivenCase {
   Given given;
   std::string_view message;  // empty: it passes
 };
-ViewedDesc reals(const Shape& shape, DType dtype = DType::f32) { return view(TensorDesc{dtype, shape}); }
+ViewedDesc reals(const Shape& shape, DType dtype = DType::f32) { return TensorDesc{dtype, shape}; }
 Given given_with(std::vector<std::optional<ViewedDesc>> tensors, std::vector<std::optional<AttributeValue>> attributes,
                  std::vector<std::optional<Place>> places = {{}, {}, {}}) {
   tensors.emplace_back();  // the output
-  return {&kReduce, std::move(tensors), std::move(attributes), std::move(places)};
+  Given given(kReduce);
+  given.tensors = std::move(tensors);
+  given.attributes = std::move(attributes);
+  given.places = std::move(places);
+  return given;
 }
 const GivenCase kGiven[] = {
     {"all", given_with({reals({2, 3}), reals({3})}, {int64_t{1}}), ""},
@@ -144,6 +146,15 @@ const GivenCase kGiven[] = {
      "bias has shape [4]\n  hint: it is [K] or [K, 1], and K of input is 3"},
     {"a_side_that_is_a_number", given_with({reals({3}), reals({3, 2})}, {{}}),
      "bias has shape [3, 2]\n  hint: it is [K] or [K, 1], and K of input is 3"},
+    {"real_past_f32", given_with({reals({3}), {}}, {{}, 1e39}),
+     "eps is 1e+39, and must be a number within the range of f32, up to 3.4e38"},
+    {"word_of_no_enumerator", given_with({reals({3}), {}}, {{}, {}, "?"}),
+     "mode is '?', and must be one of sum, mean"},
+    {"in_another_place", given_with({TensorDesc{DType::f32, {3}, Storage::buffer, Layout::packed_4w}, {}}, {{}}),
+     "input is packed_4w in a buffer, and can be strided"},
+    {"past_what_kernels_count", given_with({reals({int64_t{1} << 32}), {}}, {{}}),
+     "input of shape [4294967296] takes 4294967296 elements as strided, and kernels count to 4294967295\n"
+     "  hint: split the tensor"},
     {"out_of_range", given_with({reals({3}), {}}, {int64_t{8}}), "axis is 8, and can be 0 to 7"},
     {"no_such_place", given_with({reals({3}), {}}, {{}}, {{}, {}, Place{Storage::texture3d, Layout::width_packed}}),
      "output of 'reduce' is placed in a texture3d as width_packed, and has no place but its own"},
@@ -167,7 +178,9 @@ TEST(Given, LiesLikeItsInputUnlessTold) {
 
 TEST(Registry, InfersWithoutADevice) {
   const OperatorEntry& entry = *find_operator("q8ta_relu");
-  Given given{&entry, {view(TensorDesc{DType::i8, {2, 3}}), {}}, {0.5, int64_t{-3}, 0.25, int64_t{7}}, {{}, {}}};
+  Given given(entry);
+  given.set_tensor(0, {DType::i8, {2, 3}});
+  given.attributes = {0.5, int64_t{-3}, 0.25, int64_t{7}};
   ASSERT_TRUE(check_signature(given));
   const auto call = entry.infer(given);
   ASSERT_TRUE(call) << to_text(call.error());

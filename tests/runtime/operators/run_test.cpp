@@ -4,6 +4,7 @@
 // Typed operator functions on a device: what a program writes.
 #include <gtest/gtest.h>
 
+#include "operators.h"
 #include "registry.h"
 #include "runtime/operators/affine.h"
 #include "tests/support/device_test.h"
@@ -11,6 +12,8 @@
 
 namespace qgen {
 namespace {
+
+using namespace generated::operators;
 
 template <typename T>
 T value_of(Expected<T> result) {
@@ -38,12 +41,12 @@ using Values = std::vector<double>;
 // The golden values of an asymmetric 8-bit block, there and back.
 TEST_F(RunTest, ChoosesQuantizesAndDequantizes) {
   const DeviceTensor x = uploaded(testing::tensor_of(DType::f32, {4}, {-1.2, 0.5, 2.0, 3.1}));
-  const AffineParams params = value_of(choose_qparams_affine(context, view(x), {}));
+  const auto params = value_of(choose_qparams_affine(context, {.input = x}));
   EXPECT_EQ(values_of(params.scale), Values{0.016862746328115463});
   EXPECT_EQ(values_of(params.zero_point), Values{-57});
-  const DeviceTensor q = value_of(quantize_affine(context, view(x), params.scale, &params.zero_point, {}));
+  const DeviceTensor q = value_of(quantize_affine(context, {.input = x, .scale = params.scale, .zero_point = &params.zero_point}));
   EXPECT_EQ(values_of(q), (Values{-128, -27, 62, 127}));
-  const DeviceTensor y = value_of(dequantize_affine(context, q, params.scale, &params.zero_point, {}));
+  const DeviceTensor y = value_of(dequantize_affine(context, {.input = q, .scale = params.scale, .zero_point = &params.zero_point}));
   EXPECT_EQ(values_of(y)[1], static_cast<double>(30 * 0.016862746328115463f));
 }
 
@@ -51,11 +54,11 @@ TEST_F(RunTest, ReadsAndWritesViews) {
   const DeviceTensor x = uploaded(testing::tensor_of(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6}));
   const DeviceTensor scale = uploaded(testing::tensor_of(DType::f32, {}, {0.5}));
   const View transposed{{3, 2}, {1, 3}, 0};
-  const DeviceTensor q = value_of(quantize_affine(context, {&x, transposed}, scale, nullptr, {}));
+  const DeviceTensor q = value_of(quantize_affine(context, {.input = ViewedTensor(x, transposed), .scale = scale}));
   EXPECT_EQ(q.shape(), (Shape{3, 2}));
   EXPECT_EQ(values_of(q), (Values{2, 8, 4, 10, 6, 12}));
   const DeviceTensor y = uploaded(zeros(DType::f32, {2, 3}));
-  value_of(dequantize_affine_to(context, q, scale, nullptr, std::nullopt, {&y, transposed}));
+  value_of(dequantize_affine_to(context, {.input = q, .scale = scale}, std::nullopt, {y, transposed}));
   EXPECT_EQ(values_of(y), (Values{1, 2, 3, 4, 5, 6}));
 }
 
@@ -65,7 +68,7 @@ TEST_F(RunTest, ForcesAKernelAndTells) {
   std::string chosen;
   context.on_selection = [&](const Selection& selection) { chosen = selection.ranked.front().id; };
   context.force_kernel = "quantize_affine.f32.i8.buffer.buffer.vec1/workgroup64.items1";
-  EXPECT_EQ(values_of(value_of(quantize_affine(context, view(x), scale, nullptr, {}))), (Values{2, 2, 2, 2}));
+  EXPECT_EQ(values_of(value_of(quantize_affine(context, {.input = x, .scale = scale}))), (Values{2, 2, 2, 2}));
   EXPECT_EQ(chosen, context.force_kernel);
 }
 
@@ -73,7 +76,7 @@ TEST_F(RunTest, SaysWhyNoKernelFits) {
   const DeviceTensor x = uploaded(testing::tensor_of(DType::f32, {4}, {1}));
   const DeviceTensor scale = uploaded(testing::tensor_of(DType::f32, {}, {0.5}));
   context.force_kernel = "quantize_affine.f16.i8.buffer.buffer.vec4";
-  const auto q = quantize_affine(context, view(x), scale, nullptr, {});
+  const auto q = quantize_affine(context, {.input = x, .scale = scale});
   ASSERT_FALSE(q);
   EXPECT_EQ(q.error().kind, Error::Kind::unsupported);
   EXPECT_NE(q.error().message.find("takes input as f16 buffer, given f32 buffer"), std::string::npos)

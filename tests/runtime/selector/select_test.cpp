@@ -30,16 +30,22 @@ OperandDesc buffer(DType dtype) { return {.dtype = dtype}; }
 OperandDesc texture(DType dtype, Layout layout) { return {dtype, Storage::texture3d, layout}; }
 OperandDesc absent() { return {.is_present = false}; }
 
+// The tables are written by hand, so there is nothing to name operands by.
+template <typename Fields>
+Problem problem_of(const OperatorInfo& op, const Fields& fields, std::vector<OperandDesc> operands) {
+  return make_problem(op, std::as_bytes(std::span(&fields, 1)), std::move(operands));
+}
+
 Problem scale_rows(uint32_t rows, uint32_t width, OperandDesc input = buffer(DType::f32),
                    OperandDesc output = buffer(DType::f32), OperandDesc factor = buffer(DType::f32)) {
-  return make_problem(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f},
+  return problem_of(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f},
                       {input, factor, output});
 }
 Problem sum(uint32_t count) {
-  return make_problem(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
+  return problem_of(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
 }
 Problem multiply(uint32_t m, uint32_t n, uint32_t k) {
-  return make_problem(test::multiply::kOperator, test::multiply::Problem{m, n, k},
+  return problem_of(test::multiply::kOperator, test::multiply::Problem{m, n, k},
                       {buffer(DType::i8), buffer(DType::i8), buffer(DType::i32)});
 }
 
@@ -486,7 +492,7 @@ sum of input f32 buffer -> output f32 buffer (count = 100000) on "Example GPU 1"
 )"},
     // Requests that are malformed.
     {"operands that are missing",
-     make_problem(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}),
+     problem_of(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}),
      as_it_is,
      {},
      R"(
@@ -494,7 +500,7 @@ no kernel fits sum on "Example GPU 1"
   sum: takes 2 operands, given 1
 )"},
     {"fields of another operator",
-     make_problem(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
+     problem_of(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
      as_it_is,
      {},
      R"(
