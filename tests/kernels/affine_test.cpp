@@ -11,6 +11,8 @@
 #include <optional>
 #include <set>
 
+#include "choose_qparams_affine.h"
+#include "quantize_affine.h"
 #include "runtime/reference/affine.h"
 #include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
@@ -614,7 +616,8 @@ TEST_P(AffineViewTest, Quantizes) {
     PreparedCall prepared;
     prepared.call = value_of(quantize_affine_call(
         {.input = desc_of(ViewedTensor(input, view)), .scale = desc_of(device_scale)}, {.block_size = block}));
-    prepared.arguments = {&input, &device_scale, {}, {}};
+    prepared.arguments =
+        generated::quantize_affine::Operands<Argument>{.input = &input, .scale = &device_scale, .output = Argument()};
     expect_outputs(
         prepared,
         {{"output", reference::quantize_affine(gathered(base, view), block, scale, nullptr, DType::i8, {-128, 127})}});
@@ -628,7 +631,8 @@ TEST_P(AffineViewTest, Chooses) {
   PreparedCall prepared;
   prepared.call =
       value_of(choose_qparams_affine_call({.input = desc_of(ViewedTensor(input, view))}, {.block_size = block}));
-  prepared.arguments = {&input, {}, {}};
+  prepared.arguments = generated::choose_qparams_affine::Operands<Argument>{
+      .input = &input, .scale = Argument(), .zero_point = Argument()};
   auto [scale, zero_point] = reference::choose_qparams_affine(
       gathered(base, view), block, reference::Mapping::asymmetric, {-128, 127}, std::numeric_limits<float>::min());
   expect_outputs(prepared, {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}});

@@ -258,12 +258,9 @@ TEST_F(BmmTest, Refusals) {
   // To bytes of one scale.
   const auto product = [&](const TensorDesc& input, const TensorDesc& other, const TensorDesc& input_scale,
                            const TensorDesc& other_scale) {
-    return said(bmm_call({.input = input,
-                          .input_scale = input_scale,
-                          .other = other,
-                          .other_scale = other_scale,
-                          .output_scale = scale},
-                         {.output_dtype = DType::i8}));
+    return said(bmm_call(
+        {.input = input, .input_scale = input_scale, .other = other, .other_scale = other_scale, .output_scale = scale},
+        {.output_dtype = DType::i8}));
   };
   const auto fused = [&](const FusedBmmInputs<Described>& inputs, const FusedBmmAttributes& attributes) {
     return said(fused_bmm_call(inputs, attributes));
@@ -276,8 +273,7 @@ TEST_F(BmmTest, Refusals) {
   EXPECT_EQ(
       product(a, b, scale, {DType::f32, {1, 4, 1}}),
       "other_scale has shape [1, 4, 1], and bmm takes one scale along K of [2, 4, 5]\n  hint: fused_bmm takes any");
-  EXPECT_EQ(product(a, a, scale, scale),
-            "other has shape [2, 3, 4]\n  hint: it is [..., K, N], and K of input is 4");
+  EXPECT_EQ(product(a, a, scale, scale), "other has shape [2, 3, 4]\n  hint: it is [..., K, N], and K of input is 4");
   EXPECT_EQ(product(a, {DType::i8, {4}}, scale, scale),
             "other has shape [4]\n  hint: it is [..., K, N], and K of input is 4");
   EXPECT_EQ(product(a, {DType::i8, {3, 4, 5}}, scale, scale),

@@ -20,7 +20,7 @@ TEST_F(CopyTest, CopiesEveryWord) {
     PreparedCall prepared;
     prepared.call = make_call(generated::copy_words::Problem{.numel = static_cast<uint32_t>(count)},
                               {.input = desc, .output = desc});
-    prepared.arguments = {&*input, {}};
+    prepared.arguments = generated::copy_words::Operands<Argument>{.input = &*input, .output = Argument()};
     expect_outputs(prepared, {{"output", words}});
   }
 }

@@ -231,12 +231,9 @@ TEST_F(ElementwiseTest, A1_ReluIsAppliedWhateverTheZeroPoint) {
   const HostTensor negative = testing::tensor_of(DType::i8, {4}, {-100, -1, 0, 100});
   Context on_device = context();
   const auto a = on_device.executor.upload(negative, Storage::buffer);
-  const auto sum = q8ta_add(on_device, {.input = *a, .other = *a},
-                            {.input_scale = 1,
-                             .other_scale = 1,
-                             .output_scale = 2,
-                             .output_zero_point = 20,
-                             .activation = Activation::relu});
+  const auto sum = q8ta_add(
+      on_device, {.input = *a, .other = *a},
+      {.input_scale = 1, .other_scale = 1, .output_scale = 2, .output_zero_point = 20, .activation = Activation::relu});
   ASSERT_TRUE(sum) << to_text(sum.error());
   EXPECT_EQ(on_device.executor.download(*sum)->data, testing::tensor_of(DType::i8, {4}, {20, 20, 20, 120}).data);
 }
@@ -342,9 +339,8 @@ TEST_F(ElementwiseTest, WritesEveryByteOfItsLayout) {
 TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   const auto refusal = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
   const TensorDesc four{DType::i8, {2, 3, 4, 5}};
-  EXPECT_EQ(
-      refusal(q8ta_relu_call({.input = TensorDesc{DType::u8, {4}}}, {.input_scale = 1, .output_scale = 1})),
-      "input is u8, and can be i8");
+  EXPECT_EQ(refusal(q8ta_relu_call({.input = TensorDesc{DType::u8, {4}}}, {.input_scale = 1, .output_scale = 1})),
+            "input is u8, and can be i8");
   EXPECT_EQ(refusal(q8ta_relu_call({.input = four}, {.input_scale = 1, .output_scale = -1})),
             "output_scale is -1, and can be 2^-125 to 2^119");
   const auto sum = [&](const TensorDesc& input, const TensorDesc& other, const Q8taAddPlaces& places = {}) {
@@ -354,28 +350,27 @@ TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   EXPECT_EQ(
       sum(four, {DType::i8, {4, 4, 5}}),
       "shapes [2, 3, 4, 5] and [4, 4, 5] do not go together: 3 meets 4\n  hint: sides are equal, or one of them is 1");
-  EXPECT_EQ(
-      sum(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.output = in(Layout::packed_4w)}),
-      "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
-      "  hint: q8ta_clone puts a tensor into another layout");
+  EXPECT_EQ(sum(four, {DType::i8, {4, 5}, Storage::buffer, Layout::packed_4c}, {.output = in(Layout::packed_4w)}),
+            "input is strided, other packed_4c and output packed_4w, which do not pack one dimension\n"
+            "  hint: q8ta_clone puts a tensor into another layout");
   const auto scaled = [&](double alpha) {
     return refusal(q8ta_add_call({.input = four, .other = four},
                                  {.input_scale = 1, .other_scale = 1, .output_scale = 1, .alpha = alpha}));
   };
   EXPECT_EQ(scaled(INFINITY), "alpha is inf, and must be a finite number");
-  EXPECT_EQ(scaled(0x1p120), "alpha is 1.329227995784916e+36, and alpha * other_scale is 1.329228e+36\n"
-                             "  hint: its magnitude can be up to 2^119");
+  EXPECT_EQ(scaled(0x1p120),
+            "alpha is 1.329227995784916e+36, and alpha * other_scale is 1.329228e+36\n"
+            "  hint: its magnitude can be up to 2^119");
   EXPECT_EQ(refusal(q8ta_mul_call({.input = four, .other = four},
                                   {.input_scale = 0x1p60, .other_scale = 0x1p60, .output_scale = 1})),
             "input_scale * other_scale is 1.329228e+36, and can be up to 2^111");
   const auto shuffled = [&](const TensorDesc& input, int64_t factor = 2) {
-    return refusal(q8ta_pixel_shuffle_call({.input = input},
-                                           {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
+    return refusal(
+        q8ta_pixel_shuffle_call({.input = input}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
   };
   EXPECT_EQ(shuffled(four),
             "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
-  EXPECT_EQ(shuffled({DType::i8, {4, 4}}),
-            "input of shape [4, 4] has rank 2, and needs channels, height and width");
+  EXPECT_EQ(shuffled({DType::i8, {4, 4}}), "input of shape [4, 4] has rank 2, and needs channels, height and width");
   EXPECT_EQ(shuffled(four, 0), "upscale_factor is 0, and can be 1 to 32768");
 }
 

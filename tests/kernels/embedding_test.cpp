@@ -89,7 +89,8 @@ TEST_F(EmbeddingTest, Refusals) {
   const TensorDesc weight{DType::i8, {8, 64}, Storage::buffer, Layout::weight_q4_rows};
   const auto said = [&](const TensorDesc& i, const TensorDesc& w, const TensorDesc& s,
                         DType output_dtype = DType::f32) {
-    const auto call = embedding_q4gsw_call({.indices = i, .weight = w, .weight_scales = s}, {.output_dtype = output_dtype});
+    const auto call =
+        embedding_q4gsw_call({.indices = i, .weight = w, .weight_scales = s}, {.output_dtype = output_dtype});
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said(indices, weight, scales), "accepted");

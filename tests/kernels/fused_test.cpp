@@ -494,8 +494,8 @@ TEST_F(FusedTest, Refusals) {
   EXPECT_EQ(add({.input = x, .other = TensorDesc{DType::f32, {4, 5}}}),
             "shapes [4, 6] and [4, 5] do not go together: 6 meets 5\n  hint: sides are equal, or one of them is 1");
   const auto requantized = [&](const TensorDesc& input, DType output_dtype) {
-    return said(requantize_call({.input = input, .input_scale = scale, .output_scale = scale},
-                                {.output_dtype = output_dtype}));
+    return said(
+        requantize_call({.input = input, .input_scale = scale, .output_scale = scale}, {.output_dtype = output_dtype}));
   };
   EXPECT_EQ(requantized(q, DType::u8), "accepted");
   EXPECT_EQ(requantized(x, DType::i8), "input is f32, and can be i8, u8, i16, i32");

@@ -235,8 +235,8 @@ TEST_F(LinearTest, A3_RowsMayChangeFromCallToCall) {
     request.inputs["input"] = Random(static_cast<uint32_t>(rows)).integers(DType::i8, {rows, 36}, -128, 127);
     const auto x = executor.upload(request.inputs.at("input"), Storage::buffer);
     ASSERT_TRUE(x);
-    const auto made = q8ta_linear(
-        on_device, {.input = *x, .weight = *weight, .weight_scales = *scales, .bias = &*bias}, attributes);
+    const auto made =
+        q8ta_linear(on_device, {.input = *x, .weight = *weight, .weight_scales = *scales, .bias = &*bias}, attributes);
     ASSERT_TRUE(made) << to_text(made.error());
     const auto expected = reference::find("q8ta_linear")(*complete(*find_operator("q8ta_linear"), request));
     EXPECT_EQ(executor.download(*made)->data, expected.at("output").data) << rows << " rows";
@@ -251,8 +251,8 @@ TEST_F(LinearTest, Refusals) {
   const Q8taLinearAttributes ones{.input_scale = 1, .output_scale = 1};
   const auto said = [&](const TensorDesc& input, const TensorDesc& s, const std::optional<TensorDesc>& bias,
                         const Q8taLinearAttributes& attributes, const Q8taLinearPlaces& places = {}) {
-    const auto call = q8ta_linear_call({.input = input, .weight = weight, .weight_scales = s, .bias = bias},
-                                       attributes, places);
+    const auto call =
+        q8ta_linear_call({.input = input, .weight = weight, .weight_scales = s, .bias = bias}, attributes, places);
     return call ? "accepted" : to_text(call.error());
   };
   struct Row {
@@ -268,11 +268,14 @@ TEST_F(LinearTest, Refusals) {
       {said(x, {DType::f16, {4}}, {}, ones), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
       {said(x, scales, TensorDesc{DType::f32, {3}}, ones),
        "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
-      {said(x, scales, {}, {.input_scale = 0, .output_scale = 1}), "input_scale is 0, and must be a positive, finite and normal number"},
+      {said(x, scales, {}, {.input_scale = 0, .output_scale = 1}),
+       "input_scale is 0, and must be a positive, finite and normal number"},
       {said(x, scales, {}, {.input_scale = 1, .output_scale = -1}),
        "output_scale is -1, and must be a positive, finite and normal number"},
-      {said(x, scales, {}, {.input_scale = 1, .input_zero_point = 128, .output_scale = 1}), "input_zero_point is 128, and i8 holds -128 to 127"},
-      {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}), "output_zero_point is -129, and i8 holds -128 to 127"},
+      {said(x, scales, {}, {.input_scale = 1, .input_zero_point = 128, .output_scale = 1}),
+       "input_zero_point is 128, and i8 holds -128 to 127"},
+      {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}),
+       "output_zero_point is -129, and i8 holds -128 to 127"},
       {said(x, scales, {}, ones, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
        "output is packed_4h4w and input strided, and a linear layer keeps the layout\n"
        "  hint: q8ta_clone puts a tensor into another layout"},
@@ -291,11 +294,10 @@ TEST_F(LinearTest, Refusals) {
 // A layout that no recipe's kernel takes is told with those that they do.
 TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
-  const auto call =
-      q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c},
-                        .weight = weight,
-                        .weight_scales = TensorDesc{DType::f32, {4}}},
-                       {.input_scale = 1, .output_scale = 1});
+  const auto call = q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c},
+                                      .weight = weight,
+                                      .weight_scales = TensorDesc{DType::f32, {4}}},
+                                     {.input_scale = 1, .output_scale = 1});
   ASSERT_TRUE(call) << to_text(call.error());
   const Context on_device = context();
   EXPECT_EQ(

@@ -85,12 +85,9 @@ TEST_F(PackedTest, CloneWritesEveryByteOfItsLayout) {
     const HostTensor host = bytes_of(DType::i8, shape, 2);
     for (const LayoutInfo& read : packed_layouts_of(generated::q8ta_clone::op, 0)) {
       for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_clone::op, 1)) {
-        const auto call = q8ta_clone_call({.input = TensorDesc{DType::i8, shape, Storage::buffer, read.layout}},
-                                          {.output = in(written.layout)});
-        ASSERT_TRUE(call) << to_text(call.error());
         auto input = on_device.executor.allocate(DType::i8, shape, Storage::buffer, read.layout);
         ASSERT_TRUE(input && on_device.executor.write_stored(*input, packed_with(host, read.dims, std::byte{0xee})));
-        auto made = run_for_one(on_device, call, {&*input, {}});
+        const auto made = q8ta_clone(on_device, {.input = *input}, {.output = in(written.layout)});
         ASSERT_TRUE(made) << to_text(made.error());
         EXPECT_EQ(*on_device.executor.download_stored(*made), packed_with(host, written.dims, std::byte{0}))
             << to_text(shape) << " from " << read.name << " to " << written.name;
@@ -178,9 +175,9 @@ TEST_F(PackedTest, QuantizeWritesEveryByteOfItsLayout) {
     const HostTensor expected = reference::find("q8ta_quantize")(
         *complete(*find_operator("q8ta_quantize"), quantize_request(reals, kScale, kZeroPoint)))["output"];
     for (const LayoutInfo& written : packed_layouts_of(generated::q8ta_quantize::op, 1)) {
-      const auto made = q8ta_quantize(on_device, {.input = *input},
-                                      {.output_scale = kScale, .output_zero_point = kZeroPoint},
-                                      {.output = in(written.layout)});
+      const auto made =
+          q8ta_quantize(on_device, {.input = *input}, {.output_scale = kScale, .output_zero_point = kZeroPoint},
+                        {.output = in(written.layout)});
       ASSERT_TRUE(made) << to_text(made.error());
       EXPECT_EQ(*on_device.executor.download_stored(*made),
                 packed_with(expected, written.dims, static_cast<std::byte>(kZeroPoint)))
@@ -229,7 +226,8 @@ TEST_F(PackedTest, QuantizeReadsViews) {
       const auto call = q8ta_quantize_call({.input = ViewedDesc(desc_of(*input), c.view)},
                                            {.output_scale = 0.05, .output_zero_point = -7}, {.output = place});
       ASSERT_TRUE(call) << to_text(call.error());
-      expect_outputs({.call = *call, .arguments = {&*input, {}}}, expected);
+      const generated::q8ta_quantize::Operands<Argument> arguments{.input = &*input, .output = Argument()};
+      expect_outputs({.call = *call, .arguments = arguments}, expected);
     }
   }
 }
@@ -276,13 +274,11 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   EXPECT_EQ(quantized(reals, {.output_scale = std::nan("")}), "output_scale is nan, and must be a finite number");
   EXPECT_EQ(quantized(reals, {.output_scale = 1, .output_zero_point = 128}),
             "output_zero_point is 128, and can be -128 to 127");
-  EXPECT_EQ(
-      quantized({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {.output_scale = 1}),
-      "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
-      "  hint: give it a dense copy");
-  EXPECT_EQ(
-      refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
-      "output_dtype is i32, and can be f32, f16");
+  EXPECT_EQ(quantized({{DType::f32, {2, 3, 1, 1, 8}}, {{2, 3, 1, 1, 4}, {24, 4, 4, 4, 1}, 0}}, {.output_scale = 1}),
+            "the view of input has no one stride for the dimensions before its last three: 24 where 12 would go on\n"
+            "  hint: give it a dense copy");
+  EXPECT_EQ(refusal(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1, .output_dtype = DType::i32})),
+            "output_dtype is i32, and can be f32, f16");
   EXPECT_EQ(refusal(q8ta_dequantize_call({.input = TensorDesc{DType::i8, {1, 2, 3, 4, 5}}}, {.input_scale = 1},
                                          {.output = Place{Storage::texture3d, Layout::channels_packed}})),
             "output of shape [1, 2, 3, 4, 5] has rank 5, and a texture holds rank 4\n  hint: put it into a buffer");

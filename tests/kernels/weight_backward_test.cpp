@@ -105,7 +105,8 @@ TEST_F(WeightBackwardTest, SharesTheWeightOfItsLayer) {
   const DeviceTensor scales = *executor.upload(request.inputs.at("weight_scales"), Storage::buffer);
   ASSERT_TRUE(linear_q4gsw(on_device, {.input = x, .weight = *weight, .weight_scales = scales}));
   const uint64_t bytes = weight->form_bytes();
-  const auto d_input = linear_q4gsw_backward(on_device, {.d_output = d_output, .weight = *weight, .weight_scales = scales});
+  const auto d_input =
+      linear_q4gsw_backward(on_device, {.d_output = d_output, .weight = *weight, .weight_scales = scales});
   ASSERT_TRUE(d_input) << to_text(d_input.error());
   EXPECT_EQ(weight->form_bytes(), bytes);
   const auto expected = measure::expectation_by_reference(kOperator, *complete(*find_operator(kOperator), request));

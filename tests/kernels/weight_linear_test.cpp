@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "operators.h"
+#include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
@@ -272,8 +273,8 @@ TEST_F(WeightLinearTest, A3_RowsMayChangeFromCallToCall) {
   for (const int64_t rows : {1, 70, 3, 1}) {
     request.inputs["input"] = Random(static_cast<uint32_t>(rows)).reals(DType::f32, {rows, 64}, -2, 3);
     const DeviceTensor x = *executor.upload(request.inputs.at("input"), Storage::buffer);
-    const auto made = linear_dq8ca_q4gsw(
-        on_device, {.input = x, .weight = *weight, .weight_scales = scales, .bias = &bias});
+    const auto made =
+        linear_dq8ca_q4gsw(on_device, {.input = x, .weight = *weight, .weight_scales = scales, .bias = &bias});
     ASSERT_TRUE(made) << to_text(made.error());
     const auto expected = measure::expectation_by_reference("linear_dq8ca_q4gsw",
                                                             *complete(*find_operator("linear_dq8ca_q4gsw"), request));

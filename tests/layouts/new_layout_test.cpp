@@ -54,12 +54,15 @@ class NewLayoutTest : public testing::DeviceTest {
     auto uploaded = executor_->upload(host, Storage::buffer, from);
     ASSERT_TRUE(uploaded) << to_text(uploaded.error());
     Context context{.profile = device().profile(), .library = *library_, .executor = *executor_};
-    const auto made = run_for_one(context, make_call(fields, {.input = input, .output = output}), {&*uploaded, {}});
-    ASSERT_TRUE(made) << to_text(made.error());
-    EXPECT_EQ(executor_->download(*made)->data, host.data);
-    EXPECT_TRUE(*executor_->guards_are_intact(*made));
+    const spec::Operands<Argument> arguments{.input = &*uploaded, .output = Argument()};
+    const auto all = run(context, make_call(fields, {.input = input, .output = output}), arguments);
+    ASSERT_TRUE(all) << to_text(all.error());
+    ASSERT_EQ(all->size(), 1u);
+    const DeviceTensor& made = all->front();
+    EXPECT_EQ(executor_->download(made)->data, host.data);
+    EXPECT_TRUE(*executor_->guards_are_intact(made));
     const auto packed = executor_->upload(host, Storage::buffer, to);
-    EXPECT_EQ(*executor_->download_stored(*made), *executor_->download_stored(*packed));
+    EXPECT_EQ(*executor_->download_stored(made), *executor_->download_stored(*packed));
   }
 
  private:
