@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 
 namespace qgen {
@@ -80,7 +81,9 @@ Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::stri
   const auto dtype = info.kind == Kind::dtype ? dtype_named(given) : std::nullopt;
   const std::string word = dtype ? std::string(name(*dtype)) : given;
   if (std::ranges::find(info.words, word) != info.words.end()) return AttributeValue(word);
-  const std::string_view meant = nearest(given, info.words);
+  // What there is elsewhere is no misspelling.
+  const bool is_known = dtype || (info.kind == Kind::layout && find_layout(given));
+  const std::string_view meant = is_known ? "" : nearest(given, info.words);
   return Error{Error::Kind::invalid_argument,
                fmt::format("{} is '{}', and must be one of {}", info.name, given, fmt::join(info.words, ", ")),
                meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
