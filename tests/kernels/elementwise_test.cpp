@@ -370,7 +370,7 @@ TEST(ElementwiseCalls, SayWhatTheyCannotDo) {
   };
   EXPECT_EQ(shuffled(four),
             "input of shape [2, 3, 4, 5] has 3 channels, which upscale_factor 2 does not divide into 4 each");
-  EXPECT_EQ(shuffled({DType::i8, {4, 4}}), "input of shape [4, 4] has rank 2, and needs channels, height and width");
+  EXPECT_EQ(shuffled({DType::i8, {4, 4}}), "input has shape [4, 4]\n  hint: it is [..., C, H, W]");
   EXPECT_EQ(shuffled(four, 0), "upscale_factor is 0, and can be 1 to 32768");
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "operators.h"
+#include "q8ta_linear.h"
 #include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
@@ -260,22 +261,21 @@ TEST_F(LinearTest, Refusals) {
   };
   const Row kRows[] = {
       {said(x, scales, scales, ones), "accepted"},
-      {said({DType::u8, {3, 12}}, scales, {}, ones), "input is u8, and must be i8"},
+      {said({DType::u8, {3, 12}}, scales, {}, ones), "input is u8, and can be i8"},
       {said({DType::i8, {3, 10}}, scales, {}, ones),
-       "input [3, 10] times weight [4, 12] is no linear layer\n  hint: input is [..., K], and weight [N, K]"},
-      {said(x, {DType::f32, {5}}, {}, ones),
-       "weight_scales of shape [5] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
-      {said(x, {DType::f16, {4}}, {}, ones), "weight_scales is f16 in a buffer, and must be f32 in a plain buffer"},
+       "weight has shape [4, 12]\n  hint: it is [N, K], and K of input is 10"},
+      {said(x, {DType::f32, {5}}, {}, ones), "weight_scales has shape [5]\n  hint: it is [N], and N of weight is 4"},
+      {said(x, {DType::f16, {4}}, {}, ones), "weight_scales is f16, and can be f32"},
       {said(x, scales, TensorDesc{DType::f32, {3}}, ones),
-       "bias of shape [3] does not fit 4 rows of the weight\n  hint: one has shape [4]"},
+       "bias has shape [3]\n  hint: it is [N], and N of weight is 4"},
       {said(x, scales, {}, {.input_scale = 0, .output_scale = 1}),
-       "input_scale is 0, and must be a positive, finite and normal number"},
+       "input_scale is 0, and can be a positive, finite and normal number"},
       {said(x, scales, {}, {.input_scale = 1, .output_scale = -1}),
-       "output_scale is -1, and must be a positive, finite and normal number"},
+       "output_scale is -1, and can be a positive, finite and normal number"},
       {said(x, scales, {}, {.input_scale = 1, .input_zero_point = 128, .output_scale = 1}),
-       "input_zero_point is 128, and i8 holds -128 to 127"},
+       "input_zero_point is 128, and can be -128 to 127"},
       {said(x, scales, {}, {.input_scale = 1, .output_scale = 1, .output_zero_point = -129}),
-       "output_zero_point is -129, and i8 holds -128 to 127"},
+       "output_zero_point is -129, and can be -128 to 127"},
       {said(x, scales, {}, ones, {.output = Place{Storage::buffer, Layout::packed_4h4w}}),
        "output is packed_4h4w and input strided, and a linear layer keeps the layout\n"
        "  hint: q8ta_clone puts a tensor into another layout"},
@@ -294,11 +294,20 @@ TEST_F(LinearTest, Refusals) {
 // A layout that no recipe's kernel takes is told with those that they do.
 TEST_F(LinearTest, SaysWhichLayoutsThereAre) {
   const TensorDesc weight{DType::i8, {4, 12}, Storage::buffer, Layout::weight_q8_rows};
-  const auto call = q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}, Storage::buffer, Layout::packed_4c},
-                                      .weight = weight,
-                                      .weight_scales = TensorDesc{DType::f32, {4}}},
-                                     {.input_scale = 1, .output_scale = 1});
+  const auto call_of = [&](Layout layout) {
+    return q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}, Storage::buffer, layout},
+                             .weight = weight,
+                             .weight_scales = TensorDesc{DType::f32, {4}}},
+                            {.input_scale = 1, .output_scale = 1});
+  };
+  const auto refused = call_of(Layout::packed_4c);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(to_text(refused.error()), "input is packed_4c in a buffer, and can be strided, packed_4w, packed_4h4w");
+
+  // The selector says the same of a Problem that somebody made without asking.
+  auto call = call_of(Layout::strided);
   ASSERT_TRUE(call) << to_text(call.error());
+  call->problem.operands[static_cast<size_t>(generated::q8ta_linear::Operand::input)].layout = Layout::packed_4c;
   const Context on_device = context();
   EXPECT_EQ(
       select(call->problem, on_device.profile, on_device.library).hint,

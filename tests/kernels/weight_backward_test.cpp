@@ -126,8 +126,7 @@ TEST_F(WeightBackwardTest, Refusals) {
   EXPECT_EQ(said({DType::f16, {3, 8}}, weight, scales), "accepted");
   EXPECT_EQ(said({DType::i8, {3, 8}}, weight, scales), "d_output is i8, and can be f32, f16");
   EXPECT_EQ(said({DType::f32, {3, 64}}, weight, scales),
-            "d_output [3, 64] times weight [8, 64] is no linear layer's way back\n  hint: d_output is [..., N], and "
-            "weight [N, K]");
+            "weight has shape [8, 64]\n  hint: it is [N, K], and N of d_output is 64");
   EXPECT_EQ(said({DType::f32, {3, 8}}, {DType::i8, {8, 64}, Storage::buffer, Layout::weight_q8_rows}, scales),
             "the weight [8, 64] cannot be had as weight_q4_rows\n  hint: its integers must be from -8 to 7, and the "
             "form fit max_form_bytes");
@@ -135,8 +134,8 @@ TEST_F(WeightBackwardTest, Refusals) {
             "weight_scales has shape [8, 3], and the weight [8, 64]\n  hint: scales are [8], or [8, G] where G divides "
             "64");
   EXPECT_EQ(said({DType::f32, {100000000, 8}}, weight, scales),
-            "d_input of shape [100000000, 64] has 6400000000 elements, and kernels count to 4294967295\n"
-            "  hint: split the batch");
+            "d_input of shape [100000000, 64] takes 6400000000 elements as strided, and kernels count to 4294967295\n"
+            "  hint: split the tensor");
 }
 
 }  // namespace

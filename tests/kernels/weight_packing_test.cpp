@@ -130,14 +130,18 @@ TEST_F(WeightPackingTest, Refusals) {
     return call ? "accepted" : to_text(call.error());
   };
   EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::weight_q8_rows), "accepted");
-  EXPECT_EQ(said({DType::f32, {4, 5}}, Layout::weight_q8_rows),
-            "f32 [4, 5] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(said({DType::f32, {4, 5}}, Layout::weight_q8_rows), "source is f32, and can be i8");
   EXPECT_EQ(said({DType::i8, {4, 5}, Storage::buffer, Layout::packed_4w}, Layout::weight_q8_rows),
-            "source is i8 in a buffer as packed_4w, and must be i8 in a plain buffer");
-  EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::packed_4w), "packed_4w is no form of a weight");
+            "source is packed_4w in a buffer, and can be strided");
+  EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::packed_4w),
+            "form is 'packed_4w', and must be one of weight_q8_4k4n, weight_q8_rows, weight_q8_panels, weight_q4_8n4k, "
+            "weight_q4_4k8n, weight_q4_rows");
   EXPECT_EQ(said({DType::i8, {80000, 80000}}, Layout::weight_q8_rows),
-            "output with its padding of shape [80000, 80000] has 6400000000 elements, and kernels count to 4294967295\n"
-            "  hint: split the batch");
+            "source of shape [80000, 80000] takes 6400000000 elements as strided, and kernels count to 4294967295\n"
+            "  hint: split the tensor");
+  EXPECT_EQ(said({DType::i8, {1, 2'000'000'000}}, Layout::weight_q8_4k4n),
+            "output with its padding of shape [4, 2000000000] takes 8000000000 elements as strided, and kernels count "
+            "to 4294967295\n  hint: split the tensor");
 }
 
 // ---- quantize_q4gsw -------------------------------------------------------------------------------------------------
@@ -236,13 +240,16 @@ TEST_F(WeightPackingTest, QuantizeRefusals) {
   };
   EXPECT_EQ(said(input, scales, {}), "accepted");
   EXPECT_EQ(said({DType::i8, {4, 64}}, scales, {}), "input is i8, and can be f32, f16");
-  EXPECT_EQ(said({DType::f32, {64}}, scales, {}), "the weight has shape [64], and is [N, K]");
+  EXPECT_EQ(said({DType::f32, {64}}, scales, {}), "input has shape [64]\n  hint: it is [N, K]");
   EXPECT_EQ(said(input, {DType::f32, {2, 4}}, {}),
-            "weight_scales has shape [2, 4], and the weight [4, 64]\n  hint: scales are [4], or [4, G] where G divides "
+            "weight_scales has shape [2, 4]\n  hint: it is [N] or [N, G], and N of input is 4");
+  EXPECT_EQ(said(input, {DType::f32, {4, 3}}, {}),
+            "weight_scales has shape [4, 3], and the weight [4, 64]\n  hint: scales are [4], or [4, G] where G divides "
             "64");
-  EXPECT_EQ(said(input, scales, {.form = Layout::weight_q8_rows}), "weight_q8_rows is no form of four bits");
-  EXPECT_EQ(said(input, scales, {.quant_min = -8, .quant_max = 8}),
-            "quant_min -8 and quant_max 8 are no range within -8 to 7, which four bits hold");
+  EXPECT_EQ(said(input, scales, {.form = Layout::weight_q8_rows}),
+            "form is 'weight_q8_rows', and must be one of weight_q4_8n4k, weight_q4_4k8n, weight_q4_rows");
+  EXPECT_EQ(said(input, scales, {.quant_min = -8, .quant_max = 8}), "quant_max is 8, and can be -8 to 7");
+  EXPECT_EQ(said(input, scales, {.quant_min = 5, .quant_max = 4}), "quant_min 5 is above quant_max 4");
 }
 
 }  // namespace
