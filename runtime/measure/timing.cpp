@@ -139,8 +139,8 @@ Expected<PreparedCall> copy_call(Context& context, uint64_t bytes_moved) {
   PreparedCall copy;
   copy.tensors.push_back(std::make_unique<DeviceTensor>(*std::move(from)));
   const generated::copy_words::Problem fields{.numel = static_cast<uint32_t>(4 * vectors)};
-  copy.call = make_call(fields, {.from = words, .to = words});
-  copy.arguments = generated::copy_words::Operands<Argument>{.from = copy.tensors.front().get(), .to = Argument()};
+  copy.call = make_call(fields, {.input = words, .output = words});
+  copy.arguments = generated::copy_words::Operands<Argument>{.input = copy.tensors.front().get(), .output = Argument()};
   return copy;
 }
 
