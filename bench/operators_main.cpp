@@ -24,6 +24,7 @@
 #include "bench/operator_rows.h"
 #include "registry.h"
 #include "runtime/measure/timing.h"
+#include "runtime/operators/shipped.h"
 
 namespace {
 

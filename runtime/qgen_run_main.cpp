@@ -20,6 +20,7 @@
 #include "common/program.h"
 #include "common/progress.h"
 #include "registry.h"
+#include "runtime/operators/shipped.h"
 #include "runtime/runner/command.h"
 #include "runtime/runner/report.h"
 #include "runtime/tensor/npy.h"
@@ -185,7 +186,7 @@ int run_cases(Context& context, const Arguments& arguments) {
   CaseReport report{.device = context.profile.name, .folder = arguments.cases};
   for (const auto& file : *files) {
     report.results.push_back(
-        run_case(context, file, {.all_kernels = arguments.all_kernels, .kernel = arguments.kernel}));
+        run_case(context, operators(), file, {.all_kernels = arguments.all_kernels, .kernel = arguments.kernel}));
     fmt::print("{}", lines_of(report.results.back()));
     std::fflush(stdout);
   }
@@ -270,14 +271,14 @@ int run_on_device(const KernelLibrary& library, const Arguments& arguments) {
 
 int run_program(const Arguments& arguments) {
   if (arguments.is_list) {
-    fmt::print("{}", list_text());
+    fmt::print("{}", list_text(operators()));
     return kDone;
   }
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
   if (!arguments.cases.empty()) return run_on_device(*library, arguments);
   const OperatorEntry* entry = find_operator(arguments.op);
-  if (!entry) return fail(unknown_operator(arguments.op));
+  if (!entry) return fail(unknown_operator(operators(), arguments.op));
   if (!arguments.is_help) return run_on_device(*library, arguments);
   fmt::print("{}", help_of(*entry, kernels_of(*entry, *library)));
   return kDone;

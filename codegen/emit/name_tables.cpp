@@ -53,7 +53,7 @@ std::string value_of(const Spec& spec, const Symbol& symbol) {
     case Source::problem: {
       const std::string value = "problem->" + identifier(symbol.name);
       return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value)
-                                                     : fmt::format("Integer({})", value);
+                                                   : fmt::format("Integer({})", value);
     }
     case Source::device: break;
   }

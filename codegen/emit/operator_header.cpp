@@ -52,7 +52,7 @@ void print_operands(TextWriter& out, const Spec& spec) {
     for (const auto& operand : spec.operands) {
       const std::string name = identifier(operand.name.value);
       out.text(operand.is_optional ? fmt::format("T {}{{}};  // may be left out", name)
-                                    : fmt::format("Required<T> {};", name));
+                                   : fmt::format("Required<T> {};", name));
     }
   }
   out.text("};");

@@ -89,20 +89,17 @@ HostTensor infer(Context& context, const HostTensor& x, const Quantization& inpu
                                              {.output = Place{.layout = Layout::packed_4w}}));
   Quantization range = input;
   for (Layer& layer : layers) {
-    codes = or_exit(q8ta_linear(context,
-                                {.input = codes,
-                                 .weight = layer.weight,
-                                 .weight_scales = layer.scales,
-                                 .bias = &layer.bias},
-                                {.input_scale = range.scale,
-                                 .input_zero_point = range.zero_point,
-                                 .output_scale = layer.output.scale,
-                                 .output_zero_point = layer.output.zero_point,
-                                 .activation = layer.activation}));
+    codes = or_exit(q8ta_linear(
+        context, {.input = codes, .weight = layer.weight, .weight_scales = layer.scales, .bias = &layer.bias},
+        {.input_scale = range.scale,
+         .input_zero_point = range.zero_point,
+         .output_scale = layer.output.scale,
+         .output_zero_point = layer.output.zero_point,
+         .activation = layer.activation}));
     range = layer.output;
   }
-  const DeviceTensor answer = or_exit(q8ta_dequantize(
-      context, {.input = codes}, {.input_scale = range.scale, .input_zero_point = range.zero_point}));
+  const DeviceTensor answer = or_exit(
+      q8ta_dequantize(context, {.input = codes}, {.input_scale = range.scale, .input_zero_point = range.zero_point}));
   return or_exit(context.executor.download(answer));
 }
 

@@ -52,9 +52,9 @@ Expected<Roundtrip> quantize_and_back(Context& context, const DeviceTensor& imag
       context, {.input = image},
       {.block_size = way.block, .target_dtype = DType::u8, .quant_min = 0, .quant_max = quant_max});
   if (!params) return params.error();
-  auto quantized = quantize_affine(
-      context, {.input = image, .scale = params->scale, .zero_point = &params->zero_point},
-      {.block_size = way.block, .output_dtype = DType::u8, .quant_min = 0, .quant_max = quant_max});
+  auto quantized =
+      quantize_affine(context, {.input = image, .scale = params->scale, .zero_point = &params->zero_point},
+                      {.block_size = way.block, .output_dtype = DType::u8, .quant_min = 0, .quant_max = quant_max});
   if (!quantized) return quantized.error();
   auto real =
       dequantize_affine(context, {.input = *quantized, .scale = params->scale, .zero_point = &params->zero_point},

@@ -94,8 +94,7 @@ Done check_call(const Call& call) {
 
 }  // namespace
 
-Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
-                         const ArgumentList& arguments) {
+Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   if (Done sound = check_arguments(call, arguments); !sound) return sound.error();
   BoundCall bound;

@@ -19,8 +19,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/dispatch/executor.h"
 #include "runtime/calls/weight.h"
+#include "runtime/dispatch/executor.h"
 
 namespace qgen {
 
@@ -77,9 +77,9 @@ class ArgumentList {
  public:
   ArgumentList() = default;
   template <typename Operands>
-    requires requires(const Operands& operands) {
-      { in_order(operands) } -> std::same_as<std::vector<Argument>>;
-    }
+  requires requires(const Operands& operands) {
+    { in_order(operands) } -> std::same_as<std::vector<Argument>>;
+  }
   ArgumentList(const Operands& operands) : all_(in_order(operands)) {}
   explicit ArgumentList(std::vector<Argument> all) : all_(std::move(all)) {}
 
@@ -114,7 +114,6 @@ struct BoundCall {
 };
 // Errors: arguments that are too few, too many, null, or other than the Call was made for; an input without one; and
 // those of allocating and of Weight::form().
-Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice,
-                         const ArgumentList& arguments);
+Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const ArgumentList& arguments);
 
 }  // namespace qgen

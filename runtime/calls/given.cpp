@@ -9,9 +9,9 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/calls/attributes.h"
 #include "runtime/calls/placement.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen {
 namespace {
@@ -115,8 +115,7 @@ Done check_tensors(const Given& given) {
     const auto& tensor = given.tensors[info.operand];
     if (!tensor && info.is_optional) continue;
     if (!tensor) return refused(fmt::format("'{}' needs input '{}'", given.signature->name, info.name));
-    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, info.dtypes); !possible)
-      return possible;
+    if (Done possible = check_dtype(info.name, tensor->tensor.dtype, info.dtypes); !possible) return possible;
     if (Done lies = check_lying(info, *tensor); !lies) return lies;
     if (Done fits = check_sides(info, tensor->view.shape, known); !fits) return fits;
   }

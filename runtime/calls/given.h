@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/calls/tensor_view.h"
 #include "runtime/library/required.h"
 #include "runtime/library/signature_info.h"
-#include "runtime/calls/tensor_view.h"
 
 namespace qgen {
 
@@ -122,7 +122,7 @@ Done check_signature(const Given& given);
 // What infer() makes of it, if that holds.
 Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&));
 
-std::string to_text(std::span<const ShapeInfo> shapes);   // "[N] or [N, G]"
+std::string to_text(std::span<const ShapeInfo> shapes);  // "[N] or [N, G]"
 
 // An operator by its name: its signature, and its infer().
 struct OperatorEntry : SignatureInfo {

@@ -5,8 +5,8 @@
 // possible.
 #pragma once
 
-#include "runtime/library/signature_info.h"
 #include "runtime/calls/call.h"
+#include "runtime/library/signature_info.h"
 
 namespace qgen {
 

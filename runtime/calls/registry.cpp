@@ -7,21 +7,12 @@
 
 #include <algorithm>
 
-#include "runtime/library/nearest.h"
 #include "runtime/calls/attributes.h"
 #include "runtime/calls/placement.h"
+#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {
-
-std::vector<OperatorAlias> sorted_aliases() {
-  std::vector<OperatorAlias> aliases;
-  for (const OperatorEntry& entry : operators()) {
-    for (const AliasInfo& alias : entry.aliases) aliases.push_back({alias.name, entry.name, alias.part});
-  }
-  std::ranges::sort(aliases, {}, &OperatorAlias::name);
-  return aliases;
-}
 
 bool is_input(const TensorInfo& info) {
   return info.role == TensorInfo::Role::input || info.role == TensorInfo::Role::weight;
@@ -126,23 +117,26 @@ const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& 
   return library.find(entry.op->name);
 }
 
-std::span<const OperatorAlias> operator_aliases() {
-  static const std::vector<OperatorAlias> aliases = sorted_aliases();
+std::vector<OperatorAlias> aliases_of(OperatorEntries operators) {
+  std::vector<OperatorAlias> aliases;
+  for (const OperatorEntry& entry : operators) {
+    for (const AliasInfo& alias : entry.aliases) aliases.push_back({alias.name, entry.name, alias.part});
+  }
+  std::ranges::sort(aliases, {}, &OperatorAlias::name);
   return aliases;
 }
 
-const OperatorEntry* find_operator(std::string_view name) {
-  const auto aliases = operator_aliases();
-  const auto alias = std::ranges::find(aliases, name, &OperatorAlias::name);
-  if (alias != aliases.end()) name = alias->op;
-  const auto entries = operators();
-  const auto found = std::ranges::lower_bound(entries, name, {}, &OperatorEntry::name);
-  return found != entries.end() && found->name == name ? &*found : nullptr;
+const OperatorEntry* find_operator(OperatorEntries operators, std::string_view name) {
+  const auto is_meant = [&](const OperatorEntry& entry) {
+    return entry.name == name || std::ranges::find(entry.aliases, name, &AliasInfo::name) != entry.aliases.end();
+  };
+  const auto found = std::ranges::find_if(operators, is_meant);
+  return found == operators.end() ? nullptr : &*found;
 }
 
-Error unknown_operator(std::string_view name) {
-  auto known = names_of(operators());
-  for (const OperatorAlias& alias : operator_aliases()) known.push_back(alias.name);
+Error unknown_operator(OperatorEntries operators, std::string_view name) {
+  auto known = names_of(operators);
+  for (const OperatorAlias& alias : aliases_of(operators)) known.push_back(alias.name);
   return {Error::Kind::not_found, fmt::format("unknown operator '{}'", name), hint_of(name, known)};
 }
 

@@ -4,7 +4,7 @@
 // Operators by their public names, on tensors in host memory: what qgen-run and the conformance cases speak. Programs
 // that know their operator call its typed function instead.
 //
-//   const OperatorEntry* entry = find_operator("quantize_affine");
+//   const OperatorEntry* entry = find_operator(generated::operators::entries(), "quantize_affine");
 //   Expected<Request> request = complete(*entry, {.inputs = {{"input", x}, {"scale", s}}});
 //   Expected<PreparedCall> prepared = prepare(context, *entry, *request);
 //   Selection selection = select(prepared->call.problem, profile, library);
@@ -57,11 +57,12 @@ struct OperatorAlias {
   std::string_view part;  // "with weight_scales [N]"
 };
 
-// All that the program knows, sorted by name. One definition a program: qgen::operators has that of the shipped ones.
-std::span<const OperatorEntry> operators();
-std::span<const OperatorAlias> operator_aliases();          // sorted by name
-const OperatorEntry* find_operator(std::string_view name);  // by its name or another; null: none
-Error unknown_operator(std::string_view name);              // says which was meant
+// A library's operators, sorted by name: what its generated operators.h calls entries().
+using OperatorEntries = std::span<const OperatorEntry>;
+std::vector<OperatorAlias> aliases_of(OperatorEntries operators);  // sorted by name
+const OperatorEntry* find_operator(OperatorEntries operators,
+                                   std::string_view name);                 // by its name or another; null: none
+Error unknown_operator(OperatorEntries operators, std::string_view name);  // says which was meant
 
 // The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs
 // and attributes that are missing, values of another kind.

@@ -20,9 +20,10 @@ class Required {
   constexpr Required(T value) : value_(std::move(value)) {}
   // Of what becomes a T by a conversion of its own.
   template <typename U>
-    requires(std::is_convertible_v<U, T> && !std::is_arithmetic_v<std::remove_cvref_t<U>> &&
-             !std::is_same_v<std::remove_cvref_t<U>, T> && !std::is_same_v<std::remove_cvref_t<U>, Required>)
-  constexpr Required(U&& value) : value_(std::forward<U>(value)) {}
+  requires(std::is_convertible_v<U, T> && !std::is_arithmetic_v<std::remove_cvref_t<U>> &&
+           !std::is_same_v<std::remove_cvref_t<U>, T> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Required>) constexpr Required(U&& value)
+      : value_(std::forward<U>(value)) {}
 
   constexpr operator const T&() const { return value_; }
   constexpr const T& get() const { return value_; }

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/measure/clock.h"
 #include "runtime/calls/registry.h"
+#include "runtime/measure/clock.h"
 
 namespace qgen::measure {
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/calls/registry.h"
 #include "runtime/measure/compare.h"
 #include "runtime/measure/ways.h"
-#include "runtime/calls/registry.h"
 
 namespace qgen::measure {
 

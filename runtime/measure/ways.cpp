@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/calls/attributes.h"
+#include "runtime/library/layout_table.h"
 
 namespace qgen::measure {
 namespace {

@@ -134,9 +134,8 @@ Expected<Call> dequantize_to(const DequantizeAffineInputs<Described>& inputs, co
       .blocks = known.dimensions.blocks,
       .parameter_strides = known.dimensions.parameter_strides,
   };
-  return make_call(
-      fields,
-      {.input = input, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output.tensor});
+  return make_call(fields,
+                   {.input = input, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output.tensor});
 }
 
 // ---- choosing parameters --------------------------------------------------------------------------------------------
@@ -203,9 +202,8 @@ Expected<Call> infer(const QuantizeAffineInputs<Described>& inputs, const Quanti
       .blocks = known.dimensions.blocks,
       .parameter_strides = known.dimensions.parameter_strides,
   };
-  return make_call(
-      fields,
-      {.input = input.tensor, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output});
+  return make_call(fields,
+                   {.input = input.tensor, .scale = inputs.scale, .zero_point = inputs.zero_point, .output = output});
 }
 
 Expected<Call> infer(const DequantizeAffineInputs<Described>& inputs, const DequantizeAffineAttributes& attributes,
@@ -216,9 +214,8 @@ Expected<Call> infer(const DequantizeAffineInputs<Described>& inputs, const Dequ
   }
   // Checked, and computes nothing.
   if (const auto range = range_within(input.dtype, attributes); !range) return range.error();
-  return dequantize_to(
-      inputs, attributes.block_size,
-      TensorDesc{attributes.output_dtype, input.shape, places.output->storage, places.output->layout});
+  return dequantize_to(inputs, attributes.block_size,
+                       TensorDesc{attributes.output_dtype, input.shape, places.output->storage, places.output->layout});
 }
 
 Expected<Call> infer(const ChooseQparamsAffineInputs<Described>& inputs,

@@ -13,12 +13,12 @@
 #include "q8ta_binary.h"
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_unary.h"
+#include "runtime/calls/placement.h"
 #include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/packed_walk.h"
 #include "runtime/operators/per_tensor.h"
-#include "runtime/calls/placement.h"
 
 namespace qgen::generated::operators {
 namespace {
@@ -55,8 +55,7 @@ std::array<uint32_t, 64> table_of(UnaryFunction function, const PerTensor& input
 // ---- of one element -------------------------------------------------------------------------------------------------
 
 template <typename Inputs, typename Attributes, typename Places>
-Expected<Call> unary(UnaryFunction function, const Inputs& inputs, const Attributes& attributes,
-                     const Places& places) {
+Expected<Call> unary(UnaryFunction function, const Inputs& inputs, const Attributes& attributes, const Places& places) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output = bytes_at(places.output, input.shape);
   if (Done size = check_size("output", output); !size) return size.error();

@@ -14,9 +14,8 @@ bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 Done check_kind(std::string_view operand, const FusedOperand& given) {
   const DType dtype = given.tensor.dtype;
   if (is_real(dtype) && (given.scale || given.zero_point)) {
-    return refused(
-        fmt::format("{} is {}, and has a {}", operand, name(dtype), given.scale ? "scale" : "zero point"),
-        "integers are quantized, and reals are not");
+    return refused(fmt::format("{} is {}, and has a {}", operand, name(dtype), given.scale ? "scale" : "zero point"),
+                   "integers are quantized, and reals are not");
   }
   if (is_real(dtype) || given.scale) return std::monostate{};
   return refused(fmt::format("{} is {}, and has no scale", operand, name(dtype)),
@@ -67,8 +66,7 @@ Expected<CheckedOperands> checked_operands(const FusedOperand& input, const std:
   if (!second) return second.error();
   auto last = checked("output", output);
   if (!last) return last.error();
-  const auto range =
-      is_real(dtype) ? IntegerRange{0, 0} : checked_range(dtype, quant_min, quant_max);
+  const auto range = is_real(dtype) ? IntegerRange{0, 0} : checked_range(dtype, quant_min, quant_max);
   if (!range) return range.error();
   return CheckedOperands{output.tensor, {*std::move(first), *std::move(second), *std::move(last)}, *range};
 }

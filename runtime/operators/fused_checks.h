@@ -10,9 +10,9 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "runtime/calls/given.h"
 #include "runtime/operators/fused_shape.h"
 #include "runtime/tensor/quant_params.h"
-#include "runtime/calls/given.h"
 
 namespace qgen {
 

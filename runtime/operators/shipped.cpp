@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include "runtime/operators/shipped.h"
+
 #include "operators.h"
-#include "runtime/calls/registry.h"
 
 namespace qgen {
 
-std::span<const OperatorEntry> operators() { return generated::operators::entries(); }
+OperatorEntries operators() { return generated::operators::entries(); }
 
 }  // namespace qgen

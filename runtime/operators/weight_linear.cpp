@@ -163,8 +163,7 @@ Expected<Call> infer(const EmbeddingQ4gswInputs<Described>& inputs, const Embedd
       .groups = u32(*groups),
   };
   return make_call(
-      fields,
-      {.indices = inputs.indices, .weight = *form, .weight_scales = inputs.weight_scales, .output = output});
+      fields, {.indices = inputs.indices, .weight = *form, .weight_scales = inputs.weight_scales, .output = output});
 }
 
 }  // namespace qgen::generated::operators

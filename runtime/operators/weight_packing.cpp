@@ -7,8 +7,8 @@
 #include "operators.h"
 #include "pack_weight.h"
 #include "quantize_q4gsw.h"
-#include "runtime/library/integer.h"
 #include "runtime/calls/placement.h"
+#include "runtime/library/integer.h"
 #include "runtime/operators/weight_checks.h"
 #include "runtime/tensor/weight_form.h"
 
@@ -46,8 +46,8 @@ Expected<Call> infer(const PackWeightInputs<Described>& inputs, const PackWeight
       .pair_n = form.pair_n,
       .pair_k = form.pair_k,
   };
-  return make_call(fields, {.source = inputs.source,
-                            .output = TensorDesc{DType::i8, shape, Storage::buffer, attributes.form}});
+  return make_call(fields,
+                   {.source = inputs.source, .output = TensorDesc{DType::i8, shape, Storage::buffer, attributes.form}});
 }
 
 Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const QuantizeQ4gswAttributes& attributes) {

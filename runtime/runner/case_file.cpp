@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "runtime/calls/attributes.h"
 #include "runtime/json/read.h"
 #include "runtime/json/write.h"
-#include "runtime/calls/attributes.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
@@ -154,7 +154,7 @@ struct Reader {
   }
 };
 
-Expected<ConformanceCase> case_of(const fs::path& file, const json::Document& document) {
+Expected<ConformanceCase> case_of(OperatorEntries operators, const fs::path& file, const json::Document& document) {
   const auto root =
       json::Object::of(document, document.root, {"op", "inputs", "attributes", "expect", "tolerance", "origin"});
   if (!root) return root.error();
@@ -163,7 +163,8 @@ Expected<ConformanceCase> case_of(const fs::path& file, const json::Document& do
   const auto* name = (*op)->as<std::string>();
   if (!name) return json::wrong(document, **op, "the name of an operator");
   ConformanceCase result{.name = case_name(file), .op = *name};
-  if (Done read = Reader{file, document, find_operator(*name)}.read(*root, result); !read) return read.error();
+  if (Done read = Reader{file, document, find_operator(operators, *name)}.read(*root, result); !read)
+    return read.error();
   return result;
 }
 
@@ -208,11 +209,11 @@ std::string case_name(const fs::path& file) {
   return (folder.parent_path().filename() / folder.filename()).string();
 }
 
-Expected<ConformanceCase> load_case(const fs::path& file) {
+Expected<ConformanceCase> load_case(OperatorEntries operators, const fs::path& file) {
   const auto text = read_file(file.string());
   if (!text) return text.error();
   const auto document = json::read(file.string(), *text);
-  auto result = document ? case_of(file, *document) : Expected<ConformanceCase>(document.error());
+  auto result = document ? case_of(operators, file, *document) : Expected<ConformanceCase>(document.error());
   if (result) return result;
   Error error = result.error();
   if (error.hint.empty()) error.hint = "tests/conformance/README.md says what a case holds";

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/measure/compare.h"
 #include "runtime/calls/registry.h"
+#include "runtime/measure/compare.h"
 
 namespace qgen::runner {
 
@@ -28,7 +28,7 @@ Expected<std::vector<std::filesystem::path>> find_cases(const std::filesystem::p
 std::string case_name(const std::filesystem::path& file);
 // Nothing is taken for something else: what a case may not hold is an error with its line and column. Where the library
 // has the operator, names and attributes are held to it.
-Expected<ConformanceCase> load_case(const std::filesystem::path& file);
+Expected<ConformanceCase> load_case(OperatorEntries operators, const std::filesystem::path& file);
 // Into a folder, which is made. What is written is exact: tolerances are not.
 Done save_case(const std::filesystem::path& folder, const ConformanceCase& saved);
 

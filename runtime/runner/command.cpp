@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <set>
 
+#include "runtime/calls/attributes.h"
 #include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 #include "runtime/measure/ways.h"
-#include "runtime/calls/attributes.h"
 #include "runtime/runner/random_input.h"
 #include "runtime/tensor/npy.h"
 
@@ -141,9 +141,7 @@ std::string attributes_text(std::span<const AttributeInfo> attributes) {
 
 std::string aliases_text(const OperatorEntry& entry) {
   std::string text;
-  for (const OperatorAlias& alias : operator_aliases()) {
-    if (alias.op == entry.name) text += fmt::format("also called {}, {}\n", alias.name, alias.part);
-  }
+  for (const AliasInfo& alias : entry.aliases) text += fmt::format("also called {}, {}\n", alias.name, alias.part);
   return text;
 }
 
@@ -206,11 +204,11 @@ std::string help_of(const OperatorEntry& entry, const OperatorInfo* op) {
                      attributes_text(entry.attributes));
 }
 
-std::string list_text() {
+std::string list_text(OperatorEntries operators) {
   std::vector<std::pair<std::string, std::string>> rows;
-  for (const OperatorEntry& entry : operators()) rows.emplace_back(std::string(entry.name), std::string(entry.summary));
+  for (const OperatorEntry& entry : operators) rows.emplace_back(std::string(entry.name), std::string(entry.summary));
   std::vector<std::pair<std::string, std::string>> aliases;
-  for (const OperatorAlias& alias : operator_aliases()) {
+  for (const OperatorAlias& alias : aliases_of(operators)) {
     aliases.emplace_back(std::string(alias.name), fmt::format("{}, {}", alias.op, alias.part));
   }
   return rows_text("operators", rows) + rows_text("other names", aliases);

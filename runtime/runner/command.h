@@ -36,6 +36,6 @@ Expected<Named> split_named(std::string_view flag, std::string_view text);
 
 // What `qgen-run OP --help` and `qgen-run --list` print.
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op);
-std::string list_text();
+std::string list_text(OperatorEntries operators);
 
 }  // namespace qgen::runner

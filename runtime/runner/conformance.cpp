@@ -21,16 +21,17 @@ std::optional<measure::Expectation> expectation_of(const ConformanceCase& tested
 
 }  // namespace
 
-CaseResult run_case(Context& context, const std::filesystem::path& file, const CaseOptions& options) {
-  auto tested = load_case(file);
+CaseResult run_case(Context& context, OperatorEntries operators, const std::filesystem::path& file,
+                    const CaseOptions& options) {
+  auto tested = load_case(operators, file);
   const std::string folder = file.parent_path().string();
   if (!tested) return {.name = case_name(file), .folder = folder, .fault = to_text(tested.error()), .faults = 1};
-  const OperatorEntry* entry = find_operator(tested->op);
+  const OperatorEntry* entry = find_operator(operators, tested->op);
   if (!entry) {
     return {.name = tested->name,
             .folder = folder,
             .kind = CaseResult::Kind::unknown_operator,
-            .fault = to_text(unknown_operator(tested->op))};
+            .fault = to_text(unknown_operator(operators, tested->op))};
   }
   tested->op = entry->name;  // the case may call it by another
   const measure::Verdict verdict = measure::verify(

@@ -31,6 +31,7 @@ struct CaseResult {
   size_t faults = 0;
   std::string failed_kernel;  // its id
 };
-CaseResult run_case(Context& context, const std::filesystem::path& file, const CaseOptions& options);
+CaseResult run_case(Context& context, OperatorEntries operators, const std::filesystem::path& file,
+                    const CaseOptions& options);
 
 }  // namespace qgen::runner

@@ -8,6 +8,8 @@
 
 #include <set>
 
+#include "runtime/operators/shipped.h"
+
 namespace qgen::bench {
 namespace {
 

@@ -26,6 +26,7 @@
 
 #include "registry.h"
 #include "runtime/measure/verify.h"
+#include "runtime/operators/shipped.h"
 #include "runtime/reference/references.h"
 #include "runtime/runner/case_file.h"
 #include "tests/support/device_test.h"

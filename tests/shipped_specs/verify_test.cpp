@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "codegen/spec/parse_spec.h"
-#include "runtime/calls/registry.h"
+#include "runtime/operators/shipped.h"
 #include "runtime/reference/references.h"
 #include "tests/support/document.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "registry.h"
+#include "runtime/operators/shipped.h"
 
 namespace qgen::measure {
 namespace {

@@ -89,12 +89,11 @@ TEST_F(HostileShapes, OfPackedBytes) {
       expect_sound(q8ta_quantize_call({.input = of(DType::f32, shape)}, {.output_scale = 1}, {.output = there}));
       expect_sound(q8ta_dequantize_call({.input = bytes}, {.input_scale = 1}));
       for (const int64_t factor : {1, 2, 1 << 15}) {
-        expect_sound(q8ta_pixel_shuffle_call(
-            {.input = bytes}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
+        expect_sound(
+            q8ta_pixel_shuffle_call({.input = bytes}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
       }
       expect_sound(q8ta_add_call({.input = bytes, .other = bytes}, ones, {.output = there}));
-      expect_sound(
-          q8ta_add_call({.input = of(DType::i8, {8, 1, 1}, layout), .other = bytes}, ones, {.output = there}));
+      expect_sound(q8ta_add_call({.input = of(DType::i8, {8, 1, 1}, layout), .other = bytes}, ones, {.output = there}));
     }
   }
   EXPECT_GT(made, 1000);
@@ -131,8 +130,7 @@ TEST_F(HostileShapes, OfMatrices) {
       for (const DType dtype : {DType::f32, DType::i8}) {
         const TensorDesc left = of(dtype, {m, k}), right = of(dtype, {k, n});
         const std::optional<TensorDesc> scale = dtype == DType::i8 ? std::optional(of(DType::f32, {})) : std::nullopt;
-        expect_sound(
-            fused_bmm_call({.input = left, .input_scale = scale, .other = right, .other_scale = scale}));
+        expect_sound(fused_bmm_call({.input = left, .input_scale = scale, .other = right, .other_scale = scale}));
         if (scale)
           expect_sound(bmm_call({.input = left, .input_scale = *scale, .other = right, .other_scale = *scale}));
       }
@@ -151,8 +149,7 @@ TEST_F(HostileShapes, OfMatrices) {
       const TensorDesc bytes = of(DType::i8, {m, k}), x = of(DType::f32, {m, k});
       expect_sound(q8ta_linear_call({.input = bytes, .weight = eight, .weight_scales = scales},
                                     {.input_scale = 1, .output_scale = 1}));
-      expect_sound(
-          linear_q8ta_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}, {.input_scale = 1}));
+      expect_sound(linear_q8ta_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}, {.input_scale = 1}));
       expect_sound(linear_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}));
       expect_sound(linear_dq8ca_q8csw_call({.input = x, .weight = eight, .weight_scales = scales}));
     }

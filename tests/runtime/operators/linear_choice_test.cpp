@@ -102,9 +102,8 @@ TEST(LinearChoice, OfHalves) {
     const auto weight = [&](Layout layout) { return TensorDesc{DType::i8, {c.n, c.k}, Storage::buffer, layout}; };
     const auto call =
         c.bits == 4
-            ? linear_q4gsw_call({.input = input,
-                                 .weight = weight(Layout::weight_q4_rows),
-                                 .weight_scales = reals({c.n, c.k / 128})})
+            ? linear_q4gsw_call(
+                  {.input = input, .weight = weight(Layout::weight_q4_rows), .weight_scales = reals({c.n, c.k / 128})})
             : linear_q8csw_call(
                   {.input = input, .weight = weight(Layout::weight_q8_rows), .weight_scales = reals({c.n})});
     ASSERT_TRUE(call) << to_text(call.error());
@@ -125,9 +124,8 @@ TEST(LinearChoice, OfRowsQuantizedOnTheWay) {
     const TensorDesc weight{
         DType::i8, {4096, 4096}, Storage::buffer, bits == 4 ? Layout::weight_q4_rows : Layout::weight_q8_rows};
     const auto call =
-        bits == 4
-            ? linear_dq8ca_q4gsw_call({.input = input, .weight = weight, .weight_scales = reals({4096, 32})})
-            : linear_dq8ca_q8csw_call({.input = input, .weight = weight, .weight_scales = reals({4096})});
+        bits == 4 ? linear_dq8ca_q4gsw_call({.input = input, .weight = weight, .weight_scales = reals({4096, 32})})
+                  : linear_dq8ca_q8csw_call({.input = input, .weight = weight, .weight_scales = reals({4096})});
     const Selection selection = select(call->problem, device, *library, {.best_only = true});
     const std::string& id = selection.ranked.front().id;
     return id.substr(id.find('.') + 1, id.find('(') - id.find('.') - 1);
@@ -149,7 +147,8 @@ TEST(LinearChoice, OfFloats) {
   const DeviceProfile device = testing::h200();
   const auto recipe_for = [&](int64_t m) {
     const TensorDesc weight{DType::i8, {4096, 4096}, Storage::buffer, Layout::weight_q4_rows};
-    const auto call = linear_q4gsw_call({.input = reals({m, 4096}), .weight = weight, .weight_scales = reals({4096, 32})});
+    const auto call =
+        linear_q4gsw_call({.input = reals({m, 4096}), .weight = weight, .weight_scales = reals({4096, 32})});
     const Selection selection = select(call->problem, device, *library, {.best_only = true});
     return selection.ranked.front().id.substr(0, selection.ranked.front().id.find('('));
   };

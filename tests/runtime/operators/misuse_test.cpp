@@ -42,9 +42,7 @@ class MisuseTest : public testing::DeviceTest {
   static std::string said(const Expected<T>& outcome) {
     return outcome ? "accepted" : outcome.error().message;
   }
-  std::string run_says(const Call& call, const ArgumentList& arguments) {
-    return said(run(context, call, arguments));
-  }
+  std::string run_says(const Call& call, const ArgumentList& arguments) { return said(run(context, call, arguments)); }
   using Relu = generated::q8ta_unary::Operands<Argument>;
   using Quantize = generated::quantize_affine::Operands<Argument>;
   using Linear = generated::q8ta_linear::Operands<Argument>;
@@ -60,7 +58,8 @@ TEST_F(MisuseTest, ArgumentsAreWhatTheCallWasMadeFor) {
   EXPECT_EQ(run_says(call, Relu{.input = &whole, .output = &four}),
             "output is i8 [4] buffer strided, and the call was made for i8 [1000] buffer strided");
   EXPECT_THAT(run_says(call, Relu{.input = &folded, .output = Argument()}), HasSubstr("input is i8 [10, 100] "));
-  EXPECT_THAT(run_says(call, Relu{.input = &packed, .output = Argument()}), HasSubstr("input is i8 [1000] buffer packed_4c, "));
+  EXPECT_THAT(run_says(call, Relu{.input = &packed, .output = Argument()}),
+              HasSubstr("input is i8 [1000] buffer packed_4c, "));
   EXPECT_THAT(run_says(call, Relu{.input = &floats, .output = Argument()}), HasSubstr("input is f32 [1000] "));
   EXPECT_EQ(run_says(call, Relu{.input = &whole, .output = Argument()}), "accepted");
   const DeviceTensor output = bytes({1000});
@@ -75,8 +74,10 @@ TEST_F(MisuseTest, CountsAndNullsOfArgumentsAreLookedAt) {
   EXPECT_EQ(run_says(call, {}), "'q8ta_unary' was given 0 arguments, and has 2 operands");
   EXPECT_EQ(run_says(call, ArgumentList({&input})), "'q8ta_unary' was given 1 arguments, and has 2 operands");
   EXPECT_EQ(run_says(call, ArgumentList({&input, {}, {}})), "'q8ta_unary' was given 3 arguments, and has 2 operands");
-  EXPECT_EQ(run_says(call, Relu{.input = nothing, .output = Argument()}), "input is null, and the call was made with it");
-  EXPECT_EQ(run_says(call, Relu{.input = no_weight, .output = Argument()}), "input is null, and the call was made with it");
+  EXPECT_EQ(run_says(call, Relu{.input = nothing, .output = Argument()}),
+            "input is null, and the call was made with it");
+  EXPECT_EQ(run_says(call, Relu{.input = no_weight, .output = Argument()}),
+            "input is null, and the call was made with it");
   EXPECT_EQ(run_says(call, Relu{.input = Argument(), .output = Argument()}), "input is read, and no tensor is given");
   EXPECT_EQ(run_says(Call{}, {}), "the call is not whole");
   EXPECT_EQ(select(Problem{}, context.profile, library).rejected.front().reason, "the problem names no operator");
@@ -84,9 +85,11 @@ TEST_F(MisuseTest, CountsAndNullsOfArgumentsAreLookedAt) {
   const TensorDesc real{DType::f32, {8}}, scalar{DType::f32, {}};
   const Call without = *quantize_affine_call({.input = real, .scale = scalar});
   const DeviceTensor x = reals({8}), scale = reals({}), zero = *executor.upload(zeros(DType::i32, {}), Storage::buffer);
-  EXPECT_EQ(run_says(without, Quantize{.input = &x, .scale = &scale, .zero_point = &zero, .output = Argument()}), "zero_point is given, and the call was made without it");
-  EXPECT_EQ(said(bind(context, without, best(without),
-                      Quantize{.input = &x, .scale = &scale, .zero_point = nothing, .output = Argument()})), "accepted");
+  EXPECT_EQ(run_says(without, Quantize{.input = &x, .scale = &scale, .zero_point = &zero, .output = Argument()}),
+            "zero_point is given, and the call was made without it");
+  EXPECT_EQ(said(qgen::bind(context, without, best(without),
+                            Quantize{.input = &x, .scale = &scale, .zero_point = nothing, .output = Argument()})),
+            "accepted");
 }
 
 TEST_F(MisuseTest, AWeightIsNoOther) {
@@ -111,7 +114,7 @@ TEST_F(MisuseTest, ChoicesAreOfTheirCalls) {
   const Call large = relu_of({1000}), small = relu_of({10});
   const Choice choice = best(large);
   const DeviceTensor input = bytes({10});
-  const auto bound = bind(context, small, choice, Relu{.input = &input, .output = Argument()});
+  const auto bound = qgen::bind(context, small, choice, Relu{.input = &input, .output = Argument()});
   ASSERT_TRUE(bound) << to_text(bound.error());
   const Work work{&choice, bound->operands};
   EXPECT_THAT(said(executor.record({&work, 1})),
@@ -132,7 +135,8 @@ TEST_F(MisuseTest, DescriptionsCarryShapes) {
 TEST_F(MisuseTest, WhatIsWrittenIsNoInput) {
   const Call call = relu_of({12});
   const DeviceTensor a = bytes({12});
-  EXPECT_THAT(run_says(call, Relu{.input = &a, .output = &a}), HasSubstr("operand 'input' and operand 'output' of 'q8ta_unary."));
+  EXPECT_THAT(run_says(call, Relu{.input = &a, .output = &a}),
+              HasSubstr("operand 'input' and operand 'output' of 'q8ta_unary."));
 }
 
 // Tensors are references there; what a call is not for, it says before anything runs.

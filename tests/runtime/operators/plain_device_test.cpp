@@ -88,12 +88,10 @@ TEST_P(PlainDevice, MovesAndOperates) {
 TEST_P(PlainDevice, MultipliesMatrices) {
   const TensorDesc reals{GetParam(), {2, 5, 8}}, left{DType::i8, {2, 5, 8}}, right{DType::i8, {2, 8, 3}};
   const TensorDesc one{DType::f32, {}};
+  expect_kernel(fused_bmm_call({.input = reals, .other = right, .other_scale = one}, {.output_dtype = GetParam()}));
   expect_kernel(
-      fused_bmm_call({.input = reals, .other = right, .other_scale = one}, {.output_dtype = GetParam()}));
-  expect_kernel(bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one},
-                         {.output_dtype = GetParam()}));
-  expect_kernel(
-      bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one, .output_scale = one}));
+      bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one}, {.output_dtype = GetParam()}));
+  expect_kernel(bmm_call({.input = left, .input_scale = one, .other = right, .other_scale = one, .output_scale = one}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Reals, PlainDevice, ::testing::Values(DType::f32, DType::f16),

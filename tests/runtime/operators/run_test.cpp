@@ -44,9 +44,11 @@ TEST_F(RunTest, ChoosesQuantizesAndDequantizes) {
   const auto params = value_of(choose_qparams_affine(context, {.input = x}));
   EXPECT_EQ(values_of(params.scale), Values{0.016862746328115463});
   EXPECT_EQ(values_of(params.zero_point), Values{-57});
-  const DeviceTensor q = value_of(quantize_affine(context, {.input = x, .scale = params.scale, .zero_point = &params.zero_point}));
+  const DeviceTensor q =
+      value_of(quantize_affine(context, {.input = x, .scale = params.scale, .zero_point = &params.zero_point}));
   EXPECT_EQ(values_of(q), (Values{-128, -27, 62, 127}));
-  const DeviceTensor y = value_of(dequantize_affine(context, {.input = q, .scale = params.scale, .zero_point = &params.zero_point}));
+  const DeviceTensor y =
+      value_of(dequantize_affine(context, {.input = q, .scale = params.scale, .zero_point = &params.zero_point}));
   EXPECT_EQ(values_of(y)[1], static_cast<double>(30 * 0.016862746328115463f));
 }
 

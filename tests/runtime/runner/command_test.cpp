@@ -11,6 +11,7 @@
 #include "common/sanitizers.h"
 #include "registry.h"
 #include "runtime/calls/attributes.h"
+#include "runtime/operators/shipped.h"
 #include "runtime/runner/random_input.h"
 
 namespace qgen::runner {
@@ -193,7 +194,7 @@ TEST(Command, SaysOtherNames) {
   EXPECT_EQ(help.substr(0, help.find("inputs")),
             "linear_q4gsw: real activations times an int4 weight with a scale per group along k\n"
             "also called linear_qcs4w, with weight_scales [N], the weight's integers one a byte\n");
-  const std::string list = list_text();
+  const std::string list = list_text(operators());
   EXPECT_EQ(list.substr(list.find("other names")),
             "other names:\n"
             "  _weight_int8pack_mm  linear_q8csw, without bias and activation\n"

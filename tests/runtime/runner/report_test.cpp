@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "runtime/operators/shipped.h"
 #include "runtime/tensor/npy.h"
 #include "tests/runtime/dispatch/temporary_folder.h"
 #include "tests/support/tensors.h"
@@ -149,7 +150,7 @@ TEST(CaseFile, IsReadAsItWasWritten) {
   const auto files = find_cases(folder.path());
   ASSERT_TRUE(files) << to_text(files.error());
   ASSERT_EQ(files->size(), 1u);
-  const auto loaded = load_case(files->front());
+  const auto loaded = load_case(operators(), files->front());
   ASSERT_TRUE(loaded) << to_text(loaded.error());
   EXPECT_EQ(loaded->name, "scale/one");
   EXPECT_EQ(loaded->op, "scale");
@@ -164,7 +165,7 @@ TEST(CaseFile, IsReadWithoutTheOperator) {
   std::ofstream(folder.path() / "case.json") << R"({"op": "scale", "inputs": [], "expect": ["y"], "origin": "here",
     "tolerance": {"abs": 1, "rel": 0.5, "f16_rel": 0.25}})";
   ASSERT_TRUE(save_npy(folder.path() / "y.npy", zeros(DType::i8, {1})));
-  const auto loaded = load_case(folder.path() / "case.json");
+  const auto loaded = load_case(operators(), folder.path() / "case.json");
   ASSERT_TRUE(loaded) << to_text(loaded.error());
   EXPECT_EQ(loaded->tolerances.at("y").abs, 1);
   EXPECT_EQ(loaded->tolerances.at("y").rel, 0.5);
@@ -228,7 +229,7 @@ TEST(CaseFile, SaysWhereItIsWrong) {
   const auto load = [&](std::string_view json) {
     std::ofstream(folder.path() / "case.json") << json;
     EXPECT_TRUE(save_npy(folder.path() / "x.npy", zeros(DType::i8, {1})));
-    const auto loaded = load_case(folder.path() / "case.json");
+    const auto loaded = load_case(operators(), folder.path() / "case.json");
     std::string text = loaded ? "loaded" : loaded.error().message;
     if (const size_t at = text.find(folder.path().string()); at != std::string::npos) {
       text.replace(at, folder.path().string().size(), "DIR");

@@ -38,15 +38,14 @@ Problem problem_of(const OperatorInfo& op, const Fields& fields, std::vector<Ope
 
 Problem scale_rows(uint32_t rows, uint32_t width, OperandDesc input = buffer(DType::f32),
                    OperandDesc output = buffer(DType::f32), OperandDesc factor = buffer(DType::f32)) {
-  return problem_of(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f},
-                      {input, factor, output});
+  return problem_of(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f}, {input, factor, output});
 }
 Problem sum(uint32_t count) {
   return problem_of(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
 }
 Problem multiply(uint32_t m, uint32_t n, uint32_t k) {
   return problem_of(test::multiply::kOperator, test::multiply::Problem{m, n, k},
-                      {buffer(DType::i8), buffer(DType::i8), buffer(DType::i32)});
+                    {buffer(DType::i8), buffer(DType::i8), buffer(DType::i32)});
 }
 
 struct SelectCase {
