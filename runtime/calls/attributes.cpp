@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 
 namespace qgen {
@@ -81,9 +80,7 @@ Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::stri
   const auto dtype = info.kind == Kind::dtype ? dtype_named(given) : std::nullopt;
   const std::string word = dtype ? std::string(name(*dtype)) : given;
   if (std::ranges::find(info.words, word) != info.words.end()) return AttributeValue(word);
-  // What there is elsewhere is no misspelling.
-  const bool is_known = dtype || (info.kind == Kind::layout && find_layout(given));
-  const std::string_view meant = is_known ? "" : nearest(given, info.words);
+  const std::string_view meant = nearest(given, info.words);
   return Error{Error::Kind::invalid_argument,
                fmt::format("{} is '{}', and must be one of {}", info.name, given, fmt::join(info.words, ", ")),
                meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};
