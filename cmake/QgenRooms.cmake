@@ -1,4 +1,5 @@
-# qgen_add_room(NAME FOLDER [LINKS ...]) makes the static library qgen_NAME from the sources of one folder.
+# qgen_add_room(NAME FOLDER [FAMILIES] [LINKS ...]) makes the static library qgen_NAME from the sources of one folder, and
+# with FAMILIES of the folders in it.
 # A room names the rooms to its left in LINKS and can include no others.
 #
 # qgen_add_program(NAME SOURCE LINKS ...) makes a program that is installed and, with QGEN_STATIC, runs on any machine
@@ -55,8 +56,11 @@ if(QGEN_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNC
 endif()
 
 function(qgen_add_room name folder)
-  cmake_parse_arguments(ROOM "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "FAMILIES" "" "LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  if(ROOM_FAMILIES)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  endif()
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
   if(sources)
     add_library(qgen_${name} STATIC ${sources})

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/library/layout_table.h"
 #include "runtime/library/nearest.h"
 
 namespace qgen {
@@ -80,7 +81,8 @@ Expected<AttributeValue> checked_word(const AttributeInfo& info, const std::stri
   const auto dtype = info.kind == Kind::dtype ? dtype_named(given) : std::nullopt;
   const std::string word = dtype ? std::string(name(*dtype)) : given;
   if (std::ranges::find(info.words, word) != info.words.end()) return AttributeValue(word);
-  const std::string_view meant = nearest(given, info.words);
+  const bool is_misspelt = !dtype_named(given) && !find_layout(given);  // else it is meant, and not possible
+  const std::string_view meant = is_misspelt ? nearest(given, info.words) : "";
   return Error{Error::Kind::invalid_argument,
                fmt::format("{} is '{}', and must be one of {}", info.name, given, fmt::join(info.words, ", ")),
                meant.empty() ? "" : fmt::format("did you mean '{}'?", meant)};

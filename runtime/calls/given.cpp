@@ -97,10 +97,6 @@ Done check_outputs(const SignatureInfo& signature, const Call& call) {
     const auto& tensor = call.operands[info.operand];
     if (info.role != TensorInfo::Role::output || !tensor) continue;
     if (Done possible = check_dtype(info.name, tensor->dtype, info.dtypes); !possible) return possible;
-    // Nobody gave this shape: it says whose it is.
-    if (Done sane = check_shape(tensor->shape); !sane) {
-      return Error{sane.error().kind, fmt::format("{}: {}", info.name, sane.error().message), sane.error().hint};
-    }
     if (Done lies = check_place(info, *tensor); !lies) return lies;
   }
   return std::monostate{};

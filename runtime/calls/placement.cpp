@@ -43,7 +43,8 @@ Done check_dtype(std::string_view operand, DType given, uint32_t dtypes) {
 }
 
 Done check_size(std::string_view operand, const TensorDesc& tensor) {
-  if (Done sane = check_shape(tensor.shape); !sane) return sane;
+  if (const Done sane = check_shape(tensor.shape); !sane)
+    return refused(fmt::format("{}: {}", operand, sane.error().message));
   if (tensor.storage == Storage::texture3d && tensor.shape.size() > kMaxTextureRank) {
     return refused(fmt::format("{} of shape {} has rank {}, and a texture holds rank {}", operand,
                                to_text(tensor.shape), tensor.shape.size(), kMaxTextureRank),

@@ -8,7 +8,7 @@
 //   runs of 128 elements      8 words: the fourth is the run's last quarter
 //   one a column              a row: the same columns further down
 //
-// The host says which distance (runtime/operators/affine_shape.h). Neighbours take neighbouring words still, but for
+// The host says which distance (runtime/operators/affine/shape.h). Neighbours take neighbouring words still, but for
 // every distance-th, which goes on behind what those before it take.
 uint first_word_of(uint invocation) {
   const uint before = quotient(invocation, problem.distance_multiplier, problem.distance_shift) * problem.distance;

@@ -4,7 +4,7 @@
 // Which scale and zero point the element at a linear (row-major) index has, and where it lies on the strided side.
 //
 // The problem describes the tensor by up to eight dimensions, innermost first, of a side, a block, a stride of the
-// parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine_shape.h),
+// parameters and a stride in memory each. The host merges dimensions where it can (runtime/operators/affine/shape.h),
 // so most tensors arrive with one or two. Where the parameters repeat regularly, every `run` elements the next of
 // `parameters`, two quotients by numbers that the host knows do; one parameter for all is a run of everything.
 $include "lib/quotient.glsl"

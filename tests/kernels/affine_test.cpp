@@ -3,7 +3,7 @@
 //
 // quantize_affine, dequantize_affine and choose_qparams_affine, each on every kernel, against docs/affine.md's
 // reference.
-#include "runtime/operators/affine.h"
+#include "runtime/reference/affine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 #include "choose_qparams_affine.h"
 #include "quantize_affine.h"
-#include "runtime/reference/affine.h"
+#include "runtime/operators/affine/dequantize_to.h"
 #include "runtime/tensor/quant_params.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"

@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Linear layers, each on every kernel, against docs/linear.md's reference.
-#include "runtime/operators/linear.h"
-
 #include <algorithm>
 #include <limits>
 
 #include "operators.h"
 #include "q8ta_linear.h"
+#include "runtime/operators/linear/depth.h"
 #include "runtime/selector/select.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"

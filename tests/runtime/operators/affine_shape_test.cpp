@@ -2,11 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What kernels are told of blocked tensors: as few dimensions as say the same.
-#include "runtime/operators/affine_shape.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "runtime/operators/affine/shape.h"
 #include "runtime/operators/divider.h"
 #include "runtime/tensor/quant_params.h"
 

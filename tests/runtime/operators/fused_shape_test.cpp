@@ -2,12 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What kernels are told of operands of any quantization: as few dimensions as say the same.
-#include "runtime/operators/fused_shape.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/operators/broadcast.h"
+#include "runtime/operators/fused/shape.h"
 #include "runtime/tensor/quant_params.h"
 
 namespace qgen {

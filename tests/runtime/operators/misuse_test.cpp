@@ -9,7 +9,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "registry.h"
-#include "runtime/operators/affine.h"
+#include "runtime/operators/affine/dequantize_to.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"
 

@@ -4,9 +4,8 @@
 // Requests by name: what is completed and what is refused; and attributes from text.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/operators/shipped.h"

@@ -6,7 +6,7 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "runtime/operators/affine.h"
+#include "runtime/operators/affine/dequantize_to.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"
 

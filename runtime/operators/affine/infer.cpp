@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of specs/quant. docs/affine.md says what is computed, to the bit.
-#include "runtime/operators/affine.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +12,8 @@
 #include "quantize_affine.h"
 #include "runtime/library/integer.h"
 #include "runtime/library/layout_table.h"
-#include "runtime/operators/affine_shape.h"
+#include "runtime/operators/affine/dequantize_to.h"
+#include "runtime/operators/affine/shape.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/mapping.h"

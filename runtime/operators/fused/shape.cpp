@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/fused_shape.h"
+#include "runtime/operators/fused/shape.h"
 
 #include <algorithm>
 #include <optional>

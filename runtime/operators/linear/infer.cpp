@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of linear layers in int8. docs/linear.md says what is computed, to the bit.
-#include "runtime/operators/linear.h"
-
 #include <fmt/format.h>
 
 #include "linear_q8ta_q8csw.h"
@@ -11,6 +9,7 @@
 #include "q8ta_linear.h"
 #include "runtime/library/integer.h"
 #include "runtime/operators/flush_subnormal.h"
+#include "runtime/operators/linear/depth.h"
 
 namespace qgen::generated::operators {
 namespace {

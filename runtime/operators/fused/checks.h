@@ -11,7 +11,7 @@
 #include <iterator>
 
 #include "runtime/calls/given.h"
-#include "runtime/operators/fused_shape.h"
+#include "runtime/operators/fused/shape.h"
 #include "runtime/tensor/quant_params.h"
 
 namespace qgen {

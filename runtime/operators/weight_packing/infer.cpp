@@ -9,7 +9,7 @@
 #include "quantize_q4gsw.h"
 #include "runtime/calls/placement.h"
 #include "runtime/library/integer.h"
-#include "runtime/operators/weight_checks.h"
+#include "runtime/operators/weight_linear/checks.h"
 #include "runtime/tensor/weight_form.h"
 
 namespace qgen::generated::operators {

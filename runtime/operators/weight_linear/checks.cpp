@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/weight_checks.h"
+#include "runtime/operators/weight_linear/checks.h"
 
 #include <fmt/format.h>
 

@@ -16,7 +16,7 @@
 #include "operators.h"
 #include "runtime/library/integer.h"
 #include "runtime/operators/mapping.h"
-#include "runtime/operators/weight_checks.h"
+#include "runtime/operators/weight_linear/checks.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/flush_subnormal.h"
-#include "runtime/operators/fused_checks.h"
+#include "runtime/operators/fused/checks.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/operators/affine_shape.h"
+#include "runtime/operators/affine/shape.h"
 
 #include <optional>
 
