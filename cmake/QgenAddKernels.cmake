@@ -11,6 +11,7 @@
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
 #   #include "operators.h"     // what callers of operators say whose operands have shapes; needs qgen::operators
+#   #include "words.h"         // the words of attributes and problem fields, as enums
 #
 # Templates may also include what qgen installs: $include "lib/grid.glsl".
 #
@@ -36,7 +37,7 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
-  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h" "${cpp}/words.h")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")
     list(APPEND headers "${cpp}/${stem}.h")

@@ -4,6 +4,8 @@
 // The header of one operator: what its callers type. A kernel that does not exist has no enumerator.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
@@ -31,6 +33,7 @@ void print_head(TextWriter& out, const OperatorModel& model) {
   out.text("#include <vector>");
   out.blank();
   out.text("#include \"runtime/library/kernel_info.h\"");
+  if (std::ranges::any_of(spec.problem, &spec::ProblemField::is_word)) out.text("#include \"words.h\"");
   out.blank();
 }
 
@@ -42,9 +45,9 @@ void print_problem(TextWriter& out, const Spec& spec) {
     for (const auto& field : spec.problem) {
       const std::string name = identifier(field.name.value);
       if (field.count == 1) {
-        out.line("{} {} = 0;", cpp_type(field.kind), name);
+        out.line("{} {} = {};", cpp_type(field), name, field.is_word() ? "{}" : "0");
       } else {
-        out.line("{} {}[{}] = {{}};", cpp_type(field.kind), name, field.count);
+        out.line("{} {}[{}] = {{}};", cpp_type(field), name, field.count);
       }
     }
   }

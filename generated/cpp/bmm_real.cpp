@@ -25,8 +25,8 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
-  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
   {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
   {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
@@ -107,8 +107,8 @@ constexpr auto kNames = table::names({
   {"m", {}},
   {"n", {}},
   {"k", {}},
-  {"input_kind", {}},
-  {"other_kind", {}},
+  {"input_kind", words::kFusedDtype},
+  {"other_kind", words::kFusedDtype},
   {"input_flip", {}},
   {"other_flip", {}},
   {"input_zero_points", {}},
@@ -143,8 +143,8 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::m: return problem->m;
     case Name::n: return problem->n;
     case Name::k: return problem->k;
-    case Name::input_kind: return problem->input_kind;
-    case Name::other_kind: return problem->other_kind;
+    case Name::input_kind: return table::word(problem->input_kind);
+    case Name::other_kind: return table::word(problem->other_kind);
     case Name::input_flip: return problem->input_flip;
     case Name::other_flip: return problem->other_flip;
     case Name::input_zero_points: return problem->input_zero_points;

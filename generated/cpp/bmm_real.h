@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::bmm_real {
 
@@ -20,8 +21,8 @@ struct Problem {
   uint32_t m = 0;
   uint32_t n = 0;
   uint32_t k = 0;
-  uint32_t input_kind = 0;
-  uint32_t other_kind = 0;
+  words::FusedDtype input_kind = {};
+  words::FusedDtype other_kind = {};
   uint32_t input_flip = 0;
   uint32_t other_flip = 0;
   uint32_t input_zero_points = 0;

@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_affine {
 namespace {
@@ -27,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
   {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
   {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -86,7 +87,7 @@ constexpr auto kNames = table::names({
   {"first", {}},
   {"real_packed", {}},
   {"rank", {}},
-  {"mapping", {}},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -115,7 +116,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::first: return problem->first;
     case Name::real_packed: return problem->real_packed;
     case Name::rank: return problem->rank;
-    case Name::mapping: return problem->mapping;
+    case Name::mapping: return table::word(problem->mapping);
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);
@@ -385,8 +386,6 @@ constexpr ShapeInfo kInputShapes[] = {
   {.has_leading = true, .rank = 0, .sides = {}},
 };
 
-constexpr std::string_view kMappingTypeChoices[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
-
 constexpr std::string_view kTargetDtypeChoices[] = {"i8", "u8", "i16", "i32"};
 
 constexpr TensorInfo kChooseQparamsAffineTensors[] = {
@@ -411,7 +410,7 @@ constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
   },
   {
     .name = "mapping_type", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
-    .help = "how the range is mapped", .words = kMappingTypeChoices,
+    .help = "how the range is mapped", .words = words::kMappingType,
   },
   {
     .name = "target_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "of the integers to come",

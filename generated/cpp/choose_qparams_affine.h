@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_affine {
 
@@ -28,7 +29,7 @@ struct Problem {
   uint32_t sizes[8] = {};
   int32_t strides[8] = {};
   uint32_t blocks[8] = {};
-  uint32_t mapping = 0;
+  words::MappingType mapping = {};
   float range = 0;
   float half_range = 0;
   float quant_min_real = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_finish {
 
@@ -18,7 +19,7 @@ extern const OperatorInfo op;
 struct Problem {
   uint32_t parameters = 0;
   uint32_t slices = 0;
-  uint32_t mapping = 0;
+  words::MappingType mapping = {};
   float range = 0;
   float half_range = 0;
   float quant_min_real = 0;

@@ -27,7 +27,7 @@ constexpr FieldInfo kFields[] = {
   {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -73,7 +73,7 @@ constexpr auto kNames = table::names({
   {"run_k", {}},
   {"runs", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -98,7 +98,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::run_k: return problem->run_k;
     case Name::runs: return problem->runs;
     case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::activation: return table::word(problem->activation);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

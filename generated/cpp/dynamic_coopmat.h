@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::dynamic_coopmat {
 
@@ -23,7 +24,7 @@ struct Problem {
   uint32_t run_k = 0;
   uint32_t runs = 0;
   uint32_t has_bias = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
 };
 
 enum class Operand : uint8_t {

@@ -18,7 +18,7 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -52,7 +52,7 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"m", {}},
   {"k", {}},
-  {"mapping", {}},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -71,7 +71,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::workgroup: return scope.specialization[0];
     case Name::m: return problem->m;
     case Name::k: return problem->k;
-    case Name::mapping: return problem->mapping;
+    case Name::mapping: return table::word(problem->mapping);
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);

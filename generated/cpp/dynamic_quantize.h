@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::dynamic_quantize {
 
@@ -18,7 +19,7 @@ extern const OperatorInfo op;
 struct Problem {
   uint32_t m = 0;
   uint32_t k = 0;
-  uint32_t mapping = 0;
+  words::MappingType mapping = {};
   float range = 0;
   float half_range = 0;
   float quant_min_real = 0;

@@ -28,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -69,7 +69,7 @@ constexpr auto kNames = table::names({
   {"runs", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -89,7 +89,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::runs: return problem->runs;
     case Name::weight_bits: return problem->weight_bits;
     case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::activation: return table::word(problem->activation);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -23,12 +23,12 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1},
+  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1, words::kFusedOperation},
   {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
-  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
-  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
-  {"output_kind", FieldInfo::Kind::u32, offsetof(Problem, output_kind), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
+  {"output_kind", FieldInfo::Kind::u32, offsetof(Problem, output_kind), 1, words::kFusedDtype},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -83,12 +83,12 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"items", {}},
   {"numel", {}},
-  {"operation", {}},
+  {"operation", words::kFusedOperation},
   {"alpha", {}},
   {"is_simple", {}},
-  {"input_kind", {}},
-  {"other_kind", {}},
-  {"output_kind", {}},
+  {"input_kind", words::kFusedDtype},
+  {"other_kind", words::kFusedDtype},
+  {"output_kind", words::kFusedDtype},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -108,12 +108,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     case Name::numel: return problem->numel;
-    case Name::operation: return problem->operation;
+    case Name::operation: return table::word(problem->operation);
     case Name::alpha: return table::truncated(problem->alpha);
     case Name::is_simple: return problem->is_simple;
-    case Name::input_kind: return problem->input_kind;
-    case Name::other_kind: return problem->other_kind;
-    case Name::output_kind: return problem->output_kind;
+    case Name::input_kind: return table::word(problem->input_kind);
+    case Name::other_kind: return table::word(problem->other_kind);
+    case Name::output_kind: return table::word(problem->output_kind);
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::other_zero_points: return problem->other_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;

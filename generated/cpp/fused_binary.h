@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::fused_binary {
 
@@ -18,12 +19,12 @@ extern const SignatureInfo signatures[2];  // fused_add, fused_mul
 // What the caller knows.
 struct Problem {
   uint32_t numel = 0;
-  uint32_t operation = 0;
+  words::FusedOperation operation = {};
   float alpha = 0;
   uint32_t is_simple = 0;
-  uint32_t input_kind = 0;
-  uint32_t other_kind = 0;
-  uint32_t output_kind = 0;
+  words::FusedDtype input_kind = {};
+  words::FusedDtype other_kind = {};
+  words::FusedDtype output_kind = {};
   uint32_t input_zero_points = 0;
   uint32_t other_zero_points = 0;
   uint32_t output_zero_points = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::fused_bmm {
 
@@ -21,8 +22,8 @@ struct Problem {
   uint32_t n = 0;
   uint32_t k = 0;
   uint32_t is_exact = 0;
-  uint32_t input_kind = 0;
-  uint32_t other_kind = 0;
+  words::FusedDtype input_kind = {};
+  words::FusedDtype other_kind = {};
   uint32_t input_flip = 0;
   uint32_t other_flip = 0;
   uint32_t input_zero_points = 0;

@@ -20,7 +20,7 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1},
+  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1, words::kFusedOperation},
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -57,7 +57,7 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"items", {}},
   {"numel", {}},
-  {"operation", {}},
+  {"operation", words::kFusedOperation},
   {"is_simple", {}},
   {"input_zero_points", {}},
   {"output_zero_points", {}},
@@ -75,7 +75,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
     case Name::numel: return problem->numel;
-    case Name::operation: return problem->operation;
+    case Name::operation: return table::word(problem->operation);
     case Name::is_simple: return problem->is_simple;
     case Name::input_zero_points: return problem->input_zero_points;
     case Name::output_zero_points: return problem->output_zero_points;

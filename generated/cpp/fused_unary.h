@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::fused_unary {
 
@@ -18,7 +19,7 @@ extern const SignatureInfo signatures[3];  // requantize, fused_relu, fused_hard
 // What the caller knows.
 struct Problem {
   uint32_t numel = 0;
-  uint32_t operation = 0;
+  words::FusedOperation operation = {};
   uint32_t is_simple = 0;
   uint32_t input_zero_points = 0;
   uint32_t output_zero_points = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::linear_dq8ca_q4gsw {
 
@@ -25,8 +26,8 @@ struct Problem {
   uint32_t runs = 0;
   uint32_t weight_bits = 0;
   uint32_t has_bias = 0;
-  uint32_t activation = 0;
-  uint32_t mapping = 0;
+  words::Activation activation = {};
+  words::MappingType mapping = {};
   float range = 0;
   float half_range = 0;
   float quant_min_real = 0;

@@ -113,7 +113,7 @@ void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   to.n = problem.k;
   table::set(to.slices, Integer(16));
   table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(0));
+  to.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_16_steps[] = {
@@ -157,7 +157,7 @@ void split_4_sum_slices_problem(const SelectionScope& scope, void* step_problem)
   to.n = problem.k;
   table::set(to.slices, Integer(4));
   table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(0));
+  to.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_4_steps[] = {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::linear_q8ta_q8csw {
 
@@ -22,7 +23,7 @@ struct Problem {
   float input_scale = 0;
   float input_inverse_scale = 0;
   int32_t input_zero_point = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
   uint32_t has_bias = 0;
 };
 

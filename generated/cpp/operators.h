@@ -6,6 +6,7 @@
 
 #include "runtime/library/required.h"
 #include "runtime/operators/given.h"
+#include "words.h"
 
 namespace qgen::generated {
 
@@ -33,9 +34,6 @@ namespace quantize_affine { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 
 namespace operators {
-
-enum class MappingType : uint8_t {asymmetric, symmetric, symmetric_no_clipping_err};
-enum class Activation : uint8_t {none, relu, relu6, hardswish};
 
 // bmm: products of matrices of bytes, batch by batch, in integers
 template <typename As>
@@ -68,7 +66,7 @@ struct ChooseQparamsAffineInputs {
 struct ChooseQparamsAffineAttributes {
   // of a block along each dimension; elements; without: all of the input
   std::optional<std::vector<int64_t>> block_size = std::nullopt;
-  MappingType mapping_type = MappingType::asymmetric;  // how the range is mapped
+  words::MappingType mapping_type = words::MappingType::asymmetric;  // how the range is mapped
   DType target_dtype = DType::i8;  // of the integers to come
   std::optional<int64_t> quant_min = std::nullopt;  // the least integer; without: the dtype's
   std::optional<int64_t> quant_max = std::nullopt;  // the greatest integer; without: the dtype's
@@ -243,10 +241,11 @@ struct LinearDq8caQ4gswInputs {
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearDq8caQ4gswAttributes {
-  MappingType activation_mapping = MappingType::asymmetric;  // how the range of a row of the input is mapped
+  // how the range of a row of the input is mapped
+  words::MappingType activation_mapping = words::MappingType::asymmetric;
   int64_t quant_min = -128;  // the least integer of the input; -128 to 127
   int64_t quant_max = 127;  // the greatest integer of the input; -128 to 127
-  Activation activation = Activation::none;  // applied last
+  words::Activation activation = words::Activation::none;  // applied last
   // neighbours along K that share a scale; elements; without: from the scales' shape
   std::optional<int64_t> group_size = std::nullopt;
 };
@@ -265,10 +264,11 @@ struct LinearDq8caQ8cswInputs {
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearDq8caQ8cswAttributes {
-  MappingType activation_mapping = MappingType::asymmetric;  // how the range of a row of the input is mapped
+  // how the range of a row of the input is mapped
+  words::MappingType activation_mapping = words::MappingType::asymmetric;
   int64_t quant_min = -128;  // the least integer of the input; -128 to 127
   int64_t quant_max = 127;  // the greatest integer of the input; -128 to 127
-  Activation activation = Activation::none;  // applied last
+  words::Activation activation = words::Activation::none;  // applied last
 };
 struct LinearDq8caQ8cswPlaces {};
 Expected<Call> infer(const LinearDq8caQ8cswInputs<Described>& inputs,
@@ -285,7 +285,7 @@ struct LinearQ4gswInputs {
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearQ4gswAttributes {
-  Activation activation = Activation::none;  // applied last
+  words::Activation activation = words::Activation::none;  // applied last
   // neighbours along K that share a scale; elements; without: from the scales' shape
   std::optional<int64_t> group_size = std::nullopt;
 };
@@ -321,7 +321,7 @@ struct LinearQ8cswInputs {
   typename As::Optional bias = {};  // f32 [N]; without: 0
 };
 struct LinearQ8cswAttributes {
-  Activation activation = Activation::none;  // applied last
+  words::Activation activation = words::Activation::none;  // applied last
 };
 struct LinearQ8cswPlaces {};
 Expected<Call> infer(const LinearQ8cswInputs<Described>& inputs,
@@ -339,7 +339,7 @@ struct LinearQ8taQ8cswInputs {
 struct LinearQ8taQ8cswAttributes {
   Required<double> input_scale;  // of the integers that the input becomes; a positive, finite and normal number
   int64_t input_zero_point = 0;  // of the integers that the input becomes; -128 to 127
-  Activation activation = Activation::none;  // applied last
+  words::Activation activation = words::Activation::none;  // applied last
 };
 struct LinearQ8taQ8cswPlaces {};
 Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs,
@@ -372,7 +372,7 @@ struct Q8taAddAttributes {
   int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  Activation activation = Activation::none;  // of the real result
+  words::Activation activation = words::Activation::none;  // of the real result
   double alpha = 1;  // a factor of other
 };
 struct Q8taAddPlaces {
@@ -443,7 +443,7 @@ struct Q8taLinearAttributes {
   int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  Activation activation = Activation::none;  // applied before the output is quantized
+  words::Activation activation = words::Activation::none;  // applied before the output is quantized
 };
 struct Q8taLinearPlaces {
   Place output = {};
@@ -465,7 +465,7 @@ struct Q8taMulAttributes {
   int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  Activation activation = Activation::none;  // of the real result
+  words::Activation activation = words::Activation::none;  // of the real result
 };
 struct Q8taMulPlaces {
   Place output = {};
@@ -558,7 +558,7 @@ struct Q8taSubAttributes {
   int64_t other_zero_point = 0;  // of the other's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  Activation activation = Activation::none;  // of the real result
+  words::Activation activation = words::Activation::none;  // of the real result
   double alpha = 1;  // a factor of other
 };
 struct Q8taSubPlaces {
@@ -644,7 +644,7 @@ inline Expected<Call> infer_choose_qparams_affine([[maybe_unused]] const Given& 
   const ChooseQparamsAffineInputs<Described> inputs{.input = given.view(0)};
   const ChooseQparamsAffineAttributes attributes{
     .block_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
-    .mapping_type = given.attribute<MappingType>(1), .target_dtype = given.attribute<DType>(2),
+    .mapping_type = given.attribute<words::MappingType>(1), .target_dtype = given.attribute<DType>(2),
     .quant_min = given.attribute<std::optional<int64_t>>(3), .quant_max = given.attribute<std::optional<int64_t>>(4),
     .eps = given.attribute<std::optional<double>>(5), .keepdim = given.attribute<bool>(6),
   };
@@ -741,8 +741,8 @@ inline Expected<Call> infer_linear_dq8ca_q4gsw([[maybe_unused]] const Given& giv
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(4),
   };
   const LinearDq8caQ4gswAttributes attributes{
-    .activation_mapping = given.attribute<MappingType>(0), .quant_min = given.attribute<int64_t>(1),
-    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<Activation>(3),
+    .activation_mapping = given.attribute<words::MappingType>(0), .quant_min = given.attribute<int64_t>(1),
+    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<words::Activation>(3),
     .group_size = given.attribute<std::optional<int64_t>>(4),
   };
   const LinearDq8caQ4gswPlaces places{};
@@ -753,8 +753,8 @@ inline Expected<Call> infer_linear_dq8ca_q8csw([[maybe_unused]] const Given& giv
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(4),
   };
   const LinearDq8caQ8cswAttributes attributes{
-    .activation_mapping = given.attribute<MappingType>(0), .quant_min = given.attribute<int64_t>(1),
-    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<Activation>(3),
+    .activation_mapping = given.attribute<words::MappingType>(0), .quant_min = given.attribute<int64_t>(1),
+    .quant_max = given.attribute<int64_t>(2), .activation = given.attribute<words::Activation>(3),
   };
   const LinearDq8caQ8cswPlaces places{};
   return infer(inputs, attributes, places);
@@ -764,7 +764,7 @@ inline Expected<Call> infer_linear_q4gsw([[maybe_unused]] const Given& given) {
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
   };
   const LinearQ4gswAttributes attributes{
-    .activation = given.attribute<Activation>(0), .group_size = given.attribute<std::optional<int64_t>>(1),
+    .activation = given.attribute<words::Activation>(0), .group_size = given.attribute<std::optional<int64_t>>(1),
   };
   const LinearQ4gswPlaces places{};
   return infer(inputs, attributes, places);
@@ -781,7 +781,7 @@ inline Expected<Call> infer_linear_q8csw([[maybe_unused]] const Given& given) {
   const LinearQ8cswInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
   };
-  const LinearQ8cswAttributes attributes{.activation = given.attribute<Activation>(0)};
+  const LinearQ8cswAttributes attributes{.activation = given.attribute<words::Activation>(0)};
   const LinearQ8cswPlaces places{};
   return infer(inputs, attributes, places);
 }
@@ -791,7 +791,7 @@ inline Expected<Call> infer_linear_q8ta_q8csw([[maybe_unused]] const Given& give
   };
   const LinearQ8taQ8cswAttributes attributes{
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
-    .activation = given.attribute<Activation>(2),
+    .activation = given.attribute<words::Activation>(2),
   };
   const LinearQ8taQ8cswPlaces places{};
   return infer(inputs, attributes, places);
@@ -808,7 +808,7 @@ inline Expected<Call> infer_q8ta_add([[maybe_unused]] const Given& given) {
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
     .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<Activation>(6), .alpha = given.attribute<double>(7),
+    .activation = given.attribute<words::Activation>(6), .alpha = given.attribute<double>(7),
   };
   const Q8taAddPlaces places{.output = given.place(2)};
   return infer(inputs, attributes, places);
@@ -844,7 +844,7 @@ inline Expected<Call> infer_q8ta_linear([[maybe_unused]] const Given& given) {
   const Q8taLinearAttributes attributes{
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
-    .activation = given.attribute<Activation>(4),
+    .activation = given.attribute<words::Activation>(4),
   };
   const Q8taLinearPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
@@ -855,7 +855,7 @@ inline Expected<Call> infer_q8ta_mul([[maybe_unused]] const Given& given) {
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
     .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<Activation>(6),
+    .activation = given.attribute<words::Activation>(6),
   };
   const Q8taMulPlaces places{.output = given.place(2)};
   return infer(inputs, attributes, places);
@@ -902,7 +902,7 @@ inline Expected<Call> infer_q8ta_sub([[maybe_unused]] const Given& given) {
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .other_scale = given.attribute<double>(2), .other_zero_point = given.attribute<int64_t>(3),
     .output_scale = given.attribute<double>(4), .output_zero_point = given.attribute<int64_t>(5),
-    .activation = given.attribute<Activation>(6), .alpha = given.attribute<double>(7),
+    .activation = given.attribute<words::Activation>(6), .alpha = given.attribute<double>(7),
   };
   const Q8taSubPlaces places{.output = given.place(2)};
   return infer(inputs, attributes, places);

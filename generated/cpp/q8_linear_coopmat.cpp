@@ -28,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
   {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
   {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
 };
 
@@ -86,7 +86,7 @@ constexpr auto kNames = table::names({
   {"input_zero_point", {}},
   {"output_inverse_scale", {}},
   {"output_zero_point", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
   {"has_bias", {}},
 });
 
@@ -117,7 +117,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_zero_point: return problem->input_zero_point;
     case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
     case Name::output_zero_point: return problem->output_zero_point;
-    case Name::activation: return problem->activation;
+    case Name::activation: return table::word(problem->activation);
     case Name::has_bias: return problem->has_bias;
     case Name::kDevice: break;
   }

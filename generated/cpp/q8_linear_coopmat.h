@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::q8_linear_coopmat {
 
@@ -26,7 +27,7 @@ struct Problem {
   int32_t input_zero_point = 0;
   float output_inverse_scale = 0;
   int32_t output_zero_point = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
   uint32_t has_bias = 0;
 };
 

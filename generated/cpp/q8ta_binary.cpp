@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::q8ta_binary {
 namespace {
@@ -312,8 +313,6 @@ constexpr ShapeInfo kInputShapes[] = {
   {.has_leading = true, .rank = 0, .sides = {}},
 };
 
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kQ8taAddTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
@@ -359,7 +358,7 @@ constexpr AttributeInfo kQ8taAddAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
   {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "a factor of other"},
 };
@@ -391,7 +390,7 @@ constexpr AttributeInfo kQ8taMulAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
 };
 

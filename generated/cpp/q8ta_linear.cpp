@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::q8ta_linear {
 namespace {
@@ -27,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
   {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
   {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
 };
 
@@ -55,7 +56,7 @@ constexpr auto kNames = table::names({
   {"input_zero_point", {}},
   {"output_inverse_scale", {}},
   {"output_zero_point", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
   {"has_bias", {}},
 });
 
@@ -70,7 +71,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_zero_point: return problem->input_zero_point;
     case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
     case Name::output_zero_point: return problem->output_zero_point;
-    case Name::activation: return problem->activation;
+    case Name::activation: return table::word(problem->activation);
     case Name::has_bias: return problem->has_bias;
     case Name::kDevice: break;
   }
@@ -383,8 +384,6 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"N"}},
 };
 
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kQ8taLinearTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
@@ -429,7 +428,7 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
-    .help = "applied before the output is quantized", .words = kActivationChoices,
+    .help = "applied before the output is quantized", .words = words::kActivation,
   },
 };
 

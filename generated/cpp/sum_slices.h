@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::sum_slices {
 
@@ -20,7 +21,7 @@ struct Problem {
   uint32_t n = 0;
   uint32_t slices = 0;
   uint32_t has_bias = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
 };
 
 enum class Operand : uint8_t {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::weight_only_coopmat {
 
@@ -22,7 +23,7 @@ struct Problem {
   uint32_t group_size = 0;
   uint32_t groups = 0;
   uint32_t has_bias = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
   uint32_t slices = 0;
   uint32_t slice_k = 0;
 };

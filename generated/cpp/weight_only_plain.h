@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::weight_only_plain {
 
@@ -23,7 +24,7 @@ struct Problem {
   uint32_t groups = 0;
   uint32_t weight_bits = 0;
   uint32_t has_bias = 0;
-  uint32_t activation = 0;
+  words::Activation activation = {};
 };
 
 enum class Operand : uint8_t {

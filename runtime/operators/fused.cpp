@@ -16,14 +16,11 @@
 namespace qgen {
 namespace {
 
-// The numbers that both specs write beside `operation`.
-enum Operation : uint32_t { copy, relu, hardswish, add, multiply };
-
 uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
 
 // What the problems of both specs have.
 template <typename Fields>
-Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOperand& input,
+Fields fields_of(FusedOperation operation, const FusedShape& shape, const CheckedOperand& input,
                  const CheckedOperand& output, IntegerRange range) {
   Fields fields;
   fields.numel = u32(element_count(output.blocks.shape));
@@ -47,7 +44,7 @@ Fields fields_of(Operation operation, const FusedShape& shape, const CheckedOper
   return fields;
 }
 
-Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, const FusedOutputDesc& output) {
+Expected<Call> unary_call(FusedOperation operation, const FusedOperandDesc& input, const FusedOutputDesc& output) {
   for (const auto& [name, dtype] : {std::pair("input", input.tensor.dtype), std::pair("output", output.dtype)}) {
     if (Done known = check_dtype(name, dtype, kFusedDTypes); !known) return known.error();
   }
@@ -67,7 +64,7 @@ Expected<Call> unary_call(Operation operation, const FusedOperandDesc& input, co
       {input.tensor, input.scale, input.zero_point, TensorDesc{output.dtype, shape}, output.scale, output.zero_point});
 }
 
-Expected<Call> binary_call(Operation operation, const FusedOperandDesc& input, const FusedOperandDesc& other,
+Expected<Call> binary_call(FusedOperation operation, const FusedOperandDesc& input, const FusedOperandDesc& other,
                            float alpha, const FusedOutputDesc& output) {
   const DType dtypes[] = {input.tensor.dtype, other.tensor.dtype, output.dtype};
   const std::string_view names[] = {"input", "other", "output"};
@@ -130,21 +127,21 @@ Expected<Call> requantize_call(const FusedOperandDesc& input, const FusedOutputD
                              name(output.dtype)),
                  "quantize_affine and dequantize_affine are for reals"};
   }
-  return unary_call(copy, input, output);
+  return unary_call(FusedOperation::copy, input, output);
 }
 Expected<Call> fused_relu_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  return unary_call(relu, input, output);
+  return unary_call(FusedOperation::relu, input, output);
 }
 Expected<Call> fused_hardswish_call(const FusedOperandDesc& input, const FusedOutputDesc& output) {
-  return unary_call(hardswish, input, output);
+  return unary_call(FusedOperation::hardswish, input, output);
 }
 Expected<Call> fused_add_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
                               const FusedOutputDesc& output, float alpha) {
-  return binary_call(add, input, other, alpha, output);
+  return binary_call(FusedOperation::add, input, other, alpha, output);
 }
 Expected<Call> fused_mul_call(const FusedOperandDesc& input, const FusedOperandDesc& other,
                               const FusedOutputDesc& output) {
-  return binary_call(multiply, input, other, 1, output);
+  return binary_call(FusedOperation::multiply, input, other, 1, output);
 }
 
 Expected<DeviceTensor> requantize(Context& context, const FusedOperand& input, const FusedOutput& output) {

@@ -11,15 +11,17 @@
 #include "runtime/operators/checks.h"
 #include "runtime/operators/fused.h"
 #include "runtime/operators/fused_shape.h"
+#include "runtime/operators/words.h"
 
 namespace qgen {
 
 inline bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
 
-// Every dtype that an operand may have; fused_binary.yaml and fused_bmm.yaml number them in this order.
+// Every dtype that an operand may have, and how kernels that are told it call it.
 inline constexpr DType kFusedDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
-inline uint32_t kind_of(DType dtype) {
-  return static_cast<uint32_t>(std::ranges::find(kFusedDTypes, dtype) - std::begin(kFusedDTypes));
+inline FusedDtype kind_of(DType dtype) {
+  const auto& words = generated::words::kFusedDtype;
+  return static_cast<FusedDtype>(std::ranges::find(words, name(dtype)) - std::begin(words));
 }
 
 // An operand that has passed its checks.

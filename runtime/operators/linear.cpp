@@ -116,7 +116,7 @@ Expected<Call> q8ta_linear_call(const TensorDesc& input, const TensorDesc& weigh
   fields.input_zero_point = options.input_zero_point;
   fields.output_inverse_scale = inverse(options.output_scale);
   fields.output_zero_point = options.output_zero_point;
-  fields.activation = static_cast<uint32_t>(options.activation);
+  fields.activation = options.activation;
   fields.has_bias = bias ? 1 : 0;
   return make_call(generated::q8ta_linear::op, fields,
                    {input, weight, TensorDesc{DType::i32, {n}}, scales, bias, output});
@@ -145,7 +145,7 @@ Expected<Call> linear_q8ta_q8csw_call(const TensorDesc& input, const TensorDesc&
   fields.input_scale = options.input_scale;
   fields.input_inverse_scale = inverse(options.input_scale);
   fields.input_zero_point = options.input_zero_point;
-  fields.activation = static_cast<uint32_t>(options.activation);
+  fields.activation = options.activation;
   fields.has_bias = bias ? 1 : 0;
   return make_call(generated::linear_q8ta_q8csw::op, fields,
                    {input, weight, TensorDesc{DType::i32, {n}}, scales, bias,

@@ -16,7 +16,7 @@ constexpr float least_scale(DType input) { return input == DType::f16 ? 0x1p-14f
 
 template <typename Fields>
 void fill_mapping(Fields& fields, MappingType mapping, IntegerRange range) {
-  fields.mapping = static_cast<uint32_t>(mapping);
+  fields.mapping = mapping;
   fields.range = static_cast<float>(range.max - range.min);
   fields.half_range = fields.range / 2;
   fields.quant_min_real = static_cast<float>(range.min);

@@ -86,7 +86,7 @@ Fields fields_of(const WeightKind& kind, const Checked& checked, const std::opti
   auto fields = sides_of<Fields>(checked);
   fields.weight_bits = kind.bits;
   fields.has_bias = bias ? 1 : 0;
-  fields.activation = static_cast<uint32_t>(activation);
+  fields.activation = activation;
   return fields;
 }
 

@@ -626,8 +626,8 @@ TEST_P(AffineViewTest, Chooses) {
   PreparedCall prepared;
   prepared.call = value_of(choose_qparams_affine_call(desc_of(ViewedTensor{&input, view}), {.block_size = block}));
   prepared.arguments = {&input, {}, {}};
-  auto [scale, zero_point] = reference::choose_qparams_affine(
-      gathered(base, view), block, reference::Mapping::asymmetric, {-128, 127}, std::numeric_limits<float>::min());
+  auto [scale, zero_point] = reference::choose_qparams_affine(gathered(base, view), block, MappingType::asymmetric,
+                                                              {-128, 127}, std::numeric_limits<float>::min());
   expect_outputs(prepared, {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}});
 }
 
