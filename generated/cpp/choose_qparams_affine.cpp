@@ -191,13 +191,13 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
-  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
-      sector / Integer(parameters.vec),
-      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
       choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
   const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
       choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
+      sector / Integer(parameters.vec),
+      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 8, 3,

@@ -115,7 +115,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  groups[0] = workgroups;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -125,15 +127,16 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Real launching = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
+      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + launching
       + max(Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
       / Real(device.bytes_per_us),
       Integer(problem.numel) * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.rank))
-      / Real(device.f32_ops_per_us))
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256 / Real(device.f32_ops_per_us)
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.items) * Real(0.25)
-      + Integer(specialization.workgroup) / Real(10000.0);
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -103,10 +103,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us)
       + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+      + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

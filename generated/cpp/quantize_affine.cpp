@@ -212,12 +212,11 @@ Real cost(const SelectionScope& scope) {
   const Integer blocks_made = choose(Integer(parameters.vec) == 4
       && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
       Integer(4), Integer(1));
-  return Real(device.launch_us)
-      + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
-      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
-      + workgroups * Real(0.02) / Integer(device.compute_units)
-      + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us)
+  const Real moving = Integer(problem.numel)
+      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
       + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
