@@ -10,6 +10,7 @@
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
 #   #include "my_operator.h"   // one header an operator
+#   #include "words.h"         // the words of attributes and problem fields, as enums
 #
 # Operators whose operands have shapes also get typed functions: the library <target>_operators, which needs an infer()
 # of the program for each.
@@ -42,7 +43,7 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp")
-  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h" "${cpp}/words.h")
   set(typed_functions "${cpp}/operators.cpp")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")

@@ -122,13 +122,26 @@ std::string words_array(const spec::Axis& axis) {
   return fmt::format("k{}Words", cpp_type(axis));
 }
 
-std::string cpp_type(spec::FieldKind kind) {
-  switch (kind) {
+std::string word_type(std::string_view word_set) {
+  return fmt::format("{}::{}", kWordsNamespace, identifier(pascal_case(word_set)));
+}
+
+std::string words_array(std::string_view word_set) {
+  return fmt::format("{}::k{}", kWordsNamespace, pascal_case(word_set));
+}
+
+std::string cpp_type(const spec::ProblemField& field) {
+  if (field.is_word()) return word_type(field.word_set);
+  switch (field.kind) {
     case spec::FieldKind::u32: return "uint32_t";
     case spec::FieldKind::i32: return "int32_t";
     case spec::FieldKind::f32: return "float";
   }
   return "";
+}
+
+std::string cpp_word(const spec::ProblemField& field, std::string_view word) {
+  return fmt::format("{}::{}", cpp_type(field), identifier(word));
 }
 
 std::string cpp_name(spec::FieldKind kind) {
@@ -156,6 +169,12 @@ std::string quoted(std::string_view text) {
     escaped += c == '\n' ? ' ' : c;
   }
   return fmt::format("\"{}\"", escaped);
+}
+
+const spec::ProblemField* find_field(const spec::Spec& spec, std::string_view name) {
+  const auto field = std::find_if(spec.problem.begin(), spec.problem.end(),
+                                  [&](const spec::ProblemField& f) { return f.name.value == name; });
+  return field == spec.problem.end() ? nullptr : &*field;
 }
 
 const spec::Axis* find_axis(const std::vector<spec::Axis>& axes, std::string_view name) {

@@ -34,13 +34,20 @@ std::string cpp_word(const spec::Axis& axis, std::string_view word);
 // The array that spells the words of an axis: "table::kDTypes", "kReduceWords".
 std::string words_array(const spec::Axis& axis);
 
-std::string cpp_type(spec::FieldKind kind);
-std::string cpp_name(Access access);         // "Access::read"
-std::string cpp_name(spec::FieldKind kind);  // "FieldInfo::Kind::u32"
+// Words that attributes and problem fields can be. Their namespace keeps them apart from what a spec calls its own.
+constexpr std::string_view kWordsNamespace = "words";
+std::string word_type(std::string_view word_set);    // the enum: "words::Activation"
+std::string words_array(std::string_view word_set);  // its spellings: "words::kActivation"
+
+std::string cpp_type(const spec::ProblemField& field);                         // "uint32_t", "words::Activation"
+std::string cpp_word(const spec::ProblemField& field, std::string_view word);  // "words::Activation::relu"
+std::string cpp_name(Access access);                                           // "Access::read"
+std::string cpp_name(spec::FieldKind kind);                                    // "FieldInfo::Kind::u32"
 
 // A C++ string literal.
 std::string quoted(std::string_view text);
 
+const spec::ProblemField* find_field(const spec::Spec& spec, std::string_view name);
 const spec::Axis* find_axis(const std::vector<spec::Axis>& axes, std::string_view name);
 
 }  // namespace qgen::emit

@@ -105,7 +105,9 @@ std::string as_cpp(const Spec& spec, const Expression& expression) {
                             {.print_symbol = [&](const Symbol& symbol) { return read_symbol(spec, symbol); },
                              .print_word =
                                  [&](const Symbol& compared_with, std::string_view word) {
-                                   return cpp_word(*find_axis(spec.parameters, compared_with.name), word);
+                                   const spec::Axis* axis = find_axis(spec.parameters, compared_with.name);
+                                   return axis ? cpp_word(*axis, word)
+                                               : cpp_word(*find_field(spec, compared_with.name), word);
                                  },
                              .print_definition = local});
 }

@@ -35,10 +35,15 @@ void print_own_words(TextWriter& out, const Spec& spec) {
   }
 }
 
-std::string name_row(const Spec& spec, const Symbol& symbol) {
+// The array that spells what the name can be.
+std::string words_of(const Spec& spec, const Symbol& symbol) {
+  if (symbol.type != expression::Type::word) return "{}";
   const Axis* axis = find_axis(spec.parameters, symbol.name);
-  const bool is_word = axis && axis->type == expression::Type::word;
-  return fmt::format("{{{}, {}}},", quoted(symbol.name), is_word ? words_array(*axis) : "{}");
+  return axis ? words_array(*axis) : words_array(find_field(spec, symbol.name)->word_set);
+}
+
+std::string name_row(const Spec& spec, const Symbol& symbol) {
+  return fmt::format("{{{}, {}}},", quoted(symbol.name), words_of(spec, symbol));
 }
 
 std::string value_of(const Spec& spec, const Symbol& symbol) {
@@ -52,6 +57,7 @@ std::string value_of(const Spec& spec, const Symbol& symbol) {
     }
     case Source::problem: {
       const std::string value = "problem->" + identifier(symbol.name);
+      if (symbol.type == expression::Type::word) return fmt::format("table::word({}.get())", value);
       return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value)
                                                    : fmt::format("Integer({})", value);
     }

@@ -4,6 +4,8 @@
 // The header of one operator: what its callers type. A kernel that does not exist has no enumerator.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
@@ -33,6 +35,7 @@ void print_head(TextWriter& out, const OperatorModel& model) {
   out.blank();
   out.text("#include \"runtime/library/kernel_info.h\"");
   out.text("#include \"runtime/library/required.h\"");
+  if (std::ranges::any_of(spec.problem, &spec::ProblemField::is_word)) out.text("#include \"words.h\"");
   out.blank();
 }
 
@@ -71,7 +74,7 @@ void print_operands(TextWriter& out, const Spec& spec) {
 }
 
 std::string field_type(const spec::ProblemField& field) {
-  const std::string type = cpp_type(field.kind);
+  const std::string type = cpp_type(field);
   return field.count == 1 ? type : fmt::format("std::array<{}, {}>", type, field.count);
 }
 

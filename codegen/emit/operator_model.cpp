@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 
+#include "codegen/emit/cpp_names.h"
 #include "codegen/support/digest.h"
 
 namespace qgen::emit {
@@ -19,12 +20,6 @@ namespace {
 using reflect::Binding;
 using reflect::Interface;
 using reflect::Member;
-
-const spec::ProblemField* find_field(const spec::Spec& spec, std::string_view name) {
-  const auto field = std::find_if(spec.problem.begin(), spec.problem.end(),
-                                  [&](const spec::ProblemField& f) { return f.name.value == name; });
-  return field == spec.problem.end() ? nullptr : &*field;
-}
 
 Member::Kind member_kind(spec::FieldKind kind) {
   switch (kind) {

@@ -55,8 +55,8 @@ void print_fields(TextWriter& out, const Spec& spec) {
   {
     const auto indented = out.indent();
     for (const auto& field : spec.problem) {
-      out.line("{{{}, {}, offsetof(Problem, {}), {}}},", quoted(field.name.value), cpp_name(field.kind),
-               identifier(field.name.value), field.count);
+      out.line("{{{}, {}, offsetof(Problem, {}), {}{}}},", quoted(field.name.value), cpp_name(field.kind),
+               identifier(field.name.value), field.count, field.is_word() ? ", " + words_array(field.word_set) : "");
     }
   }
   out.text("};");
@@ -253,6 +253,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.text("#include \"runtime/library/features.h\"");
   if (!spec::signatures_of(spec).empty()) out.text("#include \"runtime/library/signature_info.h\"");
   out.text("#include \"runtime/library/table_builder.h\"");
+  if (std::ranges::any_of(spec.attributes, &spec::Attribute::is_word)) out.text("#include \"words.h\"");
   out.blank();
   out.text(open_namespace(options, identifier(spec.name.value)));
   out.text("namespace {");

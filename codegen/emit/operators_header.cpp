@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <map>
-#include <set>
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
@@ -51,7 +50,7 @@ std::string value_type(const Attribute& attribute) {
     case Kind::integer: return "int64_t";
     case Kind::real: return "double";
     case Kind::integers: return "std::vector<int64_t>";
-    case Kind::word: return pascal_case(attribute.word_set);
+    case Kind::word: return word_type(attribute.word_set);
     case Kind::dtype: return "DType";
     case Kind::layout: return "Layout";
   }
@@ -334,19 +333,6 @@ void print_run(TextWriter& out, const Public& op) {
   out.blank();
 }
 
-void print_word_sets(TextWriter& out, const std::map<std::string, Public>& operators) {
-  std::set<std::string> printed;
-  for (const auto& [name, op] : operators) {
-    for (const Attribute* attribute : op.signature.attributes) {
-      if (attribute->kind != Kind::word || !printed.insert(attribute->word_set).second) continue;
-      std::vector<std::string> words;
-      for (const auto& word : attribute->words) words.push_back(identifier(word.value));
-      out.filled(fmt::format("enum class {} : uint8_t {{", pascal_case(attribute->word_set)), words, "};");
-    }
-  }
-  if (!printed.empty()) out.blank();
-}
-
 void print_signature_declarations(TextWriter& out, const std::map<std::string, Public>& operators) {
   std::map<std::string, size_t> counts;  // of the signatures of a spec
   for (const auto& [name, op] : operators) ++counts[identifier(op.spec->name.value)];
@@ -376,10 +362,12 @@ std::string operators_header(std::span<const Family> families, const Options& op
   out.blank();
   out.text("#include \"runtime/library/required.h\"");
   out.text("#include \"runtime/calls/given.h\"");
+  out.text("#include \"words.h\"");
   out.blank();
   out.text(open_namespace(options, "operators"));
   out.blank();
-  print_word_sets(out, operators);
+  out.text("using namespace words;");
+  out.blank();
   for (const auto& [name, op] : operators) print_operator(out, op);
   out.text("std::span<const OperatorEntry> entries();  // all of them, sorted by name");
   out.blank();

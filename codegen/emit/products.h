@@ -30,6 +30,7 @@ Diagnostics print_recipes(TextWriter& out, const spec::Spec& spec, std::span<con
 // What callers see, behind the operator's table: `signatures`, if there are any.
 void print_signatures(TextWriter& out, const spec::Spec& spec);
 
+std::string words_header(std::span<const Family> families, const Options& options);
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);
 std::string registry_source(std::span<const Family> families, const Options& options);

@@ -152,12 +152,14 @@ class RecipePrinter {
     const std::string field_name = identifier(field.name.value);
     const std::string_view text = spec::expression_of(spec_, step, field.name.value);
     const auto same = std::find_if(spec_.problem.begin(), spec_.problem.end(), [&](const auto& ours) {
-      return ours.name.value == text && ours.kind == field.kind && ours.count == field.count;
+      return ours.name.value == text && ours.kind == field.kind && ours.count == field.count &&
+             ours.word_set == field.word_set;
     });
     if (same != spec_.problem.end()) {
       reads.add(Source::problem);
       return fmt::format("to.{} = problem.{};", field_name, identifier(same->name.value));
     }
+    if (field.is_word()) return fmt::format("to.{} = {};", field_name, cpp_word(field, text));
     const auto passed = passed_expression(step, field);
     if (!passed) return "";
     reads.add(*passed);

@@ -211,6 +211,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, const Options& 
   }
   if (!errors.empty()) return errors;
   files.push_back({"cpp/modules.h", modules_header(families, options)});
+  files.push_back({"cpp/words.h", words_header(families, options)});
   files.push_back({"cpp/operators.h", operators_header(families, options)});
   files.push_back({"cpp/operators.cpp", operators_source(families, options)});
   files.push_back({"cpp/registry.h", registry_header(options)});

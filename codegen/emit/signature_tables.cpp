@@ -107,7 +107,8 @@ class Tables {
     row.push_back(".help = " + quoted(attribute.help));
     if (!attribute.unit.empty()) row.push_back(".unit = " + quoted(attribute.unit));
     const auto words = words_of(spec_, signature, attribute);
-    if (!words.empty()) row.push_back(".words = " + add_words(attribute, words));
+    if (attribute.is_word()) row.push_back(".words = " + words_array(attribute.word_set));
+    else if (!words.empty()) row.push_back(".words = " + add_words(attribute, words));
     if (!attribute.range) return row;
     row.push_back(".least = " + exact(attribute.range->least));
     row.push_back(".greatest = " + exact(attribute.range->greatest));

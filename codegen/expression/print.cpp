@@ -187,10 +187,22 @@ class CppWriter {
                        operand(*node.operands[2], *node.operands[1], Binding::disjunction));
   }
 
-  // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed.
+  // Of a dtype or a layout. A word of its own is no enumerator's name here, so its fact is printed; and so are those of
+  // a symbol that is another enum in C++.
   std::string fact(Op op, const Node& argument) const {
     if (argument.op == Op::word) return fmt::format("Integer({})", fact_of(op, argument.name).value_or(0));
-    return fmt::format("Integer({}({}))", row(op).cpp, symbol(argument));
+    const Symbol& of = symbol_of(argument);
+    const std::string_view enumeration = op == Op::bytes ? "DType::" : "Layout::";
+    if (printer_.print_word(of, of.words.front()).starts_with(enumeration))
+      return fmt::format("Integer({}({}))", row(op).cpp, symbol(argument));
+    std::string text;
+    for (const std::string& word : of.words) {
+      const std::string of_word = fmt::format("Integer({})", fact_of(op, word).value_or(0));
+      text = text.empty() ? of_word
+                          : fmt::format("{}({} == {}, {}, {})", row(Op::choose).cpp, symbol(argument),
+                                        printer_.print_word(of, word), of_word, text);
+    }
+    return text;
   }
 
   std::string membership(const Node& node) const {

@@ -8,6 +8,7 @@
 #include "codegen/render/glsl.h"
 #include "codegen/render/packed_operand.h"
 #include "codegen/spec/axes.h"
+#include "codegen/spec/field_type.h"
 
 namespace qgen::render {
 namespace {
@@ -39,8 +40,8 @@ Names names_of(const spec::Spec& spec) {
   }
   index = 0;
   for (const spec::ProblemField& field : spec.problem) {
-    const Type type = field.kind == spec::FieldKind::f32 ? Type::real : Type::integer;
-    add(names, {field.name.value, type, {}, field.name.where, "problem field"}, Role::problem_field, index++);
+    add(names, {field.name.value, spec::type_of(field), spec::texts_of(field.words), field.name.where, "problem field"},
+        Role::problem_field, index++);
   }
   for (const Symbol& symbol : spec.scope.symbols()) {
     if (symbol.name.starts_with("device.")) add(names, symbol, Role::device_number, 0);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "codegen/render/declarations.h"
 #include "codegen/render/glsl.h"
@@ -43,10 +46,11 @@ class Printer {
     }
     if (spec_.problem.empty()) return "";
     if (bytes <= kPushConstantBytes) {
-      return fmt::format("layout(push_constant, std430) uniform Problem {{{} }} problem;", fields);
+      return fmt::format("layout(push_constant, std430) uniform Problem {{{} }} problem;{}", fields, word_constants());
     }
-    return fmt::format("layout(set = 0, binding = {}, std430) readonly restrict buffer ProblemBuffer {{{} }} problem;",
-                       spec_.operands.size(), fields);
+    return fmt::format(
+        "layout(set = 0, binding = {}, std430) readonly restrict buffer ProblemBuffer {{{} }} problem;{}",
+        spec_.operands.size(), fields, word_constants());
   }
 
   std::string operator()(const DeclareOperand& declaration) const {
@@ -146,6 +150,22 @@ class Printer {
       case DeclareOperand::As::bits: return "bits";
     }
     return "";
+  }
+
+  // A line of constants for each name that words of the problem go by: kActivationNone, kActivationRelu, ...
+  std::string word_constants() const {
+    std::set<std::string_view> declared;
+    std::string lines;
+    for (const spec::ProblemField& field : spec_.problem) {
+      if (!field.is_word() || !declared.insert(field.word_set).second) continue;
+      std::vector<std::string> constants;
+      for (const auto& word : field.words) {
+        constants.push_back(
+            fmt::format("k{}{} = {}u", camel_case(field.word_set), camel_case(word.value), constants.size()));
+      }
+      lines += fmt::format("\nconst uint {};", fmt::join(constants, ", "));
+    }
+    return lines;
   }
 
   static std::string_view glsl_type(spec::FieldKind kind) {

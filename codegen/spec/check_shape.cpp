@@ -72,6 +72,8 @@ class ShapeChecker {
       case Form::list: return check_list(entry.value, key);
       case Form::map: return check_map(entry.value, key);
       case Form::section: return check_section(entry.value, key);
+      case Form::shared_list:
+        return entry.value.kind == Kind::scalar ? check_name(entry.value) : check_list(entry.value, key);
     }
   }
 
@@ -114,6 +116,8 @@ class ShapeChecker {
   void check_leaf(const YamlNode& node, const SourceLocation& where, const std::string& what, const Key& key) {
     if (key.leaf == Leaf::object) {
       if (is_kind(node, Kind::map, what, "{key: value}")) check_object(node, where, what, key.object);
+    } else if (key.leaf == Leaf::field && node.kind == Kind::map) {
+      check_object(node, where, what, key.object);
     } else if (key.leaf == Leaf::axis) {
       check_axis(node, what);
     } else if (key.leaf == Leaf::shape) {
@@ -165,7 +169,7 @@ class ShapeChecker {
       case Leaf::field:
         if (!parse_field_type(node.text)) {
           report(node.where, fmt::format("'{}' is no type of a problem field", node.text),
-                 "u32, i32 or f32, or an array of up to 256 of them: u32[8]");
+                 "u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}");
         }
         return;
       case Leaf::value:

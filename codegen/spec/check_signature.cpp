@@ -166,7 +166,7 @@ class SignatureChecker {
                  suggest(word.value, dtypes));
       }
     }
-    check_words_differ(attribute);
+    append(errors_, check_words_differ(called, attribute.words));
   }
 
   void check_is_integers(const Attribute& attribute) {
@@ -174,16 +174,6 @@ class SignatureChecker {
     if (range.least == std::trunc(range.least) && range.greatest == std::trunc(range.greatest)) return;
     report(attribute.name.where, fmt::format("'{}' is an integer from {}", attribute.name.value, range.text),
            "bounds that are integers");
-  }
-
-  void check_words_differ(const Attribute& attribute) {
-    std::map<std::string, SourceLocation> seen;
-    for (const auto& word : attribute.words) {
-      const auto [first, is_new] = seen.emplace(word.value, word.where);
-      if (!is_new)
-        report(word.where, fmt::format("'{}' has the word {} twice", attribute.name.value, word.value))
-            .notes.push_back({first->second, "first given here"});
-    }
   }
 
   // ---- public operators
@@ -288,30 +278,11 @@ class PublicNames {
   std::map<std::string, SourceLocation> seen_;
 };
 
-std::vector<std::string> texts_of(const std::vector<Located<std::string>>& words) {
-  std::vector<std::string> texts;
-  for (const auto& word : words) texts.push_back(word.value);
-  return texts;
-}
-
-// One enum has one list of words, whatever specs name it.
-void check_word_set(const Attribute& attribute, std::map<std::string, const Attribute*>& sets, Diagnostics& errors) {
-  if (attribute.kind != Kind::word) return;
-  const auto [first, is_new] = sets.emplace(attribute.word_set, &attribute);
-  if (is_new || texts_of(first->second->words) == texts_of(attribute.words)) return;
-  errors.push_back(make_error(
-      attribute.name.where,
-      fmt::format("the words of '{}' are {} here", attribute.word_set, fmt::join(texts_of(attribute.words), ", ")),
-      fmt::format("{}", fmt::join(texts_of(first->second->words), ", ")), "other words are another 'enum'"));
-  errors.back().notes.push_back({first->second->name.where, "the others are here"});
-}
-
 }  // namespace
 
 Diagnostics check_signatures(const std::vector<Spec>& specs) {
   Diagnostics errors;
   PublicNames names;
-  std::map<std::string, const Attribute*> sets;
   for (const Spec& spec : specs) {
     const bool is_public = !signatures_of(spec).empty();
     if (is_public && spec.operators.empty()) names.add(spec.name, "operator", errors);
@@ -319,7 +290,6 @@ Diagnostics check_signatures(const std::vector<Spec>& specs) {
       names.add(op.name, "operator", errors);
       for (const Alias& alias : op.aliases) names.add(alias.name, "alias", errors);
     }
-    for (const Attribute& attribute : spec.attributes) check_word_set(attribute, sets, errors);
   }
   return errors;
 }

@@ -39,6 +39,7 @@ class DeclarationChecker {
     check_axes(spec_.parameters, false);
     check_axes(spec_.specialization, true);
     check_specializations();
+    for (const ProblemField& field : spec_.problem) check_words(field);
     for (const Operand& operand : spec_.operands) check_operand(operand);
     return std::move(errors_);
   }
@@ -204,9 +205,18 @@ class DeclarationChecker {
       report(value.where, *fault, "integers, true and false, or words");
       return;
     }
-    const auto name = declared_.find(word);
+    check_is_no_name({word, value.where});
+  }
+
+  void check_words(const ProblemField& field) {
+    for (const auto& word : field.words) check_is_no_name(word);
+    append(errors_, check_words_differ(field.name.value, field.words));
+  }
+
+  void check_is_no_name(const Located<std::string>& word) {
+    const auto name = declared_.find(word.value);
     if (name == declared_.end()) return;
-    report(value.where, fmt::format("the word '{}' is the name of a {} too", word, name->second.kind), "",
+    report(word.where, fmt::format("the word '{}' is the name of a {} too", word.value, name->second.kind), "",
            "expressions could mean either")
         .notes.push_back({name->second.where, "declared here"});
   }
@@ -378,13 +388,15 @@ Diagnostics check_recipe(const Spec& spec, const Recipe& recipe) {
     if (scratch.name.value == kNoOperand) errors.push_back(make_error(scratch.name.where, std::string(kIsNoOperand)));
     sources.push_back(scratch.name.value);
   }
+  const auto check_source = [&](const Located<std::string>& ours) {
+    if (ours.value == kNoOperand || holds(sources, ours.value)) return;
+    errors.push_back(
+        make_error(ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
+                   fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
+  };
+  for (const auto& [theirs, ours] : recipe.bind) check_source(ours);
   for (const Step& step : recipe.steps) {
-    for (const auto& [theirs, ours] : step.operands) {
-      if (ours.value == kNoOperand || holds(sources, ours.value)) continue;
-      errors.push_back(
-          make_error(ours.where, fmt::format("'{}' is neither an operand nor scratch of this recipe", ours.value),
-                     fmt::format("one of {}, or {}", join_sorted(sources), kNoOperand), suggest(ours.value, sources)));
-    }
+    for (const auto& [theirs, ours] : step.operands) check_source(ours);
   }
   return errors;
 }
@@ -400,6 +412,18 @@ Diagnostics check_file_name(const Located<std::string>& name, std::string_view f
   if (stem(file) == name.value) return {};
   return {make_error(name.where, fmt::format("the file of '{}' is named '{}'", name.value, stem(file)),
                      fmt::format("'{}.yaml'", name.value), "a file holds one spec or fragment, and bears its name")};
+}
+
+Diagnostics check_words_differ(const std::string& of, const std::vector<Located<std::string>>& words) {
+  Diagnostics errors;
+  std::map<std::string, SourceLocation> seen;
+  for (const auto& word : words) {
+    const auto [first, is_new] = seen.emplace(word.value, word.where);
+    if (is_new) continue;
+    errors.push_back(make_error(word.where, fmt::format("'{}' has the word {} twice", of, word.value)));
+    errors.back().notes.push_back({first->second, "first given here"});
+  }
+  return errors;
 }
 
 Diagnostics check_declarations(const Spec& spec) { return DeclarationChecker(spec).run(); }

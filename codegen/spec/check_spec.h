@@ -26,9 +26,12 @@ Diagnostics check_file_name(const Located<std::string>& name, std::string_view f
 // different, and can be part of an id; $parameter names a parameter whose values fit.
 Diagnostics check_declarations(const Spec& spec);
 
+// Of the words of `of`, an attribute or a problem field: none is given twice.
+Diagnostics check_words_differ(const std::string& of, const std::vector<Located<std::string>>& words);
+
 // Of what callers see.
 Diagnostics check_signature(const Spec& spec);
-// Of what the specs of a run say to callers together: a name belongs to one operator, and an enum has one set of words.
+// Of what the specs of a run say to callers together: a name belongs to one operator.
 Diagnostics check_signatures(const std::vector<Spec>& specs);
 
 // Of what uses it: each list of conditions reads only what is known when it is read; recipes name what there is.

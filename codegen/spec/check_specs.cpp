@@ -4,6 +4,7 @@
 // What concerns more than one spec: the steps of recipes against the families whose kernels run them. A step is one
 // kernel, never another recipe, so recipes cannot form a cycle.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -95,9 +96,10 @@ class StepChecker {
     if (scratch) check_scratch(operand, where, name(scratch->dtype));
   }
 
-  // Where the step says what the operand is; without a word of it, the step.
+  // Where the step or its recipe says what the operand is; without a word of it, the step.
   const SourceLocation& place_of(const Operand& operand) const {
-    const auto* said = said_of(step_.operands, operand.name.value);
+    const auto* of_step = said_of(step_.operands, operand.name.value);
+    const auto* said = of_step ? of_step : said_of(recipe_.bind, operand.name.value);
     return said ? said->second.where : step_.kernel.where;
   }
 
@@ -133,11 +135,36 @@ class StepChecker {
   }
 
   void check_fits(const ProblemField& field, const SourceLocation& where, std::string_view text) {
+    const auto* said = said_of(step_.problem, field.name.value);
+    if (said && said->second.expression.type() == Type::word) return check_word(field, said->second);
+    if (field.is_word()) {
+      report(where, fmt::format("'{}' is given no word", field.name.value),
+             fmt::format("one of {}", join_sorted(texts_of(field.words))));
+      return;
+    }
     const auto parsed = expression::parse(text, where, spec_.scope);
     const Type type = parsed ? parsed->type() : Type::text;
     if (type == Type::integer || (type == Type::real && field.kind == FieldKind::f32)) return;
     report(where, fmt::format("'{}' is given a {}", field.name.value, name(type)),
            fmt::format("a value for {}", to_text(FieldType{field.kind, 1})));
+  }
+
+  // A word that stands for itself; or one of our fields, which has other words, if any.
+  void check_word(const ProblemField& field, const Passed& passed) {
+    const auto words = texts_of(field.words);
+    const ProblemField* ours = find_named(spec_.problem, passed.text);
+    if (ours ? ours->word_set == field.word_set : std::ranges::find(words, passed.text) != words.end()) return;
+    const SourceLocation& where = passed.expression.where();
+    if (!ours && !field.is_word()) return append(errors_, errors_of(passed.text, where));  // a misspelt name
+    report(
+        where, fmt::format("'{}' is no value of '{}'", passed.text, field.name.value),
+        field.is_word() ? fmt::format("one of {}", join_sorted(words)) : fmt::format("a value for {}", to_text(field)),
+        suggest(passed.text, words));
+  }
+
+  Diagnostics errors_of(std::string_view text, const SourceLocation& where) const {
+    const auto parsed = expression::parse(text, where, spec_.scope);
+    return parsed ? Diagnostics() : parsed.error();
   }
 
   void report_not_passed(const ProblemField& field) {
@@ -148,10 +175,9 @@ class StepChecker {
   }
 
   void check_same_type(const ProblemField& field, const ProblemField& ours) {
-    if (ours.kind == field.kind && ours.count == field.count) return;
-    report(step_.kernel.where,
-           fmt::format("'{}' is {} here and {} in '{}'", field.name.value, to_text(FieldType{ours.kind, ours.count}),
-                       to_text(FieldType{field.kind, field.count}), family_.name.value))
+    if (ours.kind == field.kind && ours.count == field.count && ours.word_set == field.word_set) return;
+    report(step_.kernel.where, fmt::format("'{}' is {} here and {} in '{}'", field.name.value, to_text(ours),
+                                           to_text(field), family_.name.value))
         .notes.push_back({field.name.where, fmt::format("'{}' is declared here", field.name.value)});
   }
 
@@ -202,6 +228,15 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
     StepChecker(spec, recipe, step, *family, errors).run();
     steps.emplace_back(&step, family);
   }
+  for (const auto& [theirs, ours] : recipe.bind) {
+    const bool is_taken = std::ranges::any_of(steps, [&](const auto& step) {
+      return find_named(step.second->operands, theirs.value) && !said_of(step.first->operands, theirs.value);
+    });
+    if (!is_taken)
+      errors.push_back(make_error(theirs.where,
+                                  fmt::format("no step of '{}' takes this '{}'", recipe.name.value, theirs.value),
+                                  "an operand that some step's kernels have, and the step says nothing of"));
+  }
   for (const Scratch& scratch : recipe.scratch) {
     const bool is_used = std::any_of(steps.begin(), steps.end(), [&](const auto& step) {
       return uses(spec, recipe, *step.first, *step.second, scratch);
@@ -210,6 +245,42 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
       errors.push_back(make_error(scratch.name.where, fmt::format("no step uses scratch '{}'", scratch.name.value)));
   }
 }
+
+// Words that go by one name are one enum in C++, in all specs of the run.
+class WordSets {
+ public:
+  void add(const Spec& spec) {
+    for (const Attribute& attribute : spec.attributes) {
+      if (attribute.is_word()) add(spec, attribute.word_set, attribute.name.where, attribute.words);
+    }
+    for (const ProblemField& field : spec.problem) {
+      if (field.is_word()) add(spec, field.word_set, field.name.where, field.words);
+    }
+  }
+
+  Diagnostics take_errors() { return std::move(errors_); }
+
+ private:
+  struct Words {
+    std::vector<std::string> words;
+    SourceLocation where;  // whose they are
+  };
+
+  void add(const Spec& spec, const std::string& name, const SourceLocation& where,
+           const std::vector<Located<std::string>>& located) {
+    const auto words = texts_of(located);
+    const auto [first, is_new] = sets_.emplace(name, Words{words, where});
+    if (is_new || first->second.words == words) return;
+    Diagnostic error =
+        make_error(where, fmt::format("the words of '{}' are {} here", name, fmt::join(words, ", ")),
+                   fmt::format("{}", fmt::join(first->second.words, ", ")), "other words are another 'enum'");
+    error.notes.push_back({first->second.where, "the others are here"});
+    append(errors_, with_uses({std::move(error)}, spec));
+  }
+
+  std::map<std::string, Words, std::less<>> sets_;
+  Diagnostics errors_;
+};
 
 }  // namespace
 
@@ -224,6 +295,9 @@ Diagnostics check_specs(const std::vector<Spec>& specs) {
     errors.push_back(std::move(error));
   }
   append(errors, check_signatures(specs));
+  WordSets words;
+  for (const Spec& spec : specs) words.add(spec);
+  append(errors, words.take_errors());
   for (const Spec& spec : specs) {
     Diagnostics faults;
     for (const Recipe& recipe : spec.recipes) check_recipe(spec, recipe, families, faults);

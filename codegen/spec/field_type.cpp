@@ -3,6 +3,7 @@
 #include "codegen/spec/field_type.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
@@ -36,6 +37,18 @@ std::optional<FieldType> parse_field_type(std::string_view text) {
 
 std::string to_text(const FieldType& type) {
   return type.count == 1 ? std::string(name(type.kind)) : fmt::format("{}[{}]", name(type.kind), type.count);
+}
+
+std::string to_text(const ProblemField& field) {
+  if (!field.is_word()) return to_text(FieldType{field.kind, field.count});
+  const bool has_own_name = field.word_set == field.name.value;
+  return fmt::format("{{words: [{}]{}}}", fmt::join(texts_of(field.words), ", "),
+                     has_own_name ? "" : ", enum: " + field.word_set);
+}
+
+expression::Type type_of(const ProblemField& field) {
+  if (field.is_word()) return expression::Type::word;
+  return field.kind == FieldKind::f32 ? expression::Type::real : expression::Type::integer;
 }
 
 }  // namespace qgen::spec

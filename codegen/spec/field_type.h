@@ -21,5 +21,10 @@ constexpr uint32_t kMaxFieldCount = 256;
 
 std::optional<FieldType> parse_field_type(std::string_view text);
 std::string to_text(const FieldType& type);
+// Of any field: "u32[8]", "{words: [none, relu]}", and with the name of the words where that is not the field's.
+std::string to_text(const ProblemField& field);
+
+// What an expression that names the field reads.
+expression::Type type_of(const ProblemField& field);
 
 }  // namespace qgen::spec

@@ -24,11 +24,15 @@ class Merger {
   explicit Merger(const Fragments& fragments) : fragments_(fragments) {}
 
   YamlNode merge_spec(const YamlNode& root) {
-    YamlNode merged = merge_object(root, spec_keys(), "a spec");
+    YamlNode merged = merge_object(root, {root.find("use")}, spec_keys(), "a spec");
+    const YamlEntry* of_recipes = root.find("recipes_use");
+    if (of_recipes && !merged.find("recipes"))
+      errors_.push_back(make_error(of_recipes->key.where, "'recipes_use' of a spec that has no recipes"));
     for (YamlEntry& section : merged.entries) {
-      if (section.key.text != "recipes") continue;
-      for (YamlEntry& recipe : section.value.entries) {
-        recipe.value = merge_object(recipe.value, recipe_keys(), "a recipe");
+      for (YamlEntry& entry : section.value.entries) {
+        if (section.key.text == "recipes")
+          entry.value = merge_object(entry.value, {of_recipes, entry.value.find("use")}, recipe_keys(), "a recipe");
+        if (section.key.text == "attributes" || section.key.text == "problem") name_words(entry.value);
       }
     }
     return merged;
@@ -41,10 +45,12 @@ class Merger {
  private:
   using Fragment = Fragments::Fragment;
 
-  // `what` names the object for messages: "a spec", "a recipe".
-  YamlNode merge_object(const YamlNode& node, KeyTable keys, std::string_view what) {
+  // With the fragments that the lists `uses` name; some may be null. `what` names the object for messages: "a spec".
+  YamlNode merge_object(const YamlNode& node, std::initializer_list<const YamlEntry*> uses, KeyTable keys,
+                        std::string_view what) {
     std::vector<const Fragment*> used;
-    if (const YamlEntry* use = node.find("use")) {
+    for (const YamlEntry* use : uses) {
+      if (use == nullptr) continue;
       for (const YamlNode& name : use->value.items) {
         const Fragment* fragment = find(name);
         if (!fragment) continue;
@@ -55,7 +61,7 @@ class Merger {
     }
     YamlNode merged = empty(node.kind, node.where);
     for (const Key& key : keys) {
-      if (key.name == "use") continue;
+      if (key.name == "use" || key.name == "recipes_use") continue;
       std::vector<const YamlEntry*> parts;
       for (const Fragment* fragment : used) add_section(*fragment, key.name, parts);
       if (const YamlEntry* own = node.find(key.name)) parts.push_back(own);
@@ -137,12 +143,43 @@ class Merger {
   void add_named(const YamlNode& name, const Key& key, YamlNode& merged) {
     const Fragment* fragment = find(name);
     if (!fragment) return;
+    const YamlEntry* section = section_of(*fragment, name, key.name);
+    if (section) add_part(section->value, key, merged);
+  }
+
+  // Of the fragment that `name` names; null where it has no such section, which is reported.
+  const YamlEntry* section_of(const Fragment& fragment, const YamlNode& name, std::string_view key) {
     std::vector<const YamlEntry*> parts;
-    add_section(*fragment, key.name, parts);
-    if (!parts.empty()) return add_part(parts.front()->value, key, merged);
-    Diagnostic error = make_error(name.where, fmt::format("fragment '{}' has no '{}'", name.text, key.name));
-    error.notes.push_back({fragment->root.find("fragment")->value.where, fmt::format("'{}' is this", name.text)});
+    add_section(fragment, key, parts);
+    if (!parts.empty()) return parts.front();
+    Diagnostic error = make_error(name.where, fmt::format("fragment '{}' has no '{}'", name.text, key));
+    error.notes.push_back({fragment.root.find("fragment")->value.where, fmt::format("'{}' is this", name.text)});
     errors_.push_back(std::move(error));
+    return nullptr;
+  }
+
+  // {words: activation} -> {words: [none, relu], enum: activation}
+  void name_words(YamlNode& node) {
+    const auto words =
+        std::ranges::find_if(node.entries, [](const YamlEntry& entry) { return entry.key.text == "words"; });
+    if (words == node.entries.end() || words->value.kind != Kind::scalar) return;
+    if (const YamlEntry* other = node.find("enum"))
+      errors_.push_back(make_error(other->key.where, "the words of a fragment have its name", "", "leave 'enum' out"));
+    YamlEntry name = *words;
+    name.key.text = "enum";
+    words->value = words_named(name.value);
+    node.entries.push_back(std::move(name));
+  }
+
+  YamlNode words_named(const YamlNode& name) {
+    YamlNode words = empty(Kind::list, name.where);
+    const Fragment* fragment = find(name);
+    const YamlEntry* section = fragment ? section_of(*fragment, name, "words") : nullptr;
+    if (section == nullptr) return words;
+    for (const YamlNode& word : section->value.items) {
+      if (has_room(word)) words.items.push_back(word);
+    }
+    return words;
   }
 
   void add_entry(const YamlEntry& entry, YamlNode& merged) {

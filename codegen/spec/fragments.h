@@ -9,9 +9,10 @@
 //     n: u32
 //
 // A section is a list of maps and of names of fragments, whose section stands there; `use: [a, b]` takes all sections
-// of a and of b, before what is said beside it. Nothing is overridden: what is said twice is an error. All this happens
-// to the tree, in which every node knows its place: whoever reads the tree knows no fragments, and what is wrong in one
-// is told where it stands. Private to this room.
+// of a and of b, before what is said beside it. `{words: a}` takes the words of a, and a for the name of their enum.
+// Nothing is overridden: what is said twice is an error. All this happens to the tree, in which every node knows its
+// place: whoever reads the tree knows no fragments, and what is wrong in one is told where it stands. Private to this
+// room.
 #pragma once
 
 #include <map>

@@ -51,7 +51,11 @@ std::string leaf_members(const Key& key, const std::string& indent) {
     case Leaf::choice:
       return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "string", "pattern": "^\\$"}}])",
                          joined_quoted(key.words));
-    case Leaf::field: return R"("type": "string", "pattern": "^[uif]32(\\[[0-9]+\\])?$")";
+    case Leaf::field: {
+      constexpr std::string_view kObject = R"("type": "object")";  // the rest speaks of objects alone
+      return fmt::format(R"("type": ["string", "object"], "pattern": "^[uif]32(\\[[0-9]+\\])?$"{})",
+                         object_members(key.object, indent).substr(kObject.size()));
+    }
     case Leaf::shape:
       return fmt::format(R"("type": "array", "items": {{"anyOf": [{{{0}}}, {{"type": "array", "items": {{{0}}}}}]}})",
                          R"("type": ["string", "integer"])");
@@ -71,6 +75,9 @@ std::string members(const Key& key, const std::string& indent) {
     case Form::tuple:
     case Form::list:
       return fmt::format(R"("type": "array", "minItems": 1, "items": {{{}}})", leaf_members(key, indent));
+    case Form::shared_list:
+      return fmt::format(R"("type": ["string", "array"], "pattern": {}, "minItems": 1, "items": {{{}}})", kNamePattern,
+                         leaf_members(key, indent));
     case Form::map:
       return fmt::format(R"("type": "object", "additionalProperties": {{{}}})", leaf_members(key, indent));
     case Form::section: {  // each keyword speaks of its own type alone, so editors underline the very word

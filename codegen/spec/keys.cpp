@@ -11,6 +11,11 @@
 namespace qgen::spec {
 namespace {
 
+Key required(Key key) {
+  key.is_required = true;
+  return key;
+}
+
 const std::array kOperandKeys = {
     Key{"access", "what the kernel does with it", Form::one, Leaf::word, true, {"read", "write", "read_write"}},
     Key{"dtype", "a dtype, or $parameter", Form::one, Leaf::choice, true, dtype_words()},
@@ -27,6 +32,12 @@ const std::array kOperandKeys = {
     Key{"help", "what a caller should know beside dtype and shape, in a line", Form::one, Leaf::text},
 };
 
+const Key kWordsKey = {"words",
+                       "what it can be, in the order in which kernels number them; or the fragment that says it",
+                       Form::shared_list, Leaf::name};
+const Key kEnumKey = {"enum", "the name of the words in C++, which others may share; its own if unsaid", Form::one,
+                      Leaf::name};
+
 const std::array kAttributeKeys = {
     Key{"type",
         "what it is; unsaid where there are 'words'",
@@ -34,9 +45,8 @@ const std::array kAttributeKeys = {
         Leaf::word,
         false,
         {"boolean", "integer", "real", "integers", "dtype", "layout"}},
-    Key{"words", "what it can be; of a dtype, where it is no operand's", Form::list, Leaf::name},
-    Key{"enum", "the name of the words, which other attributes may share; the attribute's if unsaid", Form::one,
-        Leaf::name},
+    kWordsKey,
+    kEnumKey,
     Key{"of", "of a dtype or layout: the operand that has it", Form::one, Leaf::reference},
     Key{"range", "the least and the greatest number it can be, or a range that has a name", Form::one, Leaf::range,
         false, range_words()},
@@ -44,6 +54,8 @@ const std::array kAttributeKeys = {
     Key{"unit", "what it counts", Form::one, Leaf::text},
     Key{"help", "what it means, in a line", Form::one, Leaf::text},
 };
+
+const std::array kWordFieldKeys = {required(kWordsKey), kEnumKey};
 
 const std::array kNarrowingKeys = {
     Key{"dtype", "those of the operand's dtypes that are possible", Form::list, Leaf::word, false, dtype_words()},
@@ -92,14 +104,13 @@ const std::array kStepKeys = {
 
 const Key kUseKey = {"use", "fragments: what they hold stands before what is said here", Form::list, Leaf::reference};
 const Key kScratchKey = {"scratch", "memory between the steps", Form::section, Leaf::object, false, {}, kScratchKeys};
+const Key kBindKey = {"bind", "an operand of the steps: ours, scratch, or 'none'; unless the step says", Form::map,
+                      Leaf::reference};
 const Key kStepsKey = {"steps", "kernels, in the order they run", Form::list, Leaf::object, false, {}, kStepKeys};
 
-const std::array kRecipeKeys = {
-    kUseKey,
-    Key{"applies_when", "conditions on the problem and the device", Form::list, Leaf::expression},
-    kScratchKey,
-    kStepsKey,
-};
+const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
+                                  Leaf::expression};
+const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBindKey, kStepsKey};
 
 const std::array kSpecKeys = {
     Key{"operator", "the operator's name, which is the file's", Form::one, Leaf::name},
@@ -116,7 +127,13 @@ const std::array kSpecKeys = {
         false,
         {},
         kPublicOperatorKeys},
-    Key{"problem", "what the caller knows: names for the expressions", Form::section, Leaf::field},
+    Key{"problem",
+        "what the caller knows: names for the expressions",
+        Form::section,
+        Leaf::field,
+        false,
+        {},
+        kWordFieldKeys},
     Key{"parameters", "axes that change the code: a module per combination", Form::section, Leaf::axis},
     Key{"specialization", "axes chosen when the pipeline is made", Form::section, Leaf::axis},
     Key{"define", "names for expressions, each read by those below it", Form::section, Leaf::expression},
@@ -128,11 +145,13 @@ const std::array kSpecKeys = {
     Key{"grid", "workgroups in x, y and z", Form::tuple, Leaf::expression},
     Key{"cost", "an estimate in microseconds", Form::one, Leaf::expression},
     Key{"verify", "what judges the result", Form::one, Leaf::object, false, {}, kVerifyKeys},
+    Key{"recipes_use", "fragments that every recipe uses, before what it says itself", Form::list, Leaf::reference},
     Key{"recipes", "other ways to compute it, of several kernels", Form::section, Leaf::object, false, {}, kRecipeKeys},
 };
 
 // What a spec alone can say.
-constexpr std::string_view kOwnKeys[] = {"operator", "kernel", "summary", "template", "use", "operators"};
+constexpr std::string_view kOwnKeys[] = {"operator", "kernel",    "summary",    "template",
+                                         "use",      "operators", "recipes_use"};
 
 std::vector<Key> make_fragment_keys() {
   std::vector<Key> keys = {
@@ -141,7 +160,10 @@ std::vector<Key> make_fragment_keys() {
     if (std::ranges::find(kOwnKeys, key.name) == std::end(kOwnKeys)) keys.push_back(key);
   }
   keys.push_back(kScratchKey);
+  keys.push_back(kBindKey);
   keys.push_back(kStepsKey);
+  keys.emplace_back(Key{"words", "what attributes and problem fields can be: an enum in C++, named as the fragment",
+                        Form::list, Leaf::name});
   return keys;
 }
 

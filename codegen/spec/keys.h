@@ -25,7 +25,7 @@ enum class Leaf : uint8_t {
   axis,      // a list of them, or of records of them
   word,      // one of Key::words
   choice,    // one of Key::words, or $parameter
-  field,     // u32, i32 or f32, or an array of them: u32[8]
+  field,     // u32, i32 or f32, or an array of them: u32[8]; or an object of Key::object
   shape,     // of a tensor: [..., N, K], or a list of such
   constant,  // a number, a boolean, a word or a text
   range,     // of a number: [0, 2^119], or one of Key::words
@@ -40,6 +40,7 @@ enum class Form : uint8_t {
   list,
   map,
   section,  // a map; in a spec also a list of maps and of names of fragments, whose section of this key stands there
+  shared_list,  // a list; or the name of a fragment, whose list of this key stands there
 };
 
 struct Key;

@@ -181,8 +181,10 @@ class SpecParser {
   }
 
   static ProblemField field(const YamlEntry& entry) {
+    if (entry.value.kind == YamlNode::Kind::map)
+      return {located(entry.key), FieldKind::u32, 1, read_word_set(entry), read_words(entry.value)};
     const FieldType type = *parse_field_type(entry.value.text);
-    return {located(entry.key), type.kind, type.count};
+    return {located(entry.key), type.kind, type.count, {}, {}};
   }
 
   // check_shape guarantees that the values are all single, or all records with the fields of the first.
@@ -217,8 +219,8 @@ class SpecParser {
     for (const Axis& axis : spec_.specialization) add_axis(axis, kSpecialization);
     for (const ProblemField& field : spec_.problem) {
       if (field.count != 1) continue;
-      const Type type = field.kind == FieldKind::f32 ? Type::real : Type::integer;
-      spec_.scope.add(expression::Symbol{field.name.value, type, {}, field.name.where, std::string(kProblem)});
+      spec_.scope.add(expression::Symbol{field.name.value, type_of(field), texts_of(field.words), field.name.where,
+                                         std::string(kProblem)});
     }
     for (const DeviceName& number : device_names()) {
       spec_.scope.add(
@@ -321,6 +323,8 @@ class SpecParser {
       const DType dtype = *expression::find_dtype(value(scratch.value, "dtype")->text);
       if (elements) recipe.scratch.push_back({located(scratch.key), dtype, *std::move(elements)});
     }
+    for (const YamlEntry& bound : entries(entry.value, "bind"))
+      recipe.bind.emplace_back(located(bound.key), located(bound.value));
     for (const YamlNode& item : items(entry.value, "steps")) recipe.steps.push_back(step(item));
     return recipe;
   }
@@ -331,12 +335,20 @@ class SpecParser {
     for (const YamlEntry& entry : entries(node, "operands"))
       step.operands.emplace_back(located(entry.key), located(entry.value));
     for (const YamlEntry& entry : entries(node, "problem")) {
-      if (const auto parsed = parse(entry.value, std::nullopt)) step.problem.push_back(passed(entry, *parsed));
+      const auto wanted = may_be_word(entry.value) ? std::optional(Type::word) : std::nullopt;
+      if (const auto parsed = parse(entry.value, wanted)) step.problem.push_back(passed(entry, *parsed));
     }
     for (const YamlEntry& entry : entries(node, "with")) {
       step.with.emplace_back(located(entry.key), Located<Value>{parse_value(entry.value), entry.value.where});
     }
     return step;
+  }
+
+  // A bare name that means nothing here: a word of the step's field, or check_specs() says what is wrong with it.
+  bool may_be_word(const YamlNode& node) const {
+    const auto is_named = [&](const auto& named) { return named.name.value == node.text; };
+    return !fault_of_name(node.text) && !spec_.scope.find(node.text) && !spec_.scope.find_definition(node.text) &&
+           std::ranges::none_of(spec_.problem, is_named);
   }
 
   std::pair<Located<std::string>, Passed> passed(const YamlEntry& entry, const Expression& parsed) {

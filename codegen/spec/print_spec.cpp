@@ -46,9 +46,7 @@ std::string plain(const expression::Expression& expression) {
 // ---- what callers see
 
 std::string texts(const std::vector<Located<std::string>>& words) {
-  std::vector<std::string> all;
-  for (const auto& word : words) all.push_back(word.value);
-  return fmt::format("[{}]", fmt::join(all, ", "));
+  return fmt::format("[{}]", fmt::join(texts_of(words), ", "));
 }
 
 std::string shapes_text(const std::vector<ShapePattern>& shapes) {
@@ -136,8 +134,7 @@ class Printer {
     if (!spec.operators.empty()) line("operators:");
     for (const PublicOperator& op : spec.operators) print_public_operator(op);
     if (!spec.problem.empty()) line("problem:");
-    for (const ProblemField& field : spec.problem)
-      line("  {}: {}", field.name.value, qgen::spec::to_text(FieldType{field.kind, field.count}));
+    for (const ProblemField& field : spec.problem) line("  {}: {}", field.name.value, qgen::spec::to_text(field));
     print_axes("parameters", spec.parameters);
     print_axes("specialization", spec.specialization);
   }
@@ -183,6 +180,8 @@ class Printer {
       line("        dtype: {}", qgen::name(scratch.dtype));
       line("        elements: {}", plain(scratch.elements));
     }
+    if (!recipe.bind.empty()) line("    bind:");
+    for (const auto& [theirs, ours] : recipe.bind) line("      {}: {}", theirs.value, ours.value);
     line("    steps:");
     for (const Step& step : recipe.steps) print_step(step);
   }

@@ -81,19 +81,27 @@ void read_signature_of(const YamlNode& node, Operand& operand) {
   operand.help = text_or_nothing(node, "help");
 }
 
+std::vector<Located<std::string>> read_words(const YamlNode& node) {
+  std::vector<Located<std::string>> words;
+  const YamlNode* list = value(node, "words");
+  if (list == nullptr) return words;
+  for (const YamlNode& word : list->items) words.push_back(located(word));
+  return words;
+}
+
+std::string read_word_set(const YamlEntry& entry) {
+  const std::string set = text_or_nothing(entry.value, "enum");
+  return set.empty() ? entry.key.text : set;
+}
+
 Attribute read_attribute(const YamlEntry& entry) {
   const YamlNode& node = entry.value;
   Attribute attribute;
   attribute.name = located(entry.key);
   const YamlNode* type = value(node, "type");
   attribute.kind = type ? kind_of(type->text) : Kind::word;
-  if (const YamlNode* words = value(node, "words")) {
-    for (const YamlNode& word : words->items) attribute.words.push_back(located(word));
-  }
-  if (attribute.kind == Kind::word) {
-    const std::string set = text_or_nothing(node, "enum");
-    attribute.word_set = set.empty() ? entry.key.text : set;
-  }
+  attribute.words = read_words(node);
+  if (attribute.kind == Kind::word) attribute.word_set = read_word_set(entry);
   attribute.operand = find_located(node, "of");
   if (const YamlNode* range = value(node, "range")) attribute.range = range_of(*range);
   attribute.otherwise = find_located(node, "default");

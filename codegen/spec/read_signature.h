@@ -11,6 +11,9 @@ namespace qgen::spec {
 
 // Adds to the operand what its map says to callers.
 void read_signature_of(const YamlNode& node, Operand& operand);
+// The words that an attribute or a problem field can be, and the name of their enum.
+std::vector<Located<std::string>> read_words(const YamlNode& node);
+std::string read_word_set(const YamlEntry& entry);
 Attribute read_attribute(const YamlEntry& entry);
 PublicOperator read_public_operator(const YamlEntry& entry);
 

@@ -24,6 +24,12 @@ struct Located {
   SourceLocation where;
 };
 
+inline std::vector<std::string> texts_of(const std::vector<Located<std::string>>& words) {
+  std::vector<std::string> texts;
+  for (const auto& word : words) texts.push_back(word.value);
+  return texts;
+}
+
 // An axis: `vec: [1, 4]`. All values are of one type: integer, boolean or word.
 //
 // Values that only make sense together are records, `shape: [{m: 16, n: 16, k: 32}, {m: 8, n: 8, k: 8}]`. Each of their
@@ -86,6 +92,8 @@ struct Attribute {
   std::optional<Located<std::string>> otherwise;  // nullopt: it must be given; in parentheses: what happens then
   std::string help;
   std::string unit;
+
+  bool is_word() const { return kind == AttributeInfo::Kind::word; }
 };
 
 // What a public operator says of an operand that its spec leaves open.
@@ -112,11 +120,16 @@ struct PublicOperator {
 
 enum class FieldKind : uint8_t { u32, i32, f32 };
 
-// `numel: u32`, `sizes: u32[8]`. Arrays cannot be named in expressions: they are data for the kernel.
+// `numel: u32`, `sizes: u32[8]`, `activation: {words: [none, relu]}`. Arrays cannot be named in expressions: they are
+// data for the kernel. A word is an enumerator in C++; for kernels it is its place among the words, a u32.
 struct ProblemField {
   Located<std::string> name;
   FieldKind kind = FieldKind::u32;
-  uint32_t count = 1;  // 1: a scalar
+  uint32_t count = 1;                       // 1: a scalar
+  std::string word_set;                     // of words: the name of their enum
+  std::vector<Located<std::string>> words;  // of words
+
+  bool is_word() const { return !words.empty(); }
 };
 
 struct Condition {
@@ -160,6 +173,7 @@ struct Recipe {
   Located<std::string> name;
   std::vector<Condition> applies_when;
   std::vector<Scratch> scratch;
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> bind;  // as Step::operands, of all steps
   std::vector<Step> steps;
 };
 
@@ -205,8 +219,8 @@ auto said_of(const Pairs& pairs, std::string_view name) -> const typename Pairs:
   return said == pairs.end() ? nullptr : &*said;
 }
 
-// What a step binds to an operand of its family: ours or scratch as it says, that of the same name where it says
-// nothing. Empty: nothing, since it says 'none', or nothing bears the name.
+// What a step binds to an operand of its family: ours or scratch as it says, else as its recipe says, else that of the
+// same name. Empty: nothing, since it says 'none', or nothing bears the name.
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand);
 
 // What steps write for no operand; no operand or scratch bears this name.

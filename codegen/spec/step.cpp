@@ -15,7 +15,8 @@ bool has(const Items& items, std::string_view name) {
 }  // namespace
 
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand) {
-  if (const auto* said = said_of(step.operands, operand)) {
+  const auto* of_step = said_of(step.operands, operand);
+  if (const auto* said = of_step ? of_step : said_of(recipe.bind, operand)) {
     return said->second.value == kNoOperand ? std::string_view() : said->second.value;
   }
   return has(spec.operands, operand) || has(recipe.scratch, operand) ? operand : std::string_view();

@@ -115,7 +115,7 @@ constexpr std::string_view kMacros[] = {"alloca",
 constexpr std::string_view kOfGeneratedCode[] = {"bit",   "ceil_div", "choose",   "int32_t",  "int64_t", "library",
                                                  "max",   "min",      "offsetof", "qgen",     "size_t",  "std",
                                                  "table", "uint16_t", "uint32_t", "uint64_t", "uint8_t"};
-constexpr std::string_view kGeneratedHeaders[] = {"modules", "registry"};
+constexpr std::string_view kGeneratedHeaders[] = {"modules", "operators", "registry", "words"};
 
 // Headers of C, POSIX, glibc and gcc: generated headers lie in one folder, which a build puts before those of the
 // system.

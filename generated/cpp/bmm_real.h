@@ -4,54 +4,18 @@
 // products of matrices of any quantization, in reals
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::bmm_real {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t batches = 0;
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t input_kind = 0;
-  uint32_t other_kind = 0;
-  uint32_t input_flip = 0;
-  uint32_t other_flip = 0;
-  uint32_t input_zero_points = 0;
-  uint32_t other_zero_points = 0;
-  uint32_t output_zero_points = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  uint32_t input_m_block = 0;
-  uint32_t input_m_step = 0;
-  uint32_t input_k_block = 0;
-  uint32_t input_k_step = 0;
-  uint32_t other_k_block = 0;
-  uint32_t other_k_step = 0;
-  uint32_t other_n_block = 0;
-  uint32_t other_n_step = 0;
-  uint32_t output_m_block = 0;
-  uint32_t output_m_step = 0;
-  uint32_t output_n_block = 0;
-  uint32_t output_n_step = 0;
-  uint32_t batch_rank = 0;
-  uint32_t batch_sizes[6] = {};
-  uint32_t input_strides[6] = {};
-  uint32_t input_blocks[6] = {};
-  uint32_t input_parameter_strides[6] = {};
-  uint32_t other_strides[6] = {};
-  uint32_t other_blocks[6] = {};
-  uint32_t other_parameter_strides[6] = {};
-  uint32_t output_blocks[6] = {};
-  uint32_t output_parameter_strides[6] = {};
-};
 
 enum class Operand : uint8_t {
   input,
@@ -65,16 +29,16 @@ enum class Operand : uint8_t {
   output_zero_point,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
+  Required<T> input;
   T input_scale{};  // may be left out
   T input_zero_point{};  // may be left out
-  T other;
+  Required<T> other;
   T other_scale{};  // may be left out
   T other_zero_point{};  // may be left out
-  T output;
+  Required<T> output;
   T output_scale{};  // may be left out
   T output_zero_point{};  // may be left out
 };
@@ -87,6 +51,49 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.other_zero_point, operands.output, operands.output_scale, operands.output_zero_point,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> batches;
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<words::FusedDtype> input_kind;
+  Required<words::FusedDtype> other_kind;
+  Required<uint32_t> input_flip;
+  Required<uint32_t> other_flip;
+  Required<uint32_t> input_zero_points;
+  Required<uint32_t> other_zero_points;
+  Required<uint32_t> output_zero_points;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<uint32_t> input_m_block;
+  Required<uint32_t> input_m_step;
+  Required<uint32_t> input_k_block;
+  Required<uint32_t> input_k_step;
+  Required<uint32_t> other_k_block;
+  Required<uint32_t> other_k_step;
+  Required<uint32_t> other_n_block;
+  Required<uint32_t> other_n_step;
+  Required<uint32_t> output_m_block;
+  Required<uint32_t> output_m_step;
+  Required<uint32_t> output_n_block;
+  Required<uint32_t> output_n_step;
+  Required<uint32_t> batch_rank;
+  Required<std::array<uint32_t, 6>> batch_sizes;
+  Required<std::array<uint32_t, 6>> input_strides;
+  Required<std::array<uint32_t, 6>> input_blocks;
+  Required<std::array<uint32_t, 6>> input_parameter_strides;
+  Required<std::array<uint32_t, 6>> other_strides;
+  Required<std::array<uint32_t, 6>> other_blocks;
+  Required<std::array<uint32_t, 6>> other_parameter_strides;
+  Required<std::array<uint32_t, 6>> output_blocks;
+  Required<std::array<uint32_t, 6>> output_parameter_strides;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = bmm_real::Operands<T>;
+};
 
 enum class Modules : uint8_t {
   own,

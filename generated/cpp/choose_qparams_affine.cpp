@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_affine {
 namespace {
@@ -27,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"sizes", FieldInfo::Kind::u32, offsetof(Problem, sizes), 8},
   {"strides", FieldInfo::Kind::i32, offsetof(Problem, strides), 8},
   {"blocks", FieldInfo::Kind::u32, offsetof(Problem, blocks), 8},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -86,7 +87,7 @@ constexpr auto kNames = table::names({
   {"first", {}},
   {"real_packed", {}},
   {"rank", {}},
-  {"mapping", {}},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -107,23 +108,23 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::team: return scope.specialization[1];
-    case Name::parameters: return problem->parameters;
-    case Name::block_elements: return problem->block_elements;
-    case Name::run: return problem->run;
-    case Name::step: return problem->step;
-    case Name::are_runs: return problem->are_runs;
-    case Name::first: return problem->first;
-    case Name::real_packed: return problem->real_packed;
-    case Name::rank: return problem->rank;
-    case Name::mapping: return problem->mapping;
+    case Name::parameters: return Integer(problem->parameters);
+    case Name::block_elements: return Integer(problem->block_elements);
+    case Name::run: return Integer(problem->run);
+    case Name::step: return Integer(problem->step);
+    case Name::are_runs: return Integer(problem->are_runs);
+    case Name::first: return Integer(problem->first);
+    case Name::real_packed: return Integer(problem->real_packed);
+    case Name::rank: return Integer(problem->rank);
+    case Name::mapping: return table::word(problem->mapping.get());
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);
     case Name::quant_max_real: return table::truncated(problem->quant_max_real);
     case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -190,13 +191,13 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
-  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
-      sector / Integer(parameters.vec),
-      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
       choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
   const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
       choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
+  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
+      sector / Integer(parameters.vec),
+      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 8, 3,
@@ -318,9 +319,9 @@ void choose_qparams_partial_problem(const SelectionScope& scope, void* step_prob
   to.first = problem.first;
   to.real_packed = problem.real_packed;
   to.rank = problem.rank;
-  table::set(to.sizes, problem.sizes);
-  table::set(to.strides, problem.strides);
-  table::set(to.blocks, problem.blocks);
+  to.sizes = problem.sizes;
+  to.strides = problem.strides;
+  to.blocks = problem.blocks;
 }
 
 constexpr OperandSource choose_qparams_finish_operands[] = {
@@ -385,14 +386,13 @@ constexpr ShapeInfo kInputShapes[] = {
   {.has_leading = true, .rank = 0, .sides = {}},
 };
 
-constexpr std::string_view kMappingTypeChoices[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
-
 constexpr std::string_view kTargetDtypeChoices[] = {"i8", "u8", "i16", "i32"};
 
 constexpr TensorInfo kChooseQparamsAffineTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
+    .shapes = kInputShapes,
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::f32), .shapes = kInputShapes,
@@ -411,7 +411,7 @@ constexpr AttributeInfo kChooseQparamsAffineAttributes[] = {
   },
   {
     .name = "mapping_type", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
-    .help = "how the range is mapped", .words = kMappingTypeChoices,
+    .help = "how the range is mapped", .words = words::kMappingType,
   },
   {
     .name = "target_dtype", .kind = AttributeInfo::Kind::dtype, .otherwise = "i8", .help = "of the integers to come",

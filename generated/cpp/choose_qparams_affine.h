@@ -4,40 +4,19 @@
 // scale and zero point of each block, from its range
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_affine {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // choose_qparams_affine
-
-// What the caller knows.
-struct Problem {
-  uint32_t parameters = 0;
-  uint32_t block_elements = 0;
-  uint32_t run = 0;
-  int32_t step = 0;
-  uint32_t are_runs = 0;
-  uint32_t first = 0;
-  uint32_t real_packed = 0;
-  uint32_t rank = 0;
-  uint32_t sizes[8] = {};
-  int32_t strides[8] = {};
-  uint32_t blocks[8] = {};
-  uint32_t mapping = 0;
-  float range = 0;
-  float half_range = 0;
-  float quant_min_real = 0;
-  float quant_max_real = 0;
-  float eps = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  int32_t symmetric_zero_point = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -45,12 +24,12 @@ enum class Operand : uint8_t {
   zero_point,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T scale;
-  T zero_point;
+  Required<T> input;
+  Required<T> scale;
+  Required<T> zero_point;
 };
 
 // In the order of the operator's table.
@@ -58,6 +37,34 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.scale, operands.zero_point};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> parameters;
+  Required<uint32_t> block_elements;
+  Required<uint32_t> run;
+  Required<int32_t> step;
+  Required<uint32_t> are_runs;
+  Required<uint32_t> first;
+  Required<uint32_t> real_packed;
+  Required<uint32_t> rank;
+  Required<std::array<uint32_t, 8>> sizes;
+  Required<std::array<int32_t, 8>> strides;
+  Required<std::array<uint32_t, 8>> blocks;
+  Required<words::MappingType> mapping;
+  Required<float> range;
+  Required<float> half_range;
+  Required<float> quant_min_real;
+  Required<float> quant_max_real;
+  Required<float> eps;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<int32_t> symmetric_zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = choose_qparams_affine::Operands<T>;
+};
 
 enum class Reduce : uint8_t {
   shared,

@@ -17,7 +17,7 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"parameters", FieldInfo::Kind::u32, offsetof(Problem, parameters), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -49,7 +49,7 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"parameters", {}},
   {"slices", {}},
-  {"mapping", {}},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -64,17 +64,17 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return problem->parameters;
-    case Name::slices: return problem->slices;
-    case Name::mapping: return problem->mapping;
+    case Name::parameters: return Integer(problem->parameters);
+    case Name::slices: return Integer(problem->slices);
+    case Name::mapping: return table::word(problem->mapping.get());
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);
     case Name::quant_max_real: return table::truncated(problem->quant_max_real);
     case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

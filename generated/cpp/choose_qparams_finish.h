@@ -4,30 +4,18 @@
 // scale and zero point of each block, from the ranges of its slices
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::choose_qparams_finish {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t parameters = 0;
-  uint32_t slices = 0;
-  uint32_t mapping = 0;
-  float range = 0;
-  float half_range = 0;
-  float quant_min_real = 0;
-  float quant_max_real = 0;
-  float eps = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  int32_t symmetric_zero_point = 0;
-};
 
 enum class Operand : uint8_t {
   partial,
@@ -35,12 +23,12 @@ enum class Operand : uint8_t {
   zero_point,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T partial;
-  T scale;
-  T zero_point;
+  Required<T> partial;
+  Required<T> scale;
+  Required<T> zero_point;
 };
 
 // In the order of the operator's table.
@@ -48,6 +36,25 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.partial, operands.scale, operands.zero_point};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> parameters;
+  Required<uint32_t> slices;
+  Required<words::MappingType> mapping;
+  Required<float> range;
+  Required<float> half_range;
+  Required<float> quant_min_real;
+  Required<float> quant_max_real;
+  Required<float> eps;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<int32_t> symmetric_zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = choose_qparams_finish::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

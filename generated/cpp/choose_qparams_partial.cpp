@@ -81,16 +81,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::reduce: return table::word(parameters->reduce);
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return problem->parameters;
-    case Name::block_elements: return problem->block_elements;
-    case Name::slices: return problem->slices;
-    case Name::slice_elements: return problem->slice_elements;
-    case Name::run: return problem->run;
-    case Name::step: return problem->step;
-    case Name::are_runs: return problem->are_runs;
-    case Name::first: return problem->first;
-    case Name::real_packed: return problem->real_packed;
-    case Name::rank: return problem->rank;
+    case Name::parameters: return Integer(problem->parameters);
+    case Name::block_elements: return Integer(problem->block_elements);
+    case Name::slices: return Integer(problem->slices);
+    case Name::slice_elements: return Integer(problem->slice_elements);
+    case Name::run: return Integer(problem->run);
+    case Name::step: return Integer(problem->step);
+    case Name::are_runs: return Integer(problem->are_runs);
+    case Name::first: return Integer(problem->first);
+    case Name::real_packed: return Integer(problem->real_packed);
+    case Name::rank: return Integer(problem->rank);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -4,43 +4,28 @@
 // range of each slice of each block
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::choose_qparams_partial {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t parameters = 0;
-  uint32_t block_elements = 0;
-  uint32_t slices = 0;
-  uint32_t slice_elements = 0;
-  uint32_t run = 0;
-  int32_t step = 0;
-  uint32_t are_runs = 0;
-  uint32_t first = 0;
-  uint32_t real_packed = 0;
-  uint32_t rank = 0;
-  uint32_t sizes[8] = {};
-  int32_t strides[8] = {};
-  uint32_t blocks[8] = {};
-};
 
 enum class Operand : uint8_t {
   input,
   partial,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T partial;
+  Required<T> input;
+  Required<T> partial;
 };
 
 // In the order of the operator's table.
@@ -48,6 +33,27 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.partial};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> parameters;
+  Required<uint32_t> block_elements;
+  Required<uint32_t> slices;
+  Required<uint32_t> slice_elements;
+  Required<uint32_t> run;
+  Required<int32_t> step;
+  Required<uint32_t> are_runs;
+  Required<uint32_t> first;
+  Required<uint32_t> real_packed;
+  Required<uint32_t> rank;
+  Required<std::array<uint32_t, 8>> sizes;
+  Required<std::array<int32_t, 8>> strides;
+  Required<std::array<uint32_t, 8>> blocks;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = choose_qparams_partial::Operands<T>;
+};
 
 enum class Reduce : uint8_t {
   shared,

@@ -36,7 +36,7 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return problem->numel;
+    case Name::numel: return Integer(problem->numel);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

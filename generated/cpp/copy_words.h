@@ -4,31 +4,28 @@
 // words from one buffer to another
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::copy_words {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t numel = 0;
-};
 
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -36,6 +33,15 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> numel;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = copy_words::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

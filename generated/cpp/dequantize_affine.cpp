@@ -110,24 +110,24 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return problem->numel;
-    case Name::first: return problem->first;
-    case Name::is_dense: return problem->is_dense;
-    case Name::parameters: return problem->parameters;
-    case Name::run: return problem->run;
-    case Name::run_multiplier: return problem->run_multiplier;
-    case Name::run_shift: return problem->run_shift;
-    case Name::is_periodic: return problem->is_periodic;
-    case Name::cycle_multiplier: return problem->cycle_multiplier;
-    case Name::cycle_shift: return problem->cycle_shift;
-    case Name::zero_points: return problem->zero_points;
-    case Name::distance: return problem->distance;
-    case Name::distance_multiplier: return problem->distance_multiplier;
-    case Name::distance_shift: return problem->distance_shift;
-    case Name::image_steps: return problem->image_steps;
-    case Name::real_packed: return problem->real_packed;
-    case Name::quant_packed: return problem->quant_packed;
-    case Name::rank: return problem->rank;
+    case Name::numel: return Integer(problem->numel);
+    case Name::first: return Integer(problem->first);
+    case Name::is_dense: return Integer(problem->is_dense);
+    case Name::parameters: return Integer(problem->parameters);
+    case Name::run: return Integer(problem->run);
+    case Name::run_multiplier: return Integer(problem->run_multiplier);
+    case Name::run_shift: return Integer(problem->run_shift);
+    case Name::is_periodic: return Integer(problem->is_periodic);
+    case Name::cycle_multiplier: return Integer(problem->cycle_multiplier);
+    case Name::cycle_shift: return Integer(problem->cycle_shift);
+    case Name::zero_points: return Integer(problem->zero_points);
+    case Name::distance: return Integer(problem->distance);
+    case Name::distance_multiplier: return Integer(problem->distance_multiplier);
+    case Name::distance_shift: return Integer(problem->distance_shift);
+    case Name::image_steps: return Integer(problem->image_steps);
+    case Name::real_packed: return Integer(problem->real_packed);
+    case Name::quant_packed: return Integer(problem->quant_packed);
+    case Name::rank: return Integer(problem->rank);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -204,12 +204,11 @@ Real cost(const SelectionScope& scope) {
   const Integer blocks_made = choose(Integer(parameters.vec) == 4
       && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
       Integer(4), Integer(1));
-  return Real(device.launch_us)
-      + Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
-      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
-      + workgroups * Real(0.02) / Integer(device.compute_units)
-      + invocations * (20 + 20 * blocks_made) * 2 / Real(device.f32_ops_per_us)
+  const Real moving = Integer(problem.numel)
+      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
+      * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
       + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + moving + invocations * (20 + 20 * blocks_made) * 2 / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -391,7 +390,8 @@ constexpr std::string_view kOutputDtypeChoices[] = {"f32", "f16"};
 constexpr TensorInfo kDequantizeAffineTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true,
-    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32), .shapes = kInputShapes,
+    .dtypes = bit(DType::i8) | bit(DType::u8) | bit(DType::i16) | bit(DType::i32),
+    .storages = bit(Storage::buffer) | bit(Storage::texture3d), .shapes = kInputShapes,
   },
   {
     .name = "scale", .operand = 1, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32), .shapes = kInputShapes,
@@ -403,7 +403,8 @@ constexpr TensorInfo kDequantizeAffineTensors[] = {
   },
   {
     .name = "output", .operand = 3, .role = TensorInfo::Role::output, .has_view = true, .has_place = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16), .shapes = kInputShapes,
+    .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
+    .shapes = kInputShapes,
   },
 };
 

@@ -4,42 +4,18 @@
 // integer to real, one scale and zero point per block
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::dequantize_affine {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // dequantize_affine
-
-// What the caller knows.
-struct Problem {
-  uint32_t numel = 0;
-  uint32_t first = 0;
-  uint32_t is_dense = 0;
-  uint32_t parameters = 0;
-  uint32_t run = 0;
-  uint32_t run_multiplier = 0;
-  uint32_t run_shift = 0;
-  uint32_t is_periodic = 0;
-  uint32_t cycle_multiplier = 0;
-  uint32_t cycle_shift = 0;
-  uint32_t zero_points = 0;
-  uint32_t distance = 0;
-  uint32_t distance_multiplier = 0;
-  uint32_t distance_shift = 0;
-  uint32_t image_steps = 0;
-  uint32_t real_packed = 0;
-  uint32_t quant_packed = 0;
-  uint32_t rank = 0;
-  uint32_t sizes[8] = {};
-  int32_t strides[8] = {};
-  uint32_t blocks[8] = {};
-  uint32_t parameter_strides[8] = {};
-};
 
 enum class Operand : uint8_t {
   input,
@@ -48,13 +24,13 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T scale;
+  Required<T> input;
+  Required<T> scale;
   T zero_point{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -62,6 +38,36 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.scale, operands.zero_point, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> numel;
+  Required<uint32_t> first;
+  Required<uint32_t> is_dense;
+  Required<uint32_t> parameters;
+  Required<uint32_t> run;
+  Required<uint32_t> run_multiplier;
+  Required<uint32_t> run_shift;
+  Required<uint32_t> is_periodic;
+  Required<uint32_t> cycle_multiplier;
+  Required<uint32_t> cycle_shift;
+  Required<uint32_t> zero_points;
+  Required<uint32_t> distance;
+  Required<uint32_t> distance_multiplier;
+  Required<uint32_t> distance_shift;
+  Required<uint32_t> image_steps;
+  Required<uint32_t> real_packed;
+  Required<uint32_t> quant_packed;
+  Required<uint32_t> rank;
+  Required<std::array<uint32_t, 8>> sizes;
+  Required<std::array<int32_t, 8>> strides;
+  Required<std::array<uint32_t, 8>> blocks;
+  Required<std::array<uint32_t, 8>> parameter_strides;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = dequantize_affine::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

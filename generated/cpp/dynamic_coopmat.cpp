@@ -27,7 +27,7 @@ constexpr FieldInfo kFields[] = {
   {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -73,7 +73,7 @@ constexpr auto kNames = table::names({
   {"run_k", {}},
   {"runs", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -91,14 +91,14 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_n: return scope.specialization[4];
     case Name::step_k: return scope.specialization[5];
     case Name::step_span: return scope.specialization[6];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::groups: return problem->groups;
-    case Name::run_k: return problem->run_k;
-    case Name::runs: return problem->runs;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::groups: return Integer(problem->groups);
+    case Name::run_k: return Integer(problem->run_k);
+    case Name::runs: return Integer(problem->runs);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

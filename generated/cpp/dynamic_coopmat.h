@@ -4,27 +4,18 @@
 // rows of quantized activations times an int4 weight, tiles of cooperative matrices
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::dynamic_coopmat {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t groups = 0;
-  uint32_t run_k = 0;
-  uint32_t runs = 0;
-  uint32_t has_bias = 0;
-  uint32_t activation = 0;
-};
 
 enum class Operand : uint8_t {
   codes,
@@ -37,17 +28,17 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T codes;
-  T weight;
-  T scale;
-  T zero_point;
-  T weight_scales;
-  T weight_sums;
+  Required<T> codes;
+  Required<T> weight;
+  Required<T> scale;
+  Required<T> zero_point;
+  Required<T> weight_scales;
+  Required<T> weight_sums;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -58,6 +49,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.bias, operands.output,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> groups;
+  Required<uint32_t> run_k;
+  Required<uint32_t> runs;
+  Required<uint32_t> has_bias;
+  Required<words::Activation> activation;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = dynamic_coopmat::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

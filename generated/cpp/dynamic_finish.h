@@ -4,23 +4,18 @@
 // outputs of a dynamically quantized linear layer from its integer sums
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::dynamic_finish {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t has_bias = 0;
-  uint32_t activation = 0;
-};
 
 enum class Operand : uint8_t {
   sums,
@@ -32,16 +27,16 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T sums;
-  T scale;
-  T zero_point;
-  T weight_scales;
-  T weight_sums;
+  Required<T> sums;
+  Required<T> scale;
+  Required<T> zero_point;
+  Required<T> weight_scales;
+  Required<T> weight_sums;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -52,6 +47,18 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.output,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> has_bias;
+  Required<words::Activation> activation;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = dynamic_finish::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -24,8 +24,8 @@ constexpr FieldInfo kFields[] = {
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -74,8 +74,8 @@ constexpr auto kNames = table::names({
   {"groups", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
-  {"mapping", {}},
+  {"activation", words::kActivation},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -94,23 +94,23 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
-    case Name::mapping: return problem->mapping;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
+    case Name::mapping: return table::word(problem->mapping.get());
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);
     case Name::quant_max_real: return table::truncated(problem->quant_max_real);
     case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

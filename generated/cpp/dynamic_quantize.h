@@ -4,30 +4,18 @@
 // scale, zero point and integers of each row
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::dynamic_quantize {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t k = 0;
-  uint32_t mapping = 0;
-  float range = 0;
-  float half_range = 0;
-  float quant_min_real = 0;
-  float quant_max_real = 0;
-  float eps = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  int32_t symmetric_zero_point = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -36,13 +24,13 @@ enum class Operand : uint8_t {
   codes,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T scale;
-  T zero_point;
-  T codes;
+  Required<T> input;
+  Required<T> scale;
+  Required<T> zero_point;
+  Required<T> codes;
 };
 
 // In the order of the operator's table.
@@ -50,6 +38,25 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.scale, operands.zero_point, operands.codes};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> k;
+  Required<words::MappingType> mapping;
+  Required<float> range;
+  Required<float> half_range;
+  Required<float> quant_min_real;
+  Required<float> quant_max_real;
+  Required<float> eps;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<int32_t> symmetric_zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = dynamic_quantize::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -28,7 +28,7 @@ constexpr FieldInfo kFields[] = {
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -69,7 +69,7 @@ constexpr auto kNames = table::names({
   {"runs", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -81,15 +81,15 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::dot: return table::word(parameters->dot);
     case Name::side: return parameters->side;
     case Name::step_k: return parameters->step_k;
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::groups: return problem->groups;
-    case Name::run_k: return problem->run_k;
-    case Name::runs: return problem->runs;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::groups: return Integer(problem->groups);
+    case Name::run_k: return Integer(problem->run_k);
+    case Name::runs: return Integer(problem->runs);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -4,25 +4,18 @@
 // rows of an int4 weight, with a scale per group of neighbours
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::embedding_q4gsw {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // embedding_q4gsw
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t group_size = 0;
-  uint32_t groups = 0;
-};
 
 enum class Operand : uint8_t {
   indices,
@@ -31,13 +24,13 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T indices;
-  T weight;
-  T weight_scales;
-  T output;
+  Required<T> indices;
+  Required<T> weight;
+  Required<T> weight_scales;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -45,6 +38,19 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.indices, operands.weight, operands.weight_scales, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> group_size;
+  Required<uint32_t> groups;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = embedding_q4gsw::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

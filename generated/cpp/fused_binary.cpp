@@ -23,12 +23,12 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1},
+  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1, words::kFusedOperation},
   {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
-  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
-  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
-  {"output_kind", FieldInfo::Kind::u32, offsetof(Problem, output_kind), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
+  {"output_kind", FieldInfo::Kind::u32, offsetof(Problem, output_kind), 1, words::kFusedDtype},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"other_zero_points", FieldInfo::Kind::u32, offsetof(Problem, other_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -83,12 +83,12 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"items", {}},
   {"numel", {}},
-  {"operation", {}},
+  {"operation", words::kFusedOperation},
   {"alpha", {}},
   {"is_simple", {}},
-  {"input_kind", {}},
-  {"other_kind", {}},
-  {"output_kind", {}},
+  {"input_kind", words::kFusedDtype},
+  {"other_kind", words::kFusedDtype},
+  {"output_kind", words::kFusedDtype},
   {"input_zero_points", {}},
   {"other_zero_points", {}},
   {"output_zero_points", {}},
@@ -107,19 +107,19 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::modules: return table::word(parameters->modules);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return problem->numel;
-    case Name::operation: return problem->operation;
+    case Name::numel: return Integer(problem->numel);
+    case Name::operation: return table::word(problem->operation.get());
     case Name::alpha: return table::truncated(problem->alpha);
-    case Name::is_simple: return problem->is_simple;
-    case Name::input_kind: return problem->input_kind;
-    case Name::other_kind: return problem->other_kind;
-    case Name::output_kind: return problem->output_kind;
-    case Name::input_zero_points: return problem->input_zero_points;
-    case Name::other_zero_points: return problem->other_zero_points;
-    case Name::output_zero_points: return problem->output_zero_points;
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::rank: return problem->rank;
+    case Name::is_simple: return Integer(problem->is_simple);
+    case Name::input_kind: return table::word(problem->input_kind.get());
+    case Name::other_kind: return table::word(problem->other_kind.get());
+    case Name::output_kind: return table::word(problem->output_kind.get());
+    case Name::input_zero_points: return Integer(problem->input_zero_points);
+    case Name::other_zero_points: return Integer(problem->other_zero_points);
+    case Name::output_zero_points: return Integer(problem->output_zero_points);
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::rank: return Integer(problem->rank);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -156,7 +156,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  groups[0] = workgroups;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -166,16 +168,17 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Real launching = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
+      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + launching
       + max(Integer(problem.numel)
       * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
       + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us),
       Integer(problem.numel) * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank))
-      / Real(device.f32_ops_per_us))
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256 / Real(device.f32_ops_per_us)
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.items) * Real(0.25)
-      + Integer(specialization.workgroup) / Real(10000.0);
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -4,42 +4,19 @@
 // an element-wise operation on two operands of any quantization
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::fused_binary {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[2];  // fused_add, fused_mul
-
-// What the caller knows.
-struct Problem {
-  uint32_t numel = 0;
-  uint32_t operation = 0;
-  float alpha = 0;
-  uint32_t is_simple = 0;
-  uint32_t input_kind = 0;
-  uint32_t other_kind = 0;
-  uint32_t output_kind = 0;
-  uint32_t input_zero_points = 0;
-  uint32_t other_zero_points = 0;
-  uint32_t output_zero_points = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  uint32_t rank = 0;
-  uint32_t sizes[8] = {};
-  uint32_t input_strides[8] = {};
-  uint32_t input_blocks[8] = {};
-  uint32_t input_parameter_strides[8] = {};
-  uint32_t other_strides[8] = {};
-  uint32_t other_blocks[8] = {};
-  uint32_t other_parameter_strides[8] = {};
-  uint32_t output_blocks[8] = {};
-  uint32_t output_parameter_strides[8] = {};
-};
 
 enum class Operand : uint8_t {
   input,
@@ -53,16 +30,16 @@ enum class Operand : uint8_t {
   output_zero_point,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
+  Required<T> input;
   T input_scale{};  // may be left out
   T input_zero_point{};  // may be left out
-  T other;
+  Required<T> other;
   T other_scale{};  // may be left out
   T other_zero_point{};  // may be left out
-  T output;
+  Required<T> output;
   T output_scale{};  // may be left out
   T output_zero_point{};  // may be left out
 };
@@ -75,6 +52,36 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.other_zero_point, operands.output, operands.output_scale, operands.output_zero_point,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> numel;
+  Required<words::FusedOperation> operation;
+  Required<float> alpha;
+  Required<uint32_t> is_simple;
+  Required<words::FusedDtype> input_kind;
+  Required<words::FusedDtype> other_kind;
+  Required<words::FusedDtype> output_kind;
+  Required<uint32_t> input_zero_points;
+  Required<uint32_t> other_zero_points;
+  Required<uint32_t> output_zero_points;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<uint32_t> rank;
+  Required<std::array<uint32_t, 8>> sizes;
+  Required<std::array<uint32_t, 8>> input_strides;
+  Required<std::array<uint32_t, 8>> input_blocks;
+  Required<std::array<uint32_t, 8>> input_parameter_strides;
+  Required<std::array<uint32_t, 8>> other_strides;
+  Required<std::array<uint32_t, 8>> other_blocks;
+  Required<std::array<uint32_t, 8>> other_parameter_strides;
+  Required<std::array<uint32_t, 8>> output_blocks;
+  Required<std::array<uint32_t, 8>> output_parameter_strides;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = fused_binary::Operands<T>;
+};
 
 enum class Modules : uint8_t {
   own,

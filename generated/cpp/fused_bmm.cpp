@@ -27,8 +27,8 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"is_exact", FieldInfo::Kind::u32, offsetof(Problem, is_exact), 1},
-  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1},
-  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1},
+  {"input_kind", FieldInfo::Kind::u32, offsetof(Problem, input_kind), 1, words::kFusedDtype},
+  {"other_kind", FieldInfo::Kind::u32, offsetof(Problem, other_kind), 1, words::kFusedDtype},
   {"input_flip", FieldInfo::Kind::u32, offsetof(Problem, input_flip), 1},
   {"other_flip", FieldInfo::Kind::u32, offsetof(Problem, other_flip), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
@@ -98,8 +98,8 @@ constexpr auto kNames = table::names({
   {"n", {}},
   {"k", {}},
   {"is_exact", {}},
-  {"input_kind", {}},
-  {"other_kind", {}},
+  {"input_kind", words::kFusedDtype},
+  {"other_kind", words::kFusedDtype},
   {"input_flip", {}},
   {"other_flip", {}},
   {"input_zero_points", {}},
@@ -125,33 +125,33 @@ constexpr auto kNames = table::names({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::batches: return problem->batches;
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::is_exact: return problem->is_exact;
-    case Name::input_kind: return problem->input_kind;
-    case Name::other_kind: return problem->other_kind;
-    case Name::input_flip: return problem->input_flip;
-    case Name::other_flip: return problem->other_flip;
-    case Name::input_zero_points: return problem->input_zero_points;
-    case Name::other_zero_points: return problem->other_zero_points;
-    case Name::output_zero_points: return problem->output_zero_points;
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::input_m_block: return problem->input_m_block;
-    case Name::input_m_step: return problem->input_m_step;
-    case Name::input_k_block: return problem->input_k_block;
-    case Name::input_k_step: return problem->input_k_step;
-    case Name::other_k_block: return problem->other_k_block;
-    case Name::other_k_step: return problem->other_k_step;
-    case Name::other_n_block: return problem->other_n_block;
-    case Name::other_n_step: return problem->other_n_step;
-    case Name::output_m_block: return problem->output_m_block;
-    case Name::output_m_step: return problem->output_m_step;
-    case Name::output_n_block: return problem->output_n_block;
-    case Name::output_n_step: return problem->output_n_step;
-    case Name::batch_rank: return problem->batch_rank;
+    case Name::batches: return Integer(problem->batches);
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::is_exact: return Integer(problem->is_exact);
+    case Name::input_kind: return table::word(problem->input_kind.get());
+    case Name::other_kind: return table::word(problem->other_kind.get());
+    case Name::input_flip: return Integer(problem->input_flip);
+    case Name::other_flip: return Integer(problem->other_flip);
+    case Name::input_zero_points: return Integer(problem->input_zero_points);
+    case Name::other_zero_points: return Integer(problem->other_zero_points);
+    case Name::output_zero_points: return Integer(problem->output_zero_points);
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::input_m_block: return Integer(problem->input_m_block);
+    case Name::input_m_step: return Integer(problem->input_m_step);
+    case Name::input_k_block: return Integer(problem->input_k_block);
+    case Name::input_k_step: return Integer(problem->input_k_step);
+    case Name::other_k_block: return Integer(problem->other_k_block);
+    case Name::other_k_step: return Integer(problem->other_k_step);
+    case Name::other_n_block: return Integer(problem->other_n_block);
+    case Name::other_n_step: return Integer(problem->other_n_step);
+    case Name::output_m_block: return Integer(problem->output_m_block);
+    case Name::output_m_step: return Integer(problem->output_m_step);
+    case Name::output_n_block: return Integer(problem->output_n_block);
+    case Name::output_n_step: return Integer(problem->output_n_step);
+    case Name::batch_rank: return Integer(problem->batch_rank);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -196,15 +196,15 @@ void bmm_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.output_n_block = problem.output_n_block;
   to.output_n_step = problem.output_n_step;
   to.batch_rank = problem.batch_rank;
-  table::set(to.batch_sizes, problem.batch_sizes);
-  table::set(to.input_strides, problem.input_strides);
-  table::set(to.input_blocks, problem.input_blocks);
-  table::set(to.input_parameter_strides, problem.input_parameter_strides);
-  table::set(to.other_strides, problem.other_strides);
-  table::set(to.other_blocks, problem.other_blocks);
-  table::set(to.other_parameter_strides, problem.other_parameter_strides);
-  table::set(to.output_blocks, problem.output_blocks);
-  table::set(to.output_parameter_strides, problem.output_parameter_strides);
+  to.batch_sizes = problem.batch_sizes;
+  to.input_strides = problem.input_strides;
+  to.input_blocks = problem.input_blocks;
+  to.input_parameter_strides = problem.input_parameter_strides;
+  to.other_strides = problem.other_strides;
+  to.other_blocks = problem.other_blocks;
+  to.other_parameter_strides = problem.other_parameter_strides;
+  to.output_blocks = problem.output_blocks;
+  to.output_parameter_strides = problem.output_parameter_strides;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -256,15 +256,15 @@ void bmm_real_problem(const SelectionScope& scope, void* step_problem) {
   to.output_n_block = problem.output_n_block;
   to.output_n_step = problem.output_n_step;
   to.batch_rank = problem.batch_rank;
-  table::set(to.batch_sizes, problem.batch_sizes);
-  table::set(to.input_strides, problem.input_strides);
-  table::set(to.input_blocks, problem.input_blocks);
-  table::set(to.input_parameter_strides, problem.input_parameter_strides);
-  table::set(to.other_strides, problem.other_strides);
-  table::set(to.other_blocks, problem.other_blocks);
-  table::set(to.other_parameter_strides, problem.other_parameter_strides);
-  table::set(to.output_blocks, problem.output_blocks);
-  table::set(to.output_parameter_strides, problem.output_parameter_strides);
+  to.batch_sizes = problem.batch_sizes;
+  to.input_strides = problem.input_strides;
+  to.input_blocks = problem.input_blocks;
+  to.input_parameter_strides = problem.input_parameter_strides;
+  to.other_strides = problem.other_strides;
+  to.other_blocks = problem.other_blocks;
+  to.other_parameter_strides = problem.other_parameter_strides;
+  to.output_blocks = problem.output_blocks;
+  to.output_parameter_strides = problem.output_parameter_strides;
 }
 
 constexpr StepInfo real_steps[] = {
@@ -310,15 +310,15 @@ void bmm_tiled_problem(const SelectionScope& scope, void* step_problem) {
   to.output_n_block = problem.output_n_block;
   to.output_n_step = problem.output_n_step;
   to.batch_rank = problem.batch_rank;
-  table::set(to.batch_sizes, problem.batch_sizes);
-  table::set(to.input_strides, problem.input_strides);
-  table::set(to.input_blocks, problem.input_blocks);
-  table::set(to.input_parameter_strides, problem.input_parameter_strides);
-  table::set(to.other_strides, problem.other_strides);
-  table::set(to.other_blocks, problem.other_blocks);
-  table::set(to.other_parameter_strides, problem.other_parameter_strides);
-  table::set(to.output_blocks, problem.output_blocks);
-  table::set(to.output_parameter_strides, problem.output_parameter_strides);
+  to.batch_sizes = problem.batch_sizes;
+  to.input_strides = problem.input_strides;
+  to.input_blocks = problem.input_blocks;
+  to.input_parameter_strides = problem.input_parameter_strides;
+  to.other_strides = problem.other_strides;
+  to.other_blocks = problem.other_blocks;
+  to.other_parameter_strides = problem.other_parameter_strides;
+  to.output_blocks = problem.output_blocks;
+  to.output_parameter_strides = problem.output_parameter_strides;
 }
 
 constexpr StepInfo tiled_steps[] = {

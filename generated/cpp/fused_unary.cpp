@@ -20,7 +20,7 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1},
+  {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1, words::kFusedOperation},
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
   {"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1},
   {"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1},
@@ -57,7 +57,7 @@ constexpr auto kNames = table::names({
   {"workgroup", {}},
   {"items", {}},
   {"numel", {}},
-  {"operation", {}},
+  {"operation", words::kFusedOperation},
   {"is_simple", {}},
   {"input_zero_points", {}},
   {"output_zero_points", {}},
@@ -74,14 +74,14 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return problem->numel;
-    case Name::operation: return problem->operation;
-    case Name::is_simple: return problem->is_simple;
-    case Name::input_zero_points: return problem->input_zero_points;
-    case Name::output_zero_points: return problem->output_zero_points;
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::rank: return problem->rank;
+    case Name::numel: return Integer(problem->numel);
+    case Name::operation: return table::word(problem->operation.get());
+    case Name::is_simple: return Integer(problem->is_simple);
+    case Name::input_zero_points: return Integer(problem->input_zero_points);
+    case Name::output_zero_points: return Integer(problem->output_zero_points);
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::rank: return Integer(problem->rank);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -115,7 +115,9 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
 void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  groups[0] = workgroups;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -125,15 +127,16 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Integer workgroups = ceil_div(Integer(problem.numel),
+      4 * Integer(specialization.workgroup) * Integer(specialization.items));
+  const Real launching = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
+      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
+      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + launching
       + max(Integer(problem.numel) * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)))
       / Real(device.bytes_per_us),
       Integer(problem.numel) * (30 + (1 - Integer(problem.is_simple)) * 100 * Integer(problem.rank))
-      / Real(device.f32_ops_per_us))
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256 / Real(device.f32_ops_per_us)
-      + ceil_div(Integer(problem.numel), 4 * Integer(specialization.workgroup) * Integer(specialization.items))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.items) * Real(0.25)
-      + Integer(specialization.workgroup) / Real(10000.0);
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

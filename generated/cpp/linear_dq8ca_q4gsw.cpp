@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::linear_dq8ca_q4gsw {
 namespace {
@@ -28,8 +29,8 @@ constexpr FieldInfo kFields[] = {
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
-  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
+  {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
   {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
   {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
   {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
@@ -74,8 +75,8 @@ constexpr auto kNames = table::names({
   {"runs", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
-  {"mapping", {}},
+  {"activation", words::kActivation},
+  {"mapping", words::kMappingType},
   {"range", {}},
   {"half_range", {}},
   {"quant_min_real", {}},
@@ -89,25 +90,25 @@ constexpr auto kNames = table::names({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
-    case Name::run_k: return problem->run_k;
-    case Name::runs: return problem->runs;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
-    case Name::mapping: return problem->mapping;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
+    case Name::run_k: return Integer(problem->run_k);
+    case Name::runs: return Integer(problem->runs);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
+    case Name::mapping: return table::word(problem->mapping.get());
     case Name::range: return table::truncated(problem->range);
     case Name::half_range: return table::truncated(problem->half_range);
     case Name::quant_min_real: return table::truncated(problem->quant_min_real);
     case Name::quant_max_real: return table::truncated(problem->quant_max_real);
     case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return problem->quant_min;
-    case Name::quant_max: return problem->quant_max;
-    case Name::symmetric_zero_point: return problem->symmetric_zero_point;
+    case Name::quant_min: return Integer(problem->quant_min);
+    case Name::quant_max: return Integer(problem->quant_max);
+    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -306,10 +307,6 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"N"}},
 };
 
-constexpr std::string_view kActivationMappingChoices[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
-
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -337,7 +334,7 @@ constexpr TensorInfo kLinearDq8caQ4gswTensors[] = {
 constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
   {
     .name = "activation_mapping", .kind = AttributeInfo::Kind::word, .otherwise = "asymmetric",
-    .help = "how the range of a row of the input is mapped", .words = kActivationMappingChoices,
+    .help = "how the range of a row of the input is mapped", .words = words::kMappingType,
   },
   {
     .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "-128",
@@ -349,7 +346,7 @@ constexpr AttributeInfo kLinearDq8caQ4gswAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
   {
     .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",

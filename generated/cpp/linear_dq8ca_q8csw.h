@@ -3,39 +3,19 @@
 // activations quantized row by row times an int8 weight with a scale per row
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::linear_dq8ca_q8csw {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // linear_dq8ca_q8csw
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t group_size = 0;
-  uint32_t groups = 0;
-  uint32_t run_k = 0;
-  uint32_t runs = 0;
-  uint32_t weight_bits = 0;
-  uint32_t has_bias = 0;
-  uint32_t activation = 0;
-  uint32_t mapping = 0;
-  float range = 0;
-  float half_range = 0;
-  float quant_min_real = 0;
-  float quant_max_real = 0;
-  float eps = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  int32_t symmetric_zero_point = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -46,15 +26,15 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T weight;
-  T weight_scales;
-  T weight_sums;
+  Required<T> input;
+  Required<T> weight;
+  Required<T> weight_scales;
+  Required<T> weight_sums;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -64,6 +44,33 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.input, operands.weight, operands.weight_scales, operands.weight_sums, operands.bias, operands.output,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> group_size;
+  Required<uint32_t> groups;
+  Required<uint32_t> run_k;
+  Required<uint32_t> runs;
+  Required<uint32_t> weight_bits;
+  Required<uint32_t> has_bias;
+  Required<words::Activation> activation;
+  Required<words::MappingType> mapping;
+  Required<float> range;
+  Required<float> half_range;
+  Required<float> quant_min_real;
+  Required<float> quant_max_real;
+  Required<float> eps;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<int32_t> symmetric_zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = linear_dq8ca_q8csw::Operands<T>;
+};
 
 // Made of recipes only.
 constexpr uint32_t kVariants = 0;

@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::linear_q4gsw {
 namespace {
@@ -25,7 +26,7 @@ constexpr FieldInfo kFields[] = {
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -49,20 +50,20 @@ constexpr auto kNames = table::names({
   {"groups", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -380,8 +381,6 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"N"}},
 };
 
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kLinearQ4gswTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -408,7 +407,7 @@ constexpr TensorInfo kLinearQ4gswTensors[] = {
 constexpr AttributeInfo kLinearQ4gswAttributes[] = {
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
   {
     .name = "group_size", .kind = AttributeInfo::Kind::integer, .otherwise = "(from the scales' shape)",

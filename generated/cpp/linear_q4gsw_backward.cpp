@@ -45,11 +45,11 @@ constexpr auto kNames = table::names({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -113,7 +113,7 @@ void sum_slices_problem(const SelectionScope& scope, void* step_problem) {
   to.n = problem.k;
   table::set(to.slices, Integer(16));
   table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(0));
+  to.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_16_steps[] = {
@@ -157,7 +157,7 @@ void split_4_sum_slices_problem(const SelectionScope& scope, void* step_problem)
   to.n = problem.k;
   table::set(to.slices, Integer(4));
   table::set(to.has_bias, Integer(0));
-  table::set(to.activation, Integer(0));
+  to.activation = words::Activation::none;
 }
 
 constexpr StepInfo split_4_steps[] = {

@@ -3,25 +3,18 @@
 // the gradient of a linear layer's input, from that of its output and its int4 weight
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::linear_q4gsw_backward {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // linear_q4gsw_backward
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t group_size = 0;
-  uint32_t groups = 0;
-};
 
 enum class Operand : uint8_t {
   d_output,
@@ -30,13 +23,13 @@ enum class Operand : uint8_t {
   d_input,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T d_output;
-  T weight;
-  T weight_scales;
-  T d_input;
+  Required<T> d_output;
+  Required<T> weight;
+  Required<T> weight_scales;
+  Required<T> d_input;
 };
 
 // In the order of the operator's table.
@@ -44,6 +37,19 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.d_output, operands.weight, operands.weight_scales, operands.d_input};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> group_size;
+  Required<uint32_t> groups;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = linear_q4gsw_backward::Operands<T>;
+};
 
 // Made of recipes only.
 constexpr uint32_t kVariants = 0;

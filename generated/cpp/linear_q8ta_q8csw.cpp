@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::linear_q8ta_q8csw {
 namespace {
@@ -25,7 +26,7 @@ constexpr FieldInfo kFields[] = {
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
 };
 
@@ -49,21 +50,21 @@ constexpr auto kNames = table::names({
   {"input_scale", {}},
   {"input_inverse_scale", {}},
   {"input_zero_point", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
   {"has_bias", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
     case Name::input_scale: return table::truncated(problem->input_scale);
     case Name::input_inverse_scale: return table::truncated(problem->input_inverse_scale);
-    case Name::input_zero_point: return problem->input_zero_point;
-    case Name::activation: return problem->activation;
-    case Name::has_bias: return problem->has_bias;
+    case Name::input_zero_point: return Integer(problem->input_zero_point);
+    case Name::activation: return table::word(problem->activation.get());
+    case Name::has_bias: return Integer(problem->has_bias);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -405,8 +406,6 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"N"}},
 };
 
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kLinearQ8taQ8cswTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .dtypes = bit(DType::f32) | bit(DType::f16),
@@ -443,7 +442,7 @@ constexpr AttributeInfo kLinearQ8taQ8cswAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "applied last",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
 };
 

@@ -3,28 +3,19 @@
 // linear layer of reals in int8, activations quantized by one scale, weights by one a row
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::linear_q8ta_q8csw {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // linear_q8ta_q8csw
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  float input_scale = 0;
-  float input_inverse_scale = 0;
-  int32_t input_zero_point = 0;
-  uint32_t activation = 0;
-  uint32_t has_bias = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -35,15 +26,15 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T weight;
-  T weight_sums;
-  T weight_scales;
+  Required<T> input;
+  Required<T> weight;
+  Required<T> weight_sums;
+  Required<T> weight_scales;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -53,6 +44,22 @@ std::vector<T> in_order(const Operands<T>& operands) {
     operands.input, operands.weight, operands.weight_sums, operands.weight_scales, operands.bias, operands.output,
   };
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<float> input_scale;
+  Required<float> input_inverse_scale;
+  Required<int32_t> input_zero_point;
+  Required<words::Activation> activation;
+  Required<uint32_t> has_bias;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = linear_q8ta_q8csw::Operands<T>;
+};
 
 // Made of recipes only.
 constexpr uint32_t kVariants = 0;

@@ -35,8 +35,8 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::workgroup: return scope.specialization[0];
-    case Name::numel: return problem->numel;
-    case Name::steps: return problem->steps;
+    case Name::numel: return Integer(problem->numel);
+    case Name::steps: return Integer(problem->steps);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

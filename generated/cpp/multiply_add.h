@@ -4,30 +4,26 @@
 // chains of multiply-adds in registers
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::multiply_add {
 
 extern const OperatorInfo op;
 
-// What the caller knows.
-struct Problem {
-  uint32_t numel = 0;
-  uint32_t steps = 0;
-};
-
 enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -35,6 +31,16 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> numel;
+  Required<uint32_t> steps;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = multiply_add::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -68,17 +68,17 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::form: return table::word(parameters->form);
     case Name::workgroup: return scope.specialization[0];
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::words: return problem->words;
-    case Name::bits: return problem->bits;
-    case Name::block_n: return problem->block_n;
-    case Name::block_k: return problem->block_k;
-    case Name::blocks_n: return problem->blocks_n;
-    case Name::blocks_k: return problem->blocks_k;
-    case Name::k_outer: return problem->k_outer;
-    case Name::pair_n: return problem->pair_n;
-    case Name::pair_k: return problem->pair_k;
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::words: return Integer(problem->words);
+    case Name::bits: return Integer(problem->bits);
+    case Name::block_n: return Integer(problem->block_n);
+    case Name::block_k: return Integer(problem->block_k);
+    case Name::blocks_n: return Integer(problem->blocks_n);
+    case Name::blocks_k: return Integer(problem->blocks_k);
+    case Name::k_outer: return Integer(problem->k_outer);
+    case Name::pair_n: return Integer(problem->pair_n);
+    case Name::pair_k: return Integer(problem->pair_k);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

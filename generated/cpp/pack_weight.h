@@ -4,42 +4,29 @@
 // an integer weight in one of the forms that linear layers read
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::pack_weight {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // pack_weight
 
-// What the caller knows.
-struct Problem {
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t words = 0;
-  uint32_t bits = 0;
-  uint32_t block_n = 0;
-  uint32_t block_k = 0;
-  uint32_t blocks_n = 0;
-  uint32_t blocks_k = 0;
-  uint32_t k_outer = 0;
-  uint32_t pair_n = 0;
-  uint32_t pair_k = 0;
-};
-
 enum class Operand : uint8_t {
   source,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T source;
-  T output;
+  Required<T> source;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -47,6 +34,25 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.source, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> words;
+  Required<uint32_t> bits;
+  Required<uint32_t> block_n;
+  Required<uint32_t> block_k;
+  Required<uint32_t> blocks_n;
+  Required<uint32_t> blocks_k;
+  Required<uint32_t> k_outer;
+  Required<uint32_t> pair_n;
+  Required<uint32_t> pair_k;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = pack_weight::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -26,7 +26,7 @@ constexpr FieldInfo kFields[] = {
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
   {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
   {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
 };
 
@@ -62,7 +62,7 @@ constexpr auto kNames = table::names({
   {"input_zero_point", {}},
   {"output_inverse_scale", {}},
   {"output_zero_point", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
   {"has_bias", {}},
 });
 
@@ -73,17 +73,17 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::slices: return problem->slices;
-    case Name::matrix_rows: return problem->matrix_rows;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::slices: return Integer(problem->slices);
+    case Name::matrix_rows: return Integer(problem->matrix_rows);
     case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return problem->input_zero_point;
+    case Name::input_zero_point: return Integer(problem->input_zero_point);
     case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return problem->output_zero_point;
-    case Name::activation: return problem->activation;
-    case Name::has_bias: return problem->has_bias;
+    case Name::output_zero_point: return Integer(problem->output_zero_point);
+    case Name::activation: return table::word(problem->activation.get());
+    case Name::has_bias: return Integer(problem->has_bias);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -4,30 +4,18 @@
 // outputs of a linear layer from the sums of slices
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::q8_linear_finish {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t slices = 0;
-  uint32_t matrix_rows = 0;
-  float input_scale = 0;
-  int32_t input_zero_point = 0;
-  float output_inverse_scale = 0;
-  int32_t output_zero_point = 0;
-  uint32_t activation = 0;
-  uint32_t has_bias = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -37,14 +25,14 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T weight_sums;
-  T weight_scales;
+  Required<T> input;
+  Required<T> weight_sums;
+  Required<T> weight_scales;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -52,6 +40,25 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight_sums, operands.weight_scales, operands.bias, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> slices;
+  Required<uint32_t> matrix_rows;
+  Required<float> input_scale;
+  Required<int32_t> input_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
+  Required<words::Activation> activation;
+  Required<uint32_t> has_bias;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8_linear_finish::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -46,10 +46,10 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return problem->m;
-    case Name::k: return problem->k;
+    case Name::m: return Integer(problem->m);
+    case Name::k: return Integer(problem->k);
     case Name::input_inverse_scale: return table::truncated(problem->input_inverse_scale);
-    case Name::input_zero_point: return problem->input_zero_point;
+    case Name::input_zero_point: return Integer(problem->input_zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

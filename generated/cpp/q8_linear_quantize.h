@@ -4,34 +4,28 @@
 // reals to the int8 input of a linear layer
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::q8_linear_quantize {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t k = 0;
-  float input_inverse_scale = 0;
-  int32_t input_zero_point = 0;
-};
 
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -39,6 +33,18 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> k;
+  Required<float> input_inverse_scale;
+  Required<int32_t> input_zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8_linear_quantize::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::q8ta_binary {
 namespace {
@@ -98,20 +99,20 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
     case Name::workgroup: return scope.specialization[0];
-    case Name::boxes: return problem->boxes;
-    case Name::flat_blocks: return problem->flat_blocks;
-    case Name::batch_rank: return problem->batch_rank;
-    case Name::is_product: return problem->is_product;
-    case Name::is_hardswish: return problem->is_hardswish;
+    case Name::boxes: return Integer(problem->boxes);
+    case Name::flat_blocks: return Integer(problem->flat_blocks);
+    case Name::batch_rank: return Integer(problem->batch_rank);
+    case Name::is_product: return Integer(problem->is_product);
+    case Name::is_hardswish: return Integer(problem->is_hardswish);
     case Name::input_scale: return table::truncated(problem->input_scale);
     case Name::other_scale: return table::truncated(problem->other_scale);
     case Name::inverse_scale: return table::truncated(problem->inverse_scale);
-    case Name::input_zero_point: return problem->input_zero_point;
-    case Name::other_zero_point: return problem->other_zero_point;
-    case Name::output_zero_point: return problem->output_zero_point;
+    case Name::input_zero_point: return Integer(problem->input_zero_point);
+    case Name::other_zero_point: return Integer(problem->other_zero_point);
+    case Name::output_zero_point: return Integer(problem->output_zero_point);
     case Name::low: return table::truncated(problem->low);
     case Name::high: return table::truncated(problem->high);
-    case Name::padding: return problem->padding;
+    case Name::padding: return Integer(problem->padding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -150,8 +151,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup));
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -161,12 +163,13 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + ((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 3072 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 48) / Real(device.bytes_per_us)
-      + ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup))
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Real launching = ceil_div(invocations, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -312,8 +315,6 @@ constexpr ShapeInfo kInputShapes[] = {
   {.has_leading = true, .rank = 0, .sides = {}},
 };
 
-constexpr std::string_view kActivationChoices[] = {"none", "relu", "relu6", "hardswish"};
-
 constexpr TensorInfo kQ8taAddTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
@@ -359,7 +360,7 @@ constexpr AttributeInfo kQ8taAddAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
   {.name = "alpha", .kind = AttributeInfo::Kind::real, .otherwise = "1", .help = "a factor of other"},
 };
@@ -391,7 +392,7 @@ constexpr AttributeInfo kQ8taMulAttributes[] = {
   },
   {
     .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
-    .words = kActivationChoices,
+    .words = words::kActivation,
   },
 };
 

@@ -4,45 +4,18 @@
 // sum or product of two i8 tensors, with an activation
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::q8ta_binary {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[3];  // q8ta_add, q8ta_sub, q8ta_mul
-
-// What the caller knows.
-struct Problem {
-  uint32_t sides[4] = {};
-  uint32_t input_sides[4] = {};
-  uint32_t other_sides[4] = {};
-  uint32_t input_strides[4] = {};
-  uint32_t other_strides[4] = {};
-  uint32_t output_strides[4] = {};
-  uint32_t boxes = 0;
-  uint32_t box_shifts[3] = {};
-  uint32_t dividers[9] = {};
-  uint32_t flat_blocks = 0;
-  uint32_t batch_rank = 0;
-  uint32_t batch_sides[5] = {};
-  uint32_t input_batch_strides[5] = {};
-  uint32_t other_batch_strides[5] = {};
-  uint32_t is_product = 0;
-  uint32_t is_hardswish = 0;
-  float input_scale = 0;
-  float other_scale = 0;
-  float inverse_scale = 0;
-  int32_t input_zero_point = 0;
-  int32_t other_zero_point = 0;
-  int32_t output_zero_point = 0;
-  float low = 0;
-  float high = 0;
-  uint32_t padding = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -50,12 +23,12 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T other;
-  T output;
+  Required<T> input;
+  Required<T> other;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -63,6 +36,39 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.other, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<std::array<uint32_t, 4>> sides;
+  Required<std::array<uint32_t, 4>> input_sides;
+  Required<std::array<uint32_t, 4>> other_sides;
+  Required<std::array<uint32_t, 4>> input_strides;
+  Required<std::array<uint32_t, 4>> other_strides;
+  Required<std::array<uint32_t, 4>> output_strides;
+  Required<uint32_t> boxes;
+  Required<std::array<uint32_t, 3>> box_shifts;
+  Required<std::array<uint32_t, 9>> dividers;
+  Required<uint32_t> flat_blocks;
+  Required<uint32_t> batch_rank;
+  Required<std::array<uint32_t, 5>> batch_sides;
+  Required<std::array<uint32_t, 5>> input_batch_strides;
+  Required<std::array<uint32_t, 5>> other_batch_strides;
+  Required<uint32_t> is_product;
+  Required<uint32_t> is_hardswish;
+  Required<float> input_scale;
+  Required<float> other_scale;
+  Required<float> inverse_scale;
+  Required<int32_t> input_zero_point;
+  Required<int32_t> other_zero_point;
+  Required<int32_t> output_zero_point;
+  Required<float> low;
+  Required<float> high;
+  Required<uint32_t> padding;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8ta_binary::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -64,11 +64,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_storage: return table::word(parameters->output_storage);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::output_first: return problem->output_first;
-    case Name::output_aligned: return problem->output_aligned;
-    case Name::boxes: return problem->boxes;
+    case Name::output_first: return Integer(problem->output_first);
+    case Name::output_aligned: return Integer(problem->output_aligned);
+    case Name::boxes: return Integer(problem->boxes);
     case Name::scale: return table::truncated(problem->scale);
-    case Name::zero_point: return problem->zero_point;
+    case Name::zero_point: return Integer(problem->zero_point);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -103,10 +103,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us)
       + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+      + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -247,7 +248,7 @@ constexpr TensorInfo kQ8taDequantizeTensors[] = {
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .has_place = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16),
+    .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
     .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed) | bit(Layout::channels_packed),
     .shapes = kInputShapes,
   },

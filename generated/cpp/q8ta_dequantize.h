@@ -4,41 +4,29 @@
 // i8 in any layout to real, one scale and zero point
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::q8ta_dequantize {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // q8ta_dequantize
 
-// What the caller knows.
-struct Problem {
-  uint32_t sides[4] = {};
-  uint32_t input_strides[4] = {};
-  int32_t output_strides[4] = {};
-  uint32_t output_first = 0;
-  uint32_t output_aligned = 0;
-  uint32_t boxes = 0;
-  uint32_t box_shifts[3] = {};
-  uint32_t dividers[9] = {};
-  float scale = 0;
-  int32_t zero_point = 0;
-};
-
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -46,6 +34,24 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<std::array<uint32_t, 4>> sides;
+  Required<std::array<uint32_t, 4>> input_strides;
+  Required<std::array<int32_t, 4>> output_strides;
+  Required<uint32_t> output_first;
+  Required<uint32_t> output_aligned;
+  Required<uint32_t> boxes;
+  Required<std::array<uint32_t, 3>> box_shifts;
+  Required<std::array<uint32_t, 9>> dividers;
+  Required<float> scale;
+  Required<int32_t> zero_point;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8ta_dequantize::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -54,9 +54,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::upscale: return problem->upscale;
-    case Name::boxes: return problem->boxes;
-    case Name::padding: return problem->padding;
+    case Name::upscale: return Integer(problem->upscale);
+    case Name::boxes: return Integer(problem->boxes);
+    case Name::padding: return Integer(problem->padding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -90,9 +90,9 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us) + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -4,41 +4,29 @@
 // r x r channels of an i8 tensor become r x r pixels of one
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::q8ta_pixel_shuffle {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // q8ta_pixel_shuffle
 
-// What the caller knows.
-struct Problem {
-  uint32_t sides[4] = {};
-  uint32_t input_sides[4] = {};
-  uint32_t input_strides[4] = {};
-  uint32_t output_strides[4] = {};
-  uint32_t upscale = 0;
-  uint32_t boxes = 0;
-  uint32_t box_shifts[3] = {};
-  uint32_t dividers[12] = {};
-  uint32_t padding = 0;
-  uint32_t table[64] = {};
-};
-
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -46,6 +34,24 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<std::array<uint32_t, 4>> sides;
+  Required<std::array<uint32_t, 4>> input_sides;
+  Required<std::array<uint32_t, 4>> input_strides;
+  Required<std::array<uint32_t, 4>> output_strides;
+  Required<uint32_t> upscale;
+  Required<uint32_t> boxes;
+  Required<std::array<uint32_t, 3>> box_shifts;
+  Required<std::array<uint32_t, 12>> dividers;
+  Required<uint32_t> padding;
+  Required<std::array<uint32_t, 64>> table;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8ta_pixel_shuffle::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -67,12 +67,12 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::input_first: return problem->input_first;
-    case Name::input_aligned: return problem->input_aligned;
-    case Name::boxes: return problem->boxes;
+    case Name::input_first: return Integer(problem->input_first);
+    case Name::input_aligned: return Integer(problem->input_aligned);
+    case Name::boxes: return Integer(problem->boxes);
     case Name::inverse_scale: return table::truncated(problem->inverse_scale);
-    case Name::zero_point: return problem->zero_point;
-    case Name::padding: return problem->padding;
+    case Name::zero_point: return Integer(problem->zero_point);
+    case Name::padding: return Integer(problem->padding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -107,10 +107,11 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
+      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
   return Real(device.launch_us)
       + Integer(problem.boxes) * 1024 * (Integer(bytes(parameters.input_dtype)) + 1) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+      + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -250,7 +251,7 @@ constexpr ShapeInfo kInputShapes[] = {
 constexpr TensorInfo kQ8taQuantizeTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true, .has_place = true,
-    .dtypes = bit(DType::f32) | bit(DType::f16),
+    .dtypes = bit(DType::f32) | bit(DType::f16), .storages = bit(Storage::buffer) | bit(Storage::texture3d),
     .layouts = bit(Layout::strided) | bit(Layout::width_packed) | bit(Layout::height_packed) | bit(Layout::channels_packed),
     .shapes = kInputShapes,
   },

@@ -4,42 +4,29 @@
 // real to i8 in any layout, one scale and zero point
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::q8ta_quantize {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // q8ta_quantize
 
-// What the caller knows.
-struct Problem {
-  uint32_t sides[4] = {};
-  int32_t input_strides[4] = {};
-  uint32_t input_first = 0;
-  uint32_t input_aligned = 0;
-  uint32_t output_strides[4] = {};
-  uint32_t boxes = 0;
-  uint32_t box_shifts[3] = {};
-  uint32_t dividers[9] = {};
-  float inverse_scale = 0;
-  int32_t zero_point = 0;
-  uint32_t padding = 0;
-};
-
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -47,6 +34,25 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<std::array<uint32_t, 4>> sides;
+  Required<std::array<int32_t, 4>> input_strides;
+  Required<uint32_t> input_first;
+  Required<uint32_t> input_aligned;
+  Required<std::array<uint32_t, 4>> output_strides;
+  Required<uint32_t> boxes;
+  Required<std::array<uint32_t, 3>> box_shifts;
+  Required<std::array<uint32_t, 9>> dividers;
+  Required<float> inverse_scale;
+  Required<int32_t> zero_point;
+  Required<uint32_t> padding;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = q8ta_quantize::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

@@ -56,9 +56,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
     case Name::workgroup: return scope.specialization[0];
-    case Name::boxes: return problem->boxes;
-    case Name::flat_blocks: return problem->flat_blocks;
-    case Name::padding: return problem->padding;
+    case Name::boxes: return Integer(problem->boxes);
+    case Name::flat_blocks: return Integer(problem->flat_blocks);
+    case Name::padding: return Integer(problem->padding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -96,8 +96,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
-  groups[0] = ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup));
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  groups[0] = ceil_div(invocations, Integer(specialization.workgroup));
   groups[1] = Integer(1);
   groups[2] = Integer(1);
 }
@@ -107,12 +108,13 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + ((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 2048 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 32) / Real(device.bytes_per_us)
-      + ceil_div((1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks), Integer(specialization.workgroup))
+  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
+      + Integer(parameters.flat) * Integer(problem.flat_blocks);
+  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
+      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
+  const Real launching = ceil_div(invocations, Integer(specialization.workgroup))
       / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  return Real(device.launch_us) + 2 * bytes_moved / Real(device.bytes_per_us) + launching;
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -4,35 +4,18 @@
 // a real weight as int4 with a scale per group along k, packed
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 
 namespace qgen::generated::quantize_q4gsw {
 
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[1];  // quantize_q4gsw
-
-// What the caller knows.
-struct Problem {
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t group_size = 0;
-  uint32_t groups = 0;
-  int32_t quant_min = 0;
-  int32_t quant_max = 0;
-  uint32_t words = 0;
-  uint32_t bits = 0;
-  uint32_t block_n = 0;
-  uint32_t block_k = 0;
-  uint32_t blocks_n = 0;
-  uint32_t blocks_k = 0;
-  uint32_t k_outer = 0;
-  uint32_t pair_n = 0;
-  uint32_t pair_k = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -40,12 +23,12 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T weight_scales;
-  T output;
+  Required<T> input;
+  Required<T> weight_scales;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -53,6 +36,29 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight_scales, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> group_size;
+  Required<uint32_t> groups;
+  Required<int32_t> quant_min;
+  Required<int32_t> quant_max;
+  Required<uint32_t> words;
+  Required<uint32_t> bits;
+  Required<uint32_t> block_n;
+  Required<uint32_t> block_k;
+  Required<uint32_t> blocks_n;
+  Required<uint32_t> blocks_k;
+  Required<uint32_t> k_outer;
+  Required<uint32_t> pair_n;
+  Required<uint32_t> pair_k;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = quantize_q4gsw::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

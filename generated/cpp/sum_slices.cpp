@@ -19,7 +19,7 @@ constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -41,7 +41,7 @@ constexpr auto kNames = table::names({
   {"n", {}},
   {"slices", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -50,11 +50,11 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::slices: return problem->slices;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::slices: return Integer(problem->slices);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

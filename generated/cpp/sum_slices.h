@@ -4,24 +4,18 @@
 // outputs from the sums over slices of k
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::sum_slices {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t slices = 0;
-  uint32_t has_bias = 0;
-  uint32_t activation = 0;
-};
 
 enum class Operand : uint8_t {
   partial,
@@ -29,12 +23,12 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T partial;
+  Required<T> partial;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -42,6 +36,19 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.partial, operands.bias, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> slices;
+  Required<uint32_t> has_bias;
+  Required<words::Activation> activation;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = sum_slices::Operands<T>;
+};
 
 // What tells one module from another.
 struct Parameters {

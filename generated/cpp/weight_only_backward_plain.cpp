@@ -54,11 +54,11 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -4,28 +4,18 @@
 // halves times an integer weight, tiles of cooperative matrices
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
+#include "words.h"
 
 namespace qgen::generated::weight_only_coopmat {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t m = 0;
-  uint32_t n = 0;
-  uint32_t k = 0;
-  uint32_t group_size = 0;
-  uint32_t groups = 0;
-  uint32_t has_bias = 0;
-  uint32_t activation = 0;
-  uint32_t slices = 0;
-  uint32_t slice_k = 0;
-};
 
 enum class Operand : uint8_t {
   input,
@@ -35,14 +25,14 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T weight;
-  T weight_scales;
+  Required<T> input;
+  Required<T> weight;
+  Required<T> weight_scales;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -50,6 +40,23 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.weight, operands.weight_scales, operands.bias, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> m;
+  Required<uint32_t> n;
+  Required<uint32_t> k;
+  Required<uint32_t> group_size;
+  Required<uint32_t> groups;
+  Required<uint32_t> has_bias;
+  Required<words::Activation> activation;
+  Required<uint32_t> slices;
+  Required<uint32_t> slice_k;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = weight_only_coopmat::Operands<T>;
+};
 
 enum class Stage : uint8_t {
   whole,

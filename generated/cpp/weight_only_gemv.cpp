@@ -24,7 +24,7 @@ constexpr FieldInfo kFields[] = {
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -76,7 +76,7 @@ constexpr auto kNames = table::names({
   {"groups", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -92,14 +92,14 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::group_workgroup: return scope.specialization[0];
     case Name::group_team: return scope.specialization[1];
     case Name::columns: return scope.specialization[2];
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -24,7 +24,7 @@ constexpr FieldInfo kFields[] = {
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
-  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1},
+  {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
 };
@@ -67,7 +67,7 @@ constexpr auto kNames = table::names({
   {"groups", {}},
   {"weight_bits", {}},
   {"has_bias", {}},
-  {"activation", {}},
+  {"activation", words::kActivation},
   {"slices", {}},
   {"slice_k", {}},
 });
@@ -81,16 +81,16 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::form: return table::word(parameters->form);
     case Name::stage: return table::word(parameters->stage);
     case Name::side: return parameters->side;
-    case Name::m: return problem->m;
-    case Name::n: return problem->n;
-    case Name::k: return problem->k;
-    case Name::group_size: return problem->group_size;
-    case Name::groups: return problem->groups;
-    case Name::weight_bits: return problem->weight_bits;
-    case Name::has_bias: return problem->has_bias;
-    case Name::activation: return problem->activation;
-    case Name::slices: return problem->slices;
-    case Name::slice_k: return problem->slice_k;
+    case Name::m: return Integer(problem->m);
+    case Name::n: return Integer(problem->n);
+    case Name::k: return Integer(problem->k);
+    case Name::group_size: return Integer(problem->group_size);
+    case Name::groups: return Integer(problem->groups);
+    case Name::weight_bits: return Integer(problem->weight_bits);
+    case Name::has_bias: return Integer(problem->has_bias);
+    case Name::activation: return table::word(problem->activation.get());
+    case Name::slices: return Integer(problem->slices);
+    case Name::slice_k: return Integer(problem->slice_k);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -42,6 +42,11 @@ template <typename T>
 const T& attribute(const Request& request, std::string_view name) {
   return std::get<T>(request.attributes.find(name)->second);
 }
+// Of an attribute that is one of an enum's words: complete() has checked it.
+template <typename Enum>
+Enum word_attribute(const Request& request, std::string_view name, std::span<const std::string_view> words) {
+  return static_cast<Enum>(std::ranges::find(words, attribute<std::string>(request, name)) - words.begin());
+}
 // Of an attribute that is a dtype: complete() has checked the word.
 inline DType dtype_attribute(const Request& request, std::string_view name) {
   return *dtype_named(attribute<std::string>(request, name));

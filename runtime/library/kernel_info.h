@@ -200,7 +200,8 @@ struct FieldInfo {  // one field of the Problem struct
   std::string_view name;
   enum class Kind : uint8_t { u32, i32, f32 } kind;
   uint16_t offset;
-  uint16_t count;  // 1: a scalar
+  uint16_t count;                                // 1: a scalar
+  std::span<const std::string_view> words = {};  // of a word: the spellings, by value
 };
 
 struct OperatorInfo;

@@ -76,7 +76,7 @@ float dequantize(int32_t q, float scale, int32_t zero_point) {
   return static_cast<float>(difference) * flushed(scale);
 }
 
-ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, IntegerBounds bounds, float eps) {
+ScaleAndZeroPoint choose_qparams(std::span<const float> block, MappingType mapping, IntegerBounds bounds, float eps) {
   float mn = 0, mx = 0;
   bool has_nan = false;
   for (const float x : block) {
@@ -89,9 +89,9 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
   const float range = static_cast<float>(int64_t{bounds.max} - bounds.min);
   float scale = 0;
   switch (mapping) {
-    case Mapping::asymmetric: scale = quotient(mx - mn, range); break;
-    case Mapping::symmetric: scale = quotient(std::max(mx, -mn), range / 2); break;
-    case Mapping::symmetric_no_clipping_err: {
+    case MappingType::asymmetric: scale = quotient(mx - mn, range); break;
+    case MappingType::symmetric: scale = quotient(std::max(mx, -mn), range / 2); break;
+    case MappingType::symmetric_no_clipping_err: {
       const float by_lowest = quotient(mn, static_cast<float>(bounds.min));
       const float by_highest = quotient(mx, static_cast<float>(bounds.max));
       scale = by_lowest > by_highest ? by_lowest : by_highest;
@@ -100,7 +100,7 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, 
   }
   if (!std::isnan(scale)) scale = std::max(std::abs(flushed(eps)), scale);
 
-  if (mapping != Mapping::asymmetric) {
+  if (mapping != MappingType::asymmetric) {
     return {scale, static_cast<int32_t>((int64_t{bounds.max} + bounds.min + 1) / 2)};
   }
   return {scale, asymmetric_zero_point(quotient(mn, scale), bounds)};
@@ -130,8 +130,8 @@ HostTensor dequantize_affine(const HostTensor& input, const Shape& block, const 
   return output;
 }
 
-QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, Mapping mapping, IntegerBounds bounds,
-                                     float eps) {
+QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, MappingType mapping,
+                                     IntegerBounds bounds, float eps) {
   const Shape counts = *params_shape(input.shape, block);
   std::vector<std::vector<float>> blocks(static_cast<size_t>(element_count(counts)));
   for (int64_t i = 0; i < element_count(input.shape); ++i) {

@@ -6,11 +6,10 @@
 
 #include <span>
 
+#include "runtime/operators/words.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::reference {
-
-enum class Mapping { asymmetric, symmetric, symmetric_no_clipping_err };
 
 struct IntegerBounds {
   int32_t min, max;
@@ -25,7 +24,7 @@ struct ScaleAndZeroPoint {
 int32_t quantize(float x, float scale, int32_t zero_point, IntegerBounds bounds);
 float dequantize(int32_t q, float scale, int32_t zero_point);
 // One block.
-ScaleAndZeroPoint choose_qparams(std::span<const float> block, Mapping mapping, IntegerBounds bounds, float eps);
+ScaleAndZeroPoint choose_qparams(std::span<const float> block, MappingType mapping, IntegerBounds bounds, float eps);
 
 // Whole tensors. `zero_point` may be null or have one element.
 HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,
@@ -35,7 +34,7 @@ HostTensor dequantize_affine(const HostTensor& input, const Shape& block, const 
 struct QparamsTensors {
   HostTensor scale, zero_point;
 };
-QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, Mapping mapping, IntegerBounds bounds,
-                                     float eps);
+QparamsTensors choose_qparams_affine(const HostTensor& input, const Shape& block, MappingType mapping,
+                                     IntegerBounds bounds, float eps);
 
 }  // namespace qgen::reference

@@ -29,11 +29,6 @@ float eps_of(const Request& request) {
   return static_cast<float>(find_attribute<double>(request, "eps").value_or(least));
 }
 
-Mapping mapping_of(const std::string& word) {
-  if (word == "symmetric") return Mapping::symmetric;
-  return word == "asymmetric" ? Mapping::asymmetric : Mapping::symmetric_no_clipping_err;
-}
-
 void drop_spanned(Shape& counts, const Shape& data) {
   Shape kept;
   for (size_t d = 0; d < data.size(); ++d) {
@@ -59,9 +54,9 @@ Tensors dequantize_affine(const Request& request) {
 Tensors choose_qparams_affine(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const Shape block = find_attribute<Shape>(request, "block_size").value_or(input.shape);
-  auto [scale, zero_point] =
-      choose_qparams_affine(input, block, mapping_of(attribute<std::string>(request, "mapping_type")),
-                            bounds_of(request, dtype_attribute(request, "target_dtype")), eps_of(request));
+  const auto mapping = word_attribute<MappingType>(request, "mapping_type", generated::words::kMappingType);
+  auto [scale, zero_point] = choose_qparams_affine(
+      input, block, mapping, bounds_of(request, dtype_attribute(request, "target_dtype")), eps_of(request));
   if (!attribute<bool>(request, "keepdim")) {
     drop_spanned(scale.shape, input.shape);
     drop_spanned(zero_point.shape, input.shape);

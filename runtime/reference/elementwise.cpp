@@ -48,10 +48,13 @@ Tensors unary(const Request& request, Function function) {
 
 // ---- of two ---------------------------------------------------------------------------------------------------------
 
-float activated(float x, const std::string& activation) {
-  if (activation == "relu") return std::max(x, 0.0f);
-  if (activation == "relu6") return std::clamp(x, 0.0f, 6.0f);
-  if (activation == "hardswish") return x * std::clamp(x + 3.0f, 0.0f, 6.0f) * static_cast<float>(1.0 / 6.0);
+float activated(float x, Activation activation) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return std::max(x, 0.0f);
+    case Activation::relu6: return std::clamp(x, 0.0f, 6.0f);
+    case Activation::hardswish: return x * std::clamp(x + 3.0f, 0.0f, 6.0f) * static_cast<float>(1.0 / 6.0);
+  }
   return x;
 }
 
@@ -84,7 +87,7 @@ Tensors binary(const Request& request, Params other_params, Function function) {
   const HostTensor& input = request.inputs.at("input");
   const HostTensor& other = request.inputs.at("other");
   const Params input_params = params_of(request, "input"), to = params_of(request, "output");
-  const auto activation = attribute<std::string>(request, "activation");
+  const auto activation = word_attribute<Activation>(request, "activation", generated::words::kActivation);
   HostTensor output = zeros(DType::i8, broadcast_shape(input.shape, other.shape));
   for (int64_t i = 0; i < element_count(output.shape); ++i) {
     const float a = real_of(input, own_index(output.shape, input.shape, i), input_params);

@@ -21,8 +21,6 @@ struct FusedOutput {
   IntegerBounds bounds{0, 0};
 };
 
-enum class FusedOperation { copy, relu, hardswish, add, multiply };
-
 // `other` may be null where the operation has one operand; `alpha` is add's.
 HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other, float alpha,
                  const FusedOutput& output);

@@ -14,13 +14,13 @@
 namespace qgen::reference {
 namespace {
 
-float activated(float y, LinearActivation activation) {
+float activated(float y, Activation activation) {
   if (std::isnan(y)) return y;
   switch (activation) {
-    case LinearActivation::none: return y;
-    case LinearActivation::relu: return std::max(y, 0.0f);
-    case LinearActivation::relu6: return std::clamp(y, 0.0f, 6.0f);
-    case LinearActivation::hardswish: return quotient(product(y, std::clamp(y + 3.0f, 0.0f, 6.0f)), 6.0f);
+    case Activation::none: return y;
+    case Activation::relu: return std::max(y, 0.0f);
+    case Activation::relu6: return std::clamp(y, 0.0f, 6.0f);
+    case Activation::hardswish: return quotient(product(y, std::clamp(y + 3.0f, 0.0f, 6.0f)), 6.0f);
   }
   return y;
 }

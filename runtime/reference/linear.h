@@ -6,16 +6,15 @@
 
 #include <span>
 
+#include "runtime/operators/words.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::reference {
 
-enum class LinearActivation { none, relu, relu6, hardswish };
-
 struct LinearParams {
   float input_scale = 1;
   int32_t input_zero_point = 0;
-  LinearActivation activation = LinearActivation::none;
+  Activation activation = Activation::none;
 };
 
 // y[m, n] of x [..., K] and w [N, K], both i8; `bias` may be null. The result is f32 [..., N].

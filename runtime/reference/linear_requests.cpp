@@ -2,9 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/reference/linear_requests.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "runtime/calls/attributes.h"
 
 namespace qgen::reference {
@@ -17,10 +14,8 @@ LinearParams params_of(const Request& request) {
 
 }  // namespace
 
-LinearActivation activation_of(const Request& request) {
-  constexpr std::string_view kWords[] = {"none", "relu", "relu6", "hardswish"};
-  const auto found = std::ranges::find(kWords, attribute<std::string>(request, "activation"));
-  return static_cast<LinearActivation>(found - std::begin(kWords));
+Activation activation_of(const Request& request) {
+  return word_attribute<Activation>(request, "activation", generated::words::kActivation);
 }
 
 Tensors q8ta_linear(const Request& request) {

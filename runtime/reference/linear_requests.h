@@ -9,7 +9,7 @@
 
 namespace qgen::reference {
 
-LinearActivation activation_of(const Request& request);  // the attribute
+Activation activation_of(const Request& request);  // the attribute
 Tensors q8ta_linear(const Request& request);
 Tensors linear_q8ta_q8csw(const Request& request);
 

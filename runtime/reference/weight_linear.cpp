@@ -39,13 +39,13 @@ struct Sum {
   double value = 0, magnitude = 0, absolute = 0;
 };
 
-double activated(double y, LinearActivation activation) {
+double activated(double y, Activation activation) {
   if (std::isnan(y)) return y;
   switch (activation) {
-    case LinearActivation::none: return y;
-    case LinearActivation::relu: return std::max(y, 0.0);
-    case LinearActivation::relu6: return std::clamp(y, 0.0, 6.0);
-    case LinearActivation::hardswish: return y * (std::clamp(y + 3, 0.0, 6.0) / 6);
+    case Activation::none: return y;
+    case Activation::relu: return std::max(y, 0.0);
+    case Activation::relu6: return std::clamp(y, 0.0, 6.0);
+    case Activation::hardswish: return y * (std::clamp(y + 3, 0.0, 6.0) / 6);
   }
   return y;
 }
@@ -60,12 +60,12 @@ class Outputs {
   }
 
   // Adds the bias and applies the activation to a sum that takes `roundings` f32 operations.
-  void add(const Sum& sum, int64_t roundings, double bias = 0, LinearActivation activation = LinearActivation::none) {
+  void add(const Sum& sum, int64_t roundings, double bias = 0, Activation activation = Activation::none) {
     double value = sum.value + bias;
     double bound = static_cast<double>(roundings) * kUlp * (sum.magnitude + std::abs(bias)) + sum.absolute;
     value = activated(value, activation);
     // The slope of hardswish is nowhere above 1.5, and it is four roundings itself.
-    if (activation == LinearActivation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
+    if (activation == Activation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
     // Rounding to f16 moves a result by half of its ulp.
     if (result_.output.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
     const auto index = static_cast<int64_t>(result_.bounds.size());
@@ -129,7 +129,7 @@ Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weigh
 
 // With (s, z) and a the row's parameters and integers, over aligned runs r of sixteen, cut where groups end:
 //   A[r] = sum over k in r of (a[k] - z) * q[n, k];   y[m, n] = act(sum over r of A[r] * s * s[n, g(r)] + bias[n])
-Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds) {
+Bounded dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const float eps = linear.input.dtype == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min();
   const auto q = linear.weight.as<int8_t>();

@@ -17,7 +17,7 @@ struct WeightLinear {
   const HostTensor& weight;          // i8, [N, K]
   const HostTensor& weight_scales;   // f32, [N] or [N, K / group_size]
   const HostTensor* bias = nullptr;  // f32, [N]
-  LinearActivation activation = LinearActivation::none;
+  Activation activation = Activation::none;
 };
 
 // Each element of a kernel's output lies within its bound of `output`, which is of the input's dtype.
@@ -33,7 +33,7 @@ Bounded weight_only_linear(const WeightLinear& linear);
 Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales);
 
 // linear_dq8ca_q8csw and linear_dq8ca_q4gsw: the integers in between are exact.
-Bounded dynamic_linear(const WeightLinear& linear, Mapping mapping, IntegerBounds bounds);
+Bounded dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds);
 
 // quantize_q4gsw: exact, i8 of the input's shape.
 HostTensor quantize_weight(const HostTensor& input, const HostTensor& weight_scales, IntegerBounds bounds);

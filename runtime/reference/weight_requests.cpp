@@ -29,10 +29,7 @@ Bounded backward(const Request& request) {
 }
 
 Bounded dynamic(const Request& request) {
-  const std::string& word = attribute<std::string>(request, "activation_mapping");
-  const Mapping mapping = word == "asymmetric"  ? Mapping::asymmetric
-                          : word == "symmetric" ? Mapping::symmetric
-                                                : Mapping::symmetric_no_clipping_err;
+  const auto mapping = word_attribute<MappingType>(request, "activation_mapping", generated::words::kMappingType);
   return dynamic_linear(linear_of(request), mapping, range_of(request));
 }
 

@@ -30,6 +30,8 @@ using selector::Request;
 std::string field_text(const FieldInfo& field, const std::byte* problem) {
   const auto value = [&]<typename T>(T number) {
     std::memcpy(&number, problem + field.offset, sizeof(T));
+    if (number >= 0 && static_cast<size_t>(number) < field.words.size())
+      return fmt::format("{} = {}", field.name, field.words[static_cast<size_t>(number)]);
     return fmt::format("{} = {}", field.name, number);
   };
   switch (field.kind) {

@@ -51,10 +51,8 @@ float product_of(float x, float y) {
   return flush_product(product);
 }
 
-const uint kAdd = 3u;  // else a product
-
 float operate(float x, float y) {
-  return problem.operation == kAdd ? sum_of(x, y) : product_of(x, y);
+  return problem.operation == kFusedOperationAdd ? sum_of(x, y) : product_of(x, y);
 }
 
 vec4 operate(vec4 x, vec4 y) {
@@ -107,9 +105,9 @@ $include "lib/fused_bytes.glsl"
 
 // operate(), where no result is subnormal.
 vec4 operate_tame(vec4 x, vec4 y) {
-  precise const vec4 product = (problem.operation == kAdd ? vec4(problem.alpha) : x) * y;
+  precise const vec4 product = (problem.operation == kFusedOperationAdd ? vec4(problem.alpha) : x) * y;
   precise const vec4 sum = x + product;
-  return problem.operation == kAdd ? sum : product;
+  return problem.operation == kFusedOperationAdd ? sum : product;
 }
 
 // Of operands with one parameter each. Those of bytes are all loaded first, some twice where `end` comes early.

@@ -7,10 +7,10 @@ ${declare_words(input)}
 ${declare_words(other)}
 
 int integer_of(uint word, uint element, uint kind) {
-  if (kind == kI16) return bitfieldExtract(int(word), 16 * int(element % 2u), 16);
+  if (kind == kFusedDtypeI16) return bitfieldExtract(int(word), 16 * int(element % 2u), 16);
   const int first = 8 * int(element % 4u);
-  return kind == kI8   ? bitfieldExtract(int(word), first, 8)
-         : kind == kU8 ? int(bitfieldExtract(word, first, 8))
+  return kind == kFusedDtypeI8   ? bitfieldExtract(int(word), first, 8)
+         : kind == kFusedDtypeU8 ? int(bitfieldExtract(word, first, 8))
                        : int(word);
 }
 
@@ -18,8 +18,8 @@ $for operand in (input, other)
 float ${operand}_at(uint element, uint parameter) {
   const uint kind = problem.${operand}_kind;
   const uint word = ${operand}_words[element * bytes_of(kind) / 4u];
-  if (kind == kF32) return flush_subnormal(uintBitsToFloat(word));
-  if (kind == kF16) return f16_to_f32(bitfieldExtract(word, 16 * int(element % 2u), 16));
+  if (kind == kFusedDtypeF32) return flush_subnormal(uintBitsToFloat(word));
+  if (kind == kFusedDtypeF16) return f16_to_f32(bitfieldExtract(word, 16 * int(element % 2u), 16));
   const uint zero_points = problem.${operand}_zero_points;
   const int zero_point = zero_points == 0u ? 0 : ${operand}_zero_point_data[min(parameter, zero_points - 1u)];
   return dequantize(integer_of(word, element, kind), flush_subnormal(${operand}_scale_data[parameter]), zero_point);

@@ -10,9 +10,12 @@ $include "lib/fused_kinds.glsl"
 uint words_of_quad(uint kind) { return bytes_of(kind); }  // four elements, and four bytes a word
 
 vec4 reals_of(uvec4 words, uint kind, Source source) {
-  if (is_real(kind)) return reals(kind == kF32 ? unpack_f32(words) : unpack_f16(words.xy), source);
-  const ivec4 bytes = kind == kI8 ? unpack_i8(words.x) : unpack_u8(words.x);
-  return reals(kind <= kU8 ? bytes : kind == kI16 ? unpack_i16(words.xy) : unpack_i32(words), source);
+  if (is_real(kind)) return reals(kind == kFusedDtypeF32 ? unpack_f32(words) : unpack_f16(words.xy), source);
+  const ivec4 bytes = kind == kFusedDtypeI8 ? unpack_i8(words.x) : unpack_u8(words.x);
+  return reals(kind <= kFusedDtypeU8    ? bytes
+               : kind == kFusedDtypeI16 ? unpack_i16(words.xy)
+                                        : unpack_i32(words),
+               source);
 }
 
 $for operand in (input, other)
@@ -51,7 +54,7 @@ void store_words(uint quad, uvec4 words) {
 }
 
 void store_reals(uint quad, vec4 y) {
-  store_words(quad, problem.output_kind == kF32 ? pack_f32(y) : uvec4(pack_f16(y), uvec2(0u)));
+  store_words(quad, problem.output_kind == kFusedDtypeF32 ? pack_f32(y) : uvec4(pack_f16(y), uvec2(0u)));
 }
 
 void store_integers(uint quad, ivec4 q) {

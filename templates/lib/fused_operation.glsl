@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operations on reals by number, as problem.operation says: docs/fused.md is the definition. Each step is rounded once,
+// Operations on reals, as problem.operation says: docs/fused.md is the definition. Each step is rounded once,
 // and a subnormal result counts as zero.
 //
 // Hardswish's product is never near 2^-126: where x is small it is three times x, and the other factor is 0 or at least
@@ -15,9 +15,9 @@ float hardswish(float x) {
 }
 
 float operate(float x) {
-  const uint kRelu = 1u;
-  const uint kHardswish = 2u;
-  return problem.operation == kRelu ? relu(x) : problem.operation == kHardswish ? hardswish(x) : x;
+  return problem.operation == kFusedOperationRelu        ? relu(x)
+         : problem.operation == kFusedOperationHardswish ? hardswish(x)
+                                                         : x;
 }
 
 vec4 operate(vec4 x) { return vec4(operate(x.x), operate(x.y), operate(x.z), operate(x.w)); }

@@ -11,11 +11,6 @@ $include "lib/words.glsl"
 
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 
-const uint kNone = 0u;
-const uint kRelu = 1u;
-const uint kRelu6 = 2u;
-const uint kHardswish = 3u;
-
 // What the outputs of four columns have in common.
 struct Columns {
   vec4 scale;
@@ -31,7 +26,7 @@ const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: no real output is NaN, and a subnormal one comes to less than a half, flushed or not.
 bool have_short_way(Columns columns) {
-  bool is_short = problem.activation != kHardswish && problem.output_inverse_scale > 0.0 &&
+  bool is_short = problem.activation != kActivationHardswish && problem.output_inverse_scale > 0.0 &&
                   floatBitsToUint(problem.output_inverse_scale) <= kShortReciprocal;
   for (uint lane = 0u; lane < 4u; ++lane) {
     is_short = is_short && is_finite(columns.scale[lane]) && is_finite(columns.bias[lane]);
@@ -74,9 +69,9 @@ vec4 linear_outputs(ivec4 sums, Columns columns) {
 }
 
 float activate(float y) {
-  if (problem.activation == kNone || is_nan(y)) return y;
-  if (problem.activation == kRelu) return max(y, 0.0);
-  if (problem.activation == kRelu6) return clamp(y, 0.0, 6.0);
+  if (problem.activation == kActivationNone || is_nan(y)) return y;
+  if (problem.activation == kActivationRelu) return max(y, 0.0);
+  if (problem.activation == kActivationRelu6) return clamp(y, 0.0, 6.0);
   precise const float shifted = y + 3.0;
   precise const float product = y * clamp(shifted, 0.0, 6.0);
   return divide_by_six(product);
@@ -96,8 +91,8 @@ ivec4 short_outputs(vec4 y) {
   precise const vec4 scaled = y * problem.output_inverse_scale;
   precise const float six = 6.0 * problem.output_inverse_scale;
   const float offset = float(problem.output_zero_point);
-  const float lowest = problem.activation == kNone ? -128.0 - offset : 0.0;
-  const float highest = problem.activation == kRelu6 ? min(six, 127.0 - offset) : 127.0 - offset;
+  const float lowest = problem.activation == kActivationNone ? -128.0 - offset : 0.0;
+  const float highest = problem.activation == kActivationRelu6 ? min(six, 127.0 - offset) : 127.0 - offset;
   precise const vec4 shifted = clamp(scaled, lowest, highest) + kRoundingShift;
   return floatBitsToInt(shifted) + (problem.output_zero_point - kRoundingShiftBits);
 }

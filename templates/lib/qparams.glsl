@@ -11,17 +11,17 @@
 //
 // with scale raised to eps. The caller of the operator computes what depends on no data: the divisors and the symmetric
 // zero point. NaN in a block makes its scale NaN; a NaN or undefined min / scale counts as 0.
-const uint kAsymmetric = 0u;
-const uint kSymmetric = 1u;
 
 float scale_of(ivec2 extremes) {
   const float lowest = -uintBitsToFloat(uint(extremes.y));
   const float highest = uintBitsToFloat(uint(extremes.x));
-  if (problem.mapping == kAsymmetric) {
+  if (problem.mapping == kMappingTypeAsymmetric) {
     precise const float width = highest - lowest;
     return divide(width, problem.range);
   }
-  if (problem.mapping == kSymmetric) return divide(intBitsToFloat(max(extremes.x, extremes.y)), problem.half_range);
+  if (problem.mapping == kMappingTypeSymmetric) {
+    return divide(intBitsToFloat(max(extremes.x, extremes.y)), problem.half_range);
+  }
   const float by_lowest = divide(lowest, problem.quant_min_real);
   const float by_highest = divide(highest, problem.quant_max_real);
   return !is_nan(by_lowest) && !is_nan(by_highest) && by_lowest > by_highest ? by_lowest : by_highest;
@@ -43,7 +43,7 @@ struct Qparams {
 Qparams qparams_of(ivec2 extremes) {
   if (extremes.x < int(kSmallestNormal)) extremes.x = 0;
   if (extremes.y < int(kSmallestNormal)) extremes.y = 0;
-  const bool is_asymmetric = problem.mapping == kAsymmetric;
+  const bool is_asymmetric = problem.mapping == kMappingTypeAsymmetric;
   if (max(extremes.x, extremes.y) > int(kInfinity)) {
     return Qparams(uintBitsToFloat(kNan), is_asymmetric ? problem.quant_min : problem.symmetric_zero_point);
   }

@@ -633,8 +633,8 @@ TEST_P(AffineViewTest, Chooses) {
       value_of(choose_qparams_affine_call({.input = desc_of(ViewedTensor(input, view))}, {.block_size = block}));
   prepared.arguments = generated::choose_qparams_affine::Operands<Argument>{
       .input = &input, .scale = Argument(), .zero_point = Argument()};
-  auto [scale, zero_point] = reference::choose_qparams_affine(
-      gathered(base, view), block, reference::Mapping::asymmetric, {-128, 127}, std::numeric_limits<float>::min());
+  auto [scale, zero_point] = reference::choose_qparams_affine(gathered(base, view), block, MappingType::asymmetric,
+                                                              {-128, 127}, std::numeric_limits<float>::min());
   expect_outputs(prepared, {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}});
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/calls/given.h"
 #include "runtime/operators/fused/shape.h"
 #include "runtime/tensor/quant_params.h"
+#include "words.h"
 
 namespace qgen {
 
@@ -22,10 +23,10 @@ struct FusedOperand {
   std::optional<TensorDesc> scale, zero_point;
 };
 
-// Every dtype that an operand may have; fused_binary.yaml and fused_bmm.yaml number them in this order.
-inline constexpr DType kFusedDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i16, DType::i32};
-inline uint32_t kind_of(DType dtype) {
-  return static_cast<uint32_t>(std::ranges::find(kFusedDTypes, dtype) - std::begin(kFusedDTypes));
+// How kernels that are told an operand's dtype call it.
+inline generated::words::FusedDtype kind_of(DType dtype) {
+  const auto& words = generated::words::kFusedDtype;
+  return static_cast<generated::words::FusedDtype>(std::ranges::find(words, name(dtype)) - std::begin(words));
 }
 
 // The operands of an operator of one or two inputs, checked.

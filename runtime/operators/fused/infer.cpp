@@ -13,9 +13,6 @@
 namespace qgen::generated::operators {
 namespace {
 
-// The numbers that both specs write beside `operation`.
-enum Operation : uint32_t { copy, relu, hardswish, add, multiply };
-
 // Of each dimension a number; 1 past the last.
 using PerDimension = std::array<uint32_t, kMaxRank>;
 template <typename Get>
@@ -32,7 +29,7 @@ PerDimension of_operand(const FusedShape& shape, size_t operand, int64_t FusedSi
 }
 
 template <typename Inputs, typename Attributes>
-Expected<Call> unary(Operation operation, const Inputs& inputs, const Attributes& attributes) {
+Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes) {
   const Shape& shape = inputs.input->shape;
   const auto given = checked_operands(inputs, attributes, std::nullopt, shape);
   if (!given) return given.error();
@@ -62,7 +59,7 @@ Expected<Call> unary(Operation operation, const Inputs& inputs, const Attributes
 }
 
 template <typename Inputs, typename Attributes>
-Expected<Call> binary(Operation operation, const Inputs& inputs, const Attributes& attributes, double alpha) {
+Expected<Call> binary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes, double alpha) {
   const auto shape = common_shape(inputs.input->shape, inputs.other->shape);
   if (!shape) return shape.error();
   const auto given = checked_operands(inputs, attributes, other_of(inputs), *shape);
@@ -107,19 +104,19 @@ Expected<Call> binary(Operation operation, const Inputs& inputs, const Attribute
 }  // namespace
 
 Expected<Call> infer(const RequantizeInputs<Described>& inputs, const RequantizeAttributes& attributes) {
-  return unary(copy, inputs, attributes);
+  return unary(FusedOperation::copy, inputs, attributes);
 }
 Expected<Call> infer(const FusedReluInputs<Described>& inputs, const FusedReluAttributes& attributes) {
-  return unary(relu, inputs, attributes);
+  return unary(FusedOperation::relu, inputs, attributes);
 }
 Expected<Call> infer(const FusedHardswishInputs<Described>& inputs, const FusedHardswishAttributes& attributes) {
-  return unary(hardswish, inputs, attributes);
+  return unary(FusedOperation::hardswish, inputs, attributes);
 }
 Expected<Call> infer(const FusedAddInputs<Described>& inputs, const FusedAddAttributes& attributes) {
-  return binary(add, inputs, attributes, attributes.alpha);
+  return binary(FusedOperation::add, inputs, attributes, attributes.alpha);
 }
 Expected<Call> infer(const FusedMulInputs<Described>& inputs, const FusedMulAttributes& attributes) {
-  return binary(multiply, inputs, attributes, 1);
+  return binary(FusedOperation::multiply, inputs, attributes, 1);
 }
 
 }  // namespace qgen::generated::operators

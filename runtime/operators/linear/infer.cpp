@@ -54,7 +54,7 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .output_inverse_scale = inverse(static_cast<float>(attributes.output_scale)),
       .output_zero_point = static_cast<int32_t>(attributes.output_zero_point),
-      .activation = static_cast<uint32_t>(attributes.activation),
+      .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
   return make_call(fields, {.input = input,
@@ -77,7 +77,7 @@ Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs, const Linea
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
-      .activation = static_cast<uint32_t>(attributes.activation),
+      .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
   };
   return make_call(fields, {.input = input,

@@ -42,6 +42,7 @@ problem:
   numel: u32
   alpha: f32
   sizes: i32[4]
+  rounding: {words: [nearest, down]}
 parameters:
   dtype: [f32, f16]
   storage: [buffer]
@@ -60,6 +61,7 @@ require: [vec == 4 or not fused]
 applies_when:
   - numel % vec == 0
   - is_exact or device.is_cpu
+  - rounding == nearest or not fused
 require_device: [workgroup <= device.max_workgroup_invocations]
 grid: [groups, 1, 1]
 cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
@@ -76,6 +78,7 @@ problem:
   rows: u32
   length: u32
   stride: u32[2]
+  rounding: {words: [nearest, down]}
 parameters:
   stage: [first, last]
 subgroup_size: 32
@@ -107,6 +110,7 @@ problem:
   rows: u32
   columns: u32
   stride: u32[2]
+  rounding: {words: [nearest, down]}
 recipes:
   two_pass:
     applies_when: [columns >= 64]
@@ -115,7 +119,7 @@ recipes:
     steps:
       - kernel: row_sum_partial
         operands: {input: input, sums: partial}
-        problem: {length: "ceil_div(columns, 64)"}
+        problem: {length: "ceil_div(columns, 64)", rounding: down}
         with: {stage: first}
       - kernel: row_sum_partial
         operands: {input: partial, sums: output}
@@ -263,7 +267,7 @@ struct BadKernel {
 const BadKernel kBadKernels[] = {
     {"a push constant of its own", [](Kernel& k) { k.interface.push_constants[0].name = "count"; },
      "specs/scale.yaml: error: push constant 'count' is no problem field\n"
-     "  expected: one of alpha, numel, sizes\n"
+     "  expected: one of alpha, numel, rounding, sizes\n"
      "  hint: use declare_problem(), or name the block's members as the problem's fields\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"a push constant of another type", [](Kernel& k) { k.interface.push_constants[2].kind = reflect::Member::Kind::f32; },
@@ -286,7 +290,7 @@ const BadKernel kBadKernels[] = {
      "  hint: use declare()\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
     {"a workgroup that is not the axis of that name", [](Kernel& k) { k.resources[2].workgroup = {64, 1, 1}; },
-     "specs/scale.yaml:20:3: error: 'workgroup' is 128, and the module has workgroups of 64x1x1\n"
+     "specs/scale.yaml:21:3: error: 'workgroup' is 128, and the module has workgroups of 64x1x1\n"
      "  expected: that many invocations in a workgroup, or on one of its sides\n"
      "  hint: declare it in the template: ${local_size(workgroup)}\n"
      "  in variant scale.f16.buffer.fast.vec4.fused\n"},
@@ -366,6 +370,9 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   EXPECT_EQ(op.first_failing(s.scope()), 1);  // fast needs a CPU
   s.device.is_cpu = true;
   EXPECT_EQ(op.first_failing(s.scope()), kAllHold);
+  s.problem.rounding = generated::words::Rounding::down;
+  EXPECT_EQ(op.first_failing(s.scope()), 2);  // fused rounds to nearest
+  s.problem.rounding = generated::words::Rounding::nearest;
   s.problem.numel = 1023;
   EXPECT_EQ(op.first_failing(s.scope()), 0);
   EXPECT_EQ(op.first_failing_device(s.scope()), kAllHold);
@@ -385,14 +392,14 @@ TEST(GeneratedCode, NamesHaveValues) {
                     (words.empty() ? std::to_string(value) : std::string(words[value])));
   }
   EXPECT_THAT(shown, ElementsAre("dtype=f16", "storage=buffer", "mode=fast", "vec=4", "fused=1", "workgroup=128",
-                                 "unroll=2", "numel=1024", "alpha=2", "device.subgroup_size=32",
+                                 "unroll=2", "numel=1024", "alpha=2", "rounding=nearest", "device.subgroup_size=32",
                                  "device.max_workgroup_invocations=128", "device.max_workgroup_size_x=128",
                                  "device.shared_memory_bytes=16384", "device.max_storage_buffer_bytes=134217728",
                                  "device.max_image_extent=256", "device.compute_units=1", "device.is_cpu=0",
                                  "device.is_integrated=0", "device.bytes_per_us=10000", "device.f32_ops_per_us=100000",
                                  "device.int8_ops_per_us=100000", "device.launch_us=7"));
   EXPECT_THAT(op.conditions[0].names, ElementsAre(3, 7));
-  EXPECT_THAT(op.device_conditions[0].names, ElementsAre(5, 10));
+  EXPECT_THAT(op.device_conditions[0].names, ElementsAre(5, 11));
 }
 
 TEST(GeneratedCode, TablesDescribeTheKernels) {

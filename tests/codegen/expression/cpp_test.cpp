@@ -74,6 +74,7 @@ const Case kCases[] = {
     ROW("min(eps, 2)", min(Real(p.eps), 2)),
     ROW("numel * (bytes(input_dtype) + bytes(i8)) / device.bytes_per_us",
         Integer(p.numel) * (Integer(bytes(v.input_dtype)) + Integer(1)) / Real(d.bytes_per_us)),
+    ROW("bytes(output_dtype)", choose(v.output_dtype == OutputDtype::i8, Integer(1), Integer(2))),
     ROW("width % vec == 0", Integer(p.width) % Integer(v.vec) == 0),
     ROW("vec == 4.5", Integer(v.vec) == Real(4.5)),
     ROW("1 == 2", Integer(1) == Integer(2)),

@@ -306,6 +306,20 @@ TEST(Render, a_large_problem_is_a_buffer) {
                          "int first; float scale; uint sizes[32]; } problem;\n"));
 }
 
+TEST(Render, words_of_the_problem_are_constants) {
+  std::string text(kSpec);
+  text.replace(text.find("u32[4]"), 6, "{words: [near, to_zero]}");
+  const auto spec = spec::parse_spec(text, "specs/sample.yaml");
+  ASSERT_TRUE(spec);
+  const auto parsed =
+      parse_template(*spec, templates_of("${declare_problem()}\nif (problem.sizes == kSizesToZero) {}"));
+  ASSERT_TRUE(parsed);
+  const auto result = render(*parsed, *spec, variant(kFloat4));
+  EXPECT_THAT(result->text, testing::HasSubstr("float scale; uint sizes; } problem;\n"
+                                               "const uint kSizesNear = 0u, kSizesToZero = 1u;\n"
+                                               "if (problem.sizes == kSizesToZero) {}\n"));
+}
+
 TEST(Render, a_text_past_its_bound_is_refused) {
   const std::string wide(5000, 'x');
   const auto result = rendered("$for i in range(1024)\n" + wide + "\n$end", kFloat4);

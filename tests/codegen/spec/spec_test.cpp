@@ -31,7 +31,7 @@ operands:
     dtype: i8
     optional: true
   out: {access: write, dtype: f32, layout: strided}
-problem: {numel: u32, offset: i32, eps: f32, sizes: "u32[8]"}
+problem: {numel: u32, offset: i32, eps: f32, sizes: "u32[8]", ends: {words: [open, closed], enum: bracket}}
 parameters:
   dtype: [f32, "f16"]
   storage: [texture3d]
@@ -63,7 +63,7 @@ recipes:
     steps:
       - kernel: op
         operands: {input: input, out: partial}
-        problem: {numel: min(numel, 7), offset: -offset}
+        problem: {numel: min(numel, 7), offset: -offset, ends: open}
         with: {dtype: f32, fast: true, vec: 4, types.load: f16}
 )";
 
@@ -79,6 +79,7 @@ problem:
   offset: i32
   eps: f32
   sizes: u32[8]
+  ends: {words: [open, closed], enum: bracket}
 parameters:
   dtype: [f32, f16]
   storage: [texture3d]
@@ -122,6 +123,7 @@ recipes:
         problem:
           numel: min(numel, 7)
           offset: "-offset"
+          ends: open
         with:
           dtype: f32
           fast: true
@@ -345,13 +347,13 @@ TEST(Spec, HasAScopeInAFixedOrder) {
           "word parameter types.load", "integer parameter types.lanes", "integer specialization constant workgroup",
           "integer specialization constant tile.rows", "integer specialization constant tile.columns",
           "integer problem field numel", "integer problem field offset", "real problem field eps",
-          "integer device number device.subgroup_size", "integer device number device.max_workgroup_invocations",
-          "integer device number device.max_workgroup_size_x", "integer device number device.shared_memory_bytes",
-          "integer device number device.max_storage_buffer_bytes", "integer device number device.max_image_extent",
-          "integer device number device.compute_units", "boolean device number device.is_cpu",
-          "boolean device number device.is_integrated", "real device number device.bytes_per_us",
-          "real device number device.f32_ops_per_us", "real device number device.int8_ops_per_us",
-          "real device number device.launch_us"));
+          "word problem field ends", "integer device number device.subgroup_size",
+          "integer device number device.max_workgroup_invocations", "integer device number device.max_workgroup_size_x",
+          "integer device number device.shared_memory_bytes", "integer device number device.max_storage_buffer_bytes",
+          "integer device number device.max_image_extent", "integer device number device.compute_units",
+          "boolean device number device.is_cpu", "boolean device number device.is_integrated",
+          "real device number device.bytes_per_us", "real device number device.f32_ops_per_us",
+          "real device number device.int8_ops_per_us", "real device number device.launch_us"));
 }
 
 TEST(Spec, KnowsThePlaceOfEachField) {
@@ -368,17 +370,18 @@ TEST(Spec, KnowsThePlaceOfEachField) {
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
-  EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
-            "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-            "  expected: one of applies_when, attributes, cost, define, grid, kernel, operands, operator, operators, "
-            "parameters, problem, recipes, require, require_device, specialization, subgroup_size, summary, template, "
-            "use, verify\n"
-            "  hint: did you mean 'operands'?\n"
-            "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
-            "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
-            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n"
-            "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
-            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]\n");
+  EXPECT_EQ(
+      errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
+      "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
+      "  expected: one of applies_when, attributes, cost, define, grid, kernel, operands, operator, operators, "
+      "parameters, problem, recipes, recipes_use, require, require_device, specialization, subgroup_size, summary, "
+      "template, use, verify\n"
+      "  hint: did you mean 'operands'?\n"
+      "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
+      "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
+      "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
+      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
 }
 
 struct Snippet {
@@ -535,6 +538,61 @@ recipes:
   EXPECT_EQ(to_text(specs->front().problem[1].name.where), "lib/sizes.yaml:2:19");
 }
 
+TEST(Fragments, BeginEveryRecipe) {
+  const auto specs = parse_specs({{"copied.yaml",
+                                   "fragment: copied\nscratch: {copy: {dtype: f32, elements: m}}\n"
+                                   "bind: {input: copy}\nsteps: [{kernel: copy}]\n"},
+                                  {"op.yaml",
+                                   "operator: op\noperands: {output: {access: write, dtype: f32}}\n"
+                                   "problem: {m: u32}\nrecipes_use: [copied]\n"
+                                   "recipes: {one: {steps: [{kernel: a}]}, two: {steps: [{kernel: b}]}}\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const std::string text = to_text(specs->front());
+  EXPECT_EQ(text.substr(text.find("recipes:")), R"(recipes:
+  one:
+    scratch:
+      copy:
+        dtype: f32
+        elements: m
+    bind:
+      input: copy
+    steps:
+      - kernel: copy
+      - kernel: a
+  two:
+    scratch:
+      copy:
+        dtype: f32
+        elements: m
+    bind:
+      input: copy
+    steps:
+      - kernel: copy
+      - kernel: b
+)");
+}
+
+// The list stands once, and who takes it has a type of its name.
+TEST(Fragments, SayWords) {
+  const auto specs = parse_specs({{"rounding.yaml", "fragment: rounding\nwords: [near, down]\n"},
+                                  {"op.yaml",
+                                   "operator: op\ntemplate: op.comp\n"
+                                   "operands: {out: {access: write, dtype: f32, shape: [N]}}\n"
+                                   "attributes: {mode: {words: rounding, default: near}}\n"
+                                   "problem: {mode: {words: rounding}, rounding: {words: rounding}}\n"
+                                   "applies_when: [mode == rounding or mode == down]\ngrid: [1, 1, 1]\n"}},
+                                 UnusedFragments::are_errors);
+  ASSERT_TRUE(specs) << to_text(specs.error(), {});
+  const std::string text = to_text(specs->front());
+  EXPECT_THAT(text, testing::HasSubstr("attributes:\n"
+                                       "  mode: {words: [near, down], enum: rounding, default: near}\n"
+                                       "problem:\n"
+                                       "  mode: {words: [near, down], enum: rounding}\n"
+                                       "  rounding: {words: [near, down]}\n"));
+  EXPECT_EQ(to_text(specs->front().problem[1].words[1].where), "rounding.yaml:2:15");
+}
+
 constexpr std::string_view kWide = "fragment: wide\nrequire:\n  - widht == 4\n";
 
 TEST(Fragments, AreBlamedOnceForAllThatUseThem) {
@@ -579,9 +637,8 @@ TEST(Fragments, HaveAShape) {
   files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
   EXPECT_EQ(errors_of(files),
             "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-            "  expected: one of applies_when, attributes, cost, define, fragment, grid, operands, parameters, problem, "
-            "recipes, "
-            "require, require_device, scratch, specialization, steps, subgroup_size, verify\n"
+            "  expected: one of applies_when, attributes, bind, cost, define, fragment, grid, operands, parameters, "
+            "problem, recipes, require, require_device, scratch, specialization, steps, subgroup_size, verify, words\n"
             "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
             "  expected: a map, such as problem: {name: ...}\n"
             "  hint: a fragment names no others: what a spec is made of, the spec says\n");

@@ -667,5 +667,25 @@ not these:
 )");
 }
 
+// A field that is a word is told as its word; a number past the words, which no caller gives, as it is.
+TEST(Select, SaysWordsOfTheProblem) {
+  static constexpr std::string_view kWords[] = {"none", "one", "two"};
+  static constexpr FieldInfo kFields[] = {
+      {"rows", FieldInfo::Kind::u32, offsetof(test::scale_rows::Problem, rows), 1, kWords}};
+  const auto library = KernelLibrary::open(test::sample_library());
+  ASSERT_TRUE(library);
+  OperatorInfo op = test::scale_rows::kOperator;
+  op.fields = kFields;
+  const auto question = [&](uint32_t rows) {
+    const Problem problem = make_problem(op, test::scale_rows::Problem{rows, 1024, 0.5f},
+                                         {buffer(DType::f32), buffer(DType::f32), buffer(DType::f32)});
+    const std::string text = explain(select(problem, sample_device(), *library, {}));
+    return text.substr(0, text.find('\n'));
+  };
+  constexpr std::string_view kHead = "scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer ";
+  EXPECT_EQ(question(2), std::string(kHead) + "(rows = two) on \"Example GPU 1\"");
+  EXPECT_EQ(question(3), std::string(kHead) + "(rows = 3) on \"Example GPU 1\"");
+}
+
 }  // namespace
 }  // namespace qgen

@@ -6,14 +6,13 @@
 
 #include "runtime/library/required.h"
 #include "runtime/operators/given.h"
+#include "words.h"
 
 namespace qgen::generated {
 
 namespace row_sum { extern const SignatureInfo signatures[2]; }
 
 namespace operators {
-
-enum class Mode : uint8_t {exact, fast};
 
 // half_sum: the sum of each row of halves
 template <typename As>
@@ -37,7 +36,7 @@ struct RowSumInputs {
 struct RowSumAttributes {
   bool keepdim = true;  // false drops the 1
   double scale = 0.5;  // volts; 2^-125 to 2
-  std::optional<Mode> mode = std::nullopt;  // without: exact, if there is time
+  std::optional<words::Mode> mode = std::nullopt;  // without: exact, if there is time
 };
 struct RowSumPlaces {};
 Expected<Call> infer(const RowSumInputs<Described>& inputs,
@@ -56,7 +55,7 @@ inline Expected<Call> infer_row_sum([[maybe_unused]] const Given& given) {
   const RowSumInputs<Described> inputs{.input = given.view(0)};
   const RowSumAttributes attributes{
     .keepdim = given.attribute<bool>(0), .scale = given.attribute<double>(1),
-    .mode = given.attribute<std::optional<Mode>>(2),
+    .mode = given.attribute<std::optional<words::Mode>>(2),
   };
   const RowSumPlaces places{};
   return infer(inputs, attributes, places);

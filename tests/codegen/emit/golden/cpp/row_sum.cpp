@@ -5,6 +5,7 @@
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
+#include "words.h"
 
 namespace qgen::generated::row_sum {
 namespace {
@@ -18,18 +19,21 @@ constexpr FieldInfo kFields[] = {
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
   {"columns", FieldInfo::Kind::u32, offsetof(Problem, columns), 1},
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
+  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
 enum class Name : uint16_t {
   rows,
   columns,
+  rounding,
   kDevice,
 };
 
 constexpr auto kNames = table::names({
   {"rows", {}},
   {"columns", {}},
+  {"rounding", words::kRounding},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -37,6 +41,7 @@ Integer value(size_t name, const SelectionScope& scope) {
   switch (static_cast<Name>(name)) {
     case Name::rows: return problem->rows;
     case Name::columns: return problem->columns;
+    case Name::rounding: return table::word(problem->rounding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -66,6 +71,7 @@ void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
   to.rows = problem.rows;
   table::set(to.length, ceil_div(Integer(problem.columns), 64));
   table::set(to.stride, problem.stride);
+  to.rounding = words::Rounding::down;
 }
 
 bool row_sum_partial_takes(const void* kernel_parameters) {
@@ -80,6 +86,7 @@ void two_pass_row_sum_partial_problem(const SelectionScope& scope, void* step_pr
   to.rows = problem.rows;
   table::set(to.length, Integer(64));
   table::set(to.stride, problem.stride);
+  to.rounding = problem.rounding;
 }
 
 bool two_pass_row_sum_partial_takes(const void* kernel_parameters) {
@@ -127,8 +134,6 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"1"}},
 };
 
-constexpr std::string_view kModeChoices[] = {"exact", "fast"};
-
 constexpr TensorInfo kRowSumTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_view = true,
@@ -148,7 +153,7 @@ constexpr AttributeInfo kRowSumAttributes[] = {
   },
   {
     .name = "mode", .kind = AttributeInfo::Kind::word, .otherwise = "(exact, if there is time)", .help = "",
-    .words = kModeChoices,
+    .words = words::kMode,
   },
 };
 

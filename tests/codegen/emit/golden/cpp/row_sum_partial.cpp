@@ -17,6 +17,7 @@ constexpr FieldInfo kFields[] = {
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
   {"length", FieldInfo::Kind::u32, offsetof(Problem, length), 1},
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
+  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -24,6 +25,7 @@ enum class Name : uint16_t {
   stage,
   rows,
   length,
+  rounding,
   kDevice,
 };
 
@@ -36,6 +38,7 @@ constexpr auto kNames = table::names({
   {"stage", kStageWords},
   {"rows", {}},
   {"length", {}},
+  {"rounding", words::kRounding},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -45,6 +48,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::stage: return table::word(parameters->stage);
     case Name::rows: return problem->rows;
     case Name::length: return problem->length;
+    case Name::rounding: return table::word(problem->rounding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

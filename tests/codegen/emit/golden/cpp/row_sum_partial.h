@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::row_sum_partial {
 
@@ -19,6 +20,7 @@ struct Problem {
   uint32_t rows = 0;
   uint32_t length = 0;
   uint32_t stride[2] = {};
+  words::Rounding rounding = {};
 };
 
 enum class Operand : uint8_t {

@@ -18,6 +18,7 @@ constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
   {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
   {"sizes", FieldInfo::Kind::i32, offsetof(Problem, sizes), 4},
+  {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -31,6 +32,7 @@ enum class Name : uint16_t {
   unroll,
   numel,
   alpha,
+  rounding,
   kDevice,
 };
 
@@ -49,6 +51,7 @@ constexpr auto kNames = table::names({
   {"unroll", {}},
   {"numel", {}},
   {"alpha", {}},
+  {"rounding", words::kRounding},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -64,6 +67,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::unroll: return scope.specialization[1];
     case Name::numel: return problem->numel;
     case Name::alpha: return table::truncated(problem->alpha);
+    case Name::rounding: return table::word(problem->rounding);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -77,6 +81,7 @@ constexpr ConditionInfo kConditions[] = {
   {"numel % vec == 0", table::kNamesOf<Name::vec, Name::numel>},
   {"mode == exact or device.is_cpu",
       table::kNamesOf<Name::mode, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
+  {"rounding == nearest or not fused", table::kNamesOf<Name::fused, Name::rounding>},
 };
 
 int first_failing(const SelectionScope& scope) {
@@ -87,6 +92,7 @@ int first_failing(const SelectionScope& scope) {
   return table::first_false({
       Integer(problem.numel) % Integer(parameters.vec) == 0,
       is_exact || device.is_cpu,
+      problem.rounding == words::Rounding::nearest || !parameters.fused,
   });
 }
 

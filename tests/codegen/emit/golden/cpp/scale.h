@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "words.h"
 
 namespace qgen::generated::scale {
 
@@ -19,6 +20,7 @@ struct Problem {
   uint32_t numel = 0;
   float alpha = 0;
   int32_t sizes[4] = {};
+  words::Rounding rounding = {};
 };
 
 enum class Operand : uint8_t {
