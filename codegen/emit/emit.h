@@ -14,6 +14,7 @@
 //   cpp/blob.S                registry.cpp          the blob, embedded
 //                             signature_tables.cpp  what callers see of its public operators
 //   MANIFEST.tsv              manifest.cpp          one line a variant, for people and their diffs
+//   OPERATORS.md              operators_page.cpp    the same, as tables for people
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
 //   kernels.blob              blob_writer.cpp       all modules, compressed
 //

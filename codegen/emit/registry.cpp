@@ -218,7 +218,10 @@ Result<std::vector<File>> emit(std::span<const Family> families, const Options& 
   files.push_back({"cpp/registry.cpp", registry_source(families, options)});
   files.push_back({"cpp/blob.S", blob_source(options)});
   files.push_back({"MANIFEST.tsv", manifest(families)});
-  if (std::string json = operators_json(families); !json.empty()) files.push_back({"OPERATORS.json", std::move(json)});
+  if (std::string json = operators_json(families); !json.empty()) {
+    files.push_back({"OPERATORS.json", std::move(json)});
+    files.push_back({"OPERATORS.md", operators_page(families)});
+  }
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.path < b.path; });
   return files;
 }

@@ -6,10 +6,12 @@
 
 #include <span>
 
-#include "runtime/operators/words.h"
 #include "runtime/tensor/tensor.h"
+#include "words.h"
 
 namespace qgen::reference {
+
+using namespace generated::words;
 
 struct IntegerBounds {
   int32_t min, max;
