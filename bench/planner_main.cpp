@@ -35,7 +35,7 @@ std::vector<Kernel> draw_kernels(size_t operands, std::mt19937& random) {
   for (uint32_t kernel = 0; kernel < kKernels; ++kernel) {
     std::vector<RepresentationSet> takes(operands);
     for (RepresentationSet& operand : takes) {
-      operand = Representation{static_cast<uint8_t>(random() % kRepresentations.size())};
+      operand = RepresentationSet::from_bits(1u << random() % kRepresentationCount);
     }
     kernels.push_back({.name = fmt::format("k{}", kernel),
                        .takes = takes,
