@@ -11,6 +11,7 @@
 
 #include "q8ta_clone.h"
 #include "q8ta_quantize.h"
+#include "runtime/library/layout_table.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
 #include "tests/support/tensors.h"
@@ -249,13 +250,12 @@ TEST(PackedCalls, SayWhatTheyCannotDo) {
   const TensorDesc bytes{DType::i8, {2, 3, 4, 5}};
   const TensorDesc reals{DType::f32, {2, 3, 4, 5}};
   EXPECT_EQ(refusal(q8ta_clone_call(reals, Layout::packed_4c)), "input is f32, and can be i8 or u8");
+  std::string of_bytes = "strided";
+  for (const LayoutInfo& row : kLayouts) of_bytes += row.is_packed_bytes() ? ", " + std::string(row.name) : "";
   EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::width_packed)),
-            "output is width_packed, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
-            "packed_4h4c in a buffer");
-  EXPECT_EQ(
-      refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
-      "output is weight_q8_rows, and can be strided, packed_4w, packed_4c, packed_4w4c, packed_4h4w, packed_4c1w, "
-      "packed_4h4c in a buffer");
+            "output is width_packed, and can be " + of_bytes + " in a buffer");
+  EXPECT_EQ(refusal(q8ta_clone_call(bytes, Layout::weight_q8_rows)),
+            "output is weight_q8_rows, and can be " + of_bytes + " in a buffer");
   EXPECT_EQ(refusal(q8ta_clone_call({DType::i8, {int64_t{1} << 31}}, Layout::packed_4c)),
             "output of shape [2147483648] takes 8589934592 elements in packed_4c, and kernels count to 4294967295\n"
             "  hint: split the tensor");
