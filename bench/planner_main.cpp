@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <random>
@@ -28,6 +29,11 @@ namespace {
 
 using namespace qgen::planner;
 
+// Not all layouts that there are: so these graphs stay the ones whose figures are told when one is added.
+constexpr std::array kDrawn{qgen::Layout::strided,         qgen::Layout::width_packed, qgen::Layout::height_packed,
+                            qgen::Layout::channels_packed, qgen::Layout::packed_4w,    qgen::Layout::packed_4c,
+                            qgen::Layout::packed_4w4c,     qgen::Layout::packed_4h4w,  qgen::Layout::packed_4c1w};
+
 // Some kernels, whose operands lie anyhow.
 std::vector<Kernel> draw_kernels(size_t operands, std::mt19937& random) {
   constexpr uint32_t kKernels = 4;
@@ -35,7 +41,7 @@ std::vector<Kernel> draw_kernels(size_t operands, std::mt19937& random) {
   for (uint32_t kernel = 0; kernel < kKernels; ++kernel) {
     std::vector<RepresentationSet> takes(operands);
     for (RepresentationSet& operand : takes) {
-      operand = Representation{static_cast<uint8_t>(random() % kRepresentations.size())};
+      operand = *Representation::of(kDrawn[random() % kDrawn.size()]);
     }
     kernels.push_back({.name = fmt::format("k{}", kernel),
                        .takes = takes,

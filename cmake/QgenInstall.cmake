@@ -26,7 +26,7 @@ target_include_directories(qgen_kernels INTERFACE $<INSTALL_INTERFACE:${include}
 install(TARGETS ${programs} EXPORT qgenTargets)
 install(EXPORT qgenTargets NAMESPACE qgen:: DESTINATION "${package}")
 
-install(DIRECTORY common runtime DESTINATION "${include}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY common runtime DESTINATION "${include}" FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 install(DIRECTORY "${PROJECT_BINARY_DIR}/generated/cpp/" DESTINATION "${include}/kernels" FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY templates/lib DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/templates" FILES_MATCHING PATTERN "*.glsl")
 

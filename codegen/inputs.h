@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "codegen/render/render.h"
-#include "codegen/support/diagnostic.h"
 #include "codegen/support/digest.h"
+#include "common/diagnostic.h"
 #include "runtime/library/error.h"
 
 namespace qgen {

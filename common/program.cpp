@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// qgen throws nothing on purpose, so an exception that arrives here says what the machine lacks; each kind gets its
+// sentence.
 #include "common/program.h"
 
 #include <fmt/format.h>

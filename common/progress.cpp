@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Threads report as they finish; the clock decides who draws, so that a run of many short steps is not slowed by its
+// bar.
 #include "common/progress.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Both questions, what a text may not hold and how it is shown, are one walk over its UTF-8 sequences, and share what
+// counts as a control character.
 #include "common/text.h"
 
 #include <fmt/format.h>

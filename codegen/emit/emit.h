@@ -30,7 +30,7 @@
 #include "codegen/expand/variant.h"
 #include "codegen/reflect/interface.h"
 #include "codegen/spec/spec.h"
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::emit {
 

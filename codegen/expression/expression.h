@@ -24,7 +24,7 @@
 #include <variant>
 #include <vector>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 #include "runtime/library/integer.h"
 #include "runtime/library/kernel_info.h"
 

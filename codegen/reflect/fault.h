@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 #pragma once
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::reflect {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 #include "runtime/library/kernel_info.h"
 
 namespace qgen::reflect {

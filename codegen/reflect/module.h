@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::reflect {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::render {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::spec {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "codegen/expression/expression.h"
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 #include "runtime/library/signature_info.h"
 
 namespace qgen::spec {

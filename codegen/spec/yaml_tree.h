@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen::spec {
 

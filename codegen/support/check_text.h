@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 namespace qgen {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "common/nearest.h"
 #include "runtime/library/layout_table.h"
-#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {

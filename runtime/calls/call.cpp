@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include "runtime/library/layout_table.h"
 
 namespace qgen {
 namespace {
@@ -15,7 +15,7 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
     for (size_t i = 0; i < launch.operands.size(); ++i) {
       if (launch.operands[i].is_scratch || launch.operands[i].index != operand) continue;
       const uint32_t layouts = launch.op->form(launch.kernel->parameters, i).layouts;
-      if (layouts != 0) return static_cast<Layout>(std::countr_zero(layouts));
+      if (const auto first = first_layout(layouts)) return *first;
     }
   }
   return otherwise;
@@ -25,7 +25,8 @@ Layout layout_read(const Choice& choice, size_t operand, Layout otherwise) {
 
 TensorDesc desc_of(const Weight& weight) {
   const uint32_t layouts = weight.layouts();
-  return {DType::i8, weight.shape(), Storage::buffer, static_cast<Layout>(std::countr_zero(layouts)), layouts};
+  const Layout first = first_layout(layouts).value_or(Layout::strided);  // of a weight that holds no form yet
+  return {DType::i8, weight.shape(), Storage::buffer, first, layouts};
 }
 
 OperandDesc operand_of(const TensorDesc& tensor) {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include "common/nearest.h"
 #include "runtime/calls/attributes.h"
 #include "runtime/calls/placement.h"
-#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {

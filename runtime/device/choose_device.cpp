@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// A name is tried as an index, then as a UUID, then as a part of a device's name, so that the most exact meaning wins.
 #include "runtime/device/choose_device.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Each manifest is followed as the loader follows it: file, library, first call. What fails first is what is reported.
 #include "runtime/device/drivers.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Two tables decide everything here: which extension brings which struct, and which Vulkan bits a feature rests on.
-// A feature with several rows needs them all.
+// What grants a feature stands in its row of runtime/library/feature_rows.inc, and is compiled here: the members that a
+// row names are those of FeatureChain, its claims those of FeatureProperties.
 #include "runtime/device/feature_chain.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace qgen::vulkan {
@@ -24,85 +23,28 @@ void* link(FeatureChain& chain, void* next) {
 }
 
 constexpr ExtensionRow kExtensions[] = {
-    {VK_KHR_SHADER_SUBGROUP_ROTATE_EXTENSION_NAME, link<&FeatureChain::rotate>},
-    {VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME, link<&FeatureChain::explicit_layout>},
-    {VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, link<&FeatureChain::matrix>},
-    {VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, link<&FeatureChain::matrix2>},
-    {VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, link<&FeatureChain::bfloat16>},
+#define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) {extension, link<&FeatureChain::member>},
+#include "runtime/library/feature_rows.inc"
 };
 
-using Bit = VkBool32& (*)(FeatureChain&);
-#define QGEN_BIT(member) [](FeatureChain& chain) -> VkBool32& { return chain.member; }
+using Bits = std::vector<std::reference_wrapper<VkBool32>>;
 
-struct Grant {
-  Feature feature;
-  Bit bit;
-};
+// Bits without a feature of their own: conditions of the dispatcher, and companions of the features. Each is enabled
+// where it is offered.
+Bits companions(FeatureChain& chain) {
+  return {
+      chain.vulkan13.maintenance4,         // LocalSizeId: workgroup sizes by specialization constants
+      chain.vulkan13.subgroupSizeControl,  // kernels that ask for one subgroup size
+      chain.vulkan13.computeFullSubgroups,
+      chain.vulkan12.shaderSubgroupExtendedTypes,  // subgroup operations on 8 and 16 bits
+      chain.matrix2.cooperativeMatrixWorkgroupScope,
+      chain.matrix2.cooperativeMatrixFlexibleDimensions,
+  };
+}
 
-constexpr Grant kGrants[] = {
-    {Feature::shader_int8, QGEN_BIT(vulkan12.shaderInt8)},
-    {Feature::shader_int16, QGEN_BIT(features.features.shaderInt16)},
-    {Feature::shader_int64, QGEN_BIT(features.features.shaderInt64)},
-    {Feature::shader_float16, QGEN_BIT(vulkan12.shaderFloat16)},
-    {Feature::shader_float64, QGEN_BIT(features.features.shaderFloat64)},
-    {Feature::storage_buffer_8bit, QGEN_BIT(vulkan12.storageBuffer8BitAccess)},
-    {Feature::storage_buffer_16bit, QGEN_BIT(vulkan11.storageBuffer16BitAccess)},
-    {Feature::uniform_buffer_8bit, QGEN_BIT(vulkan12.uniformAndStorageBuffer8BitAccess)},
-    {Feature::uniform_buffer_16bit, QGEN_BIT(vulkan11.uniformAndStorageBuffer16BitAccess)},
-    {Feature::push_constant_8bit, QGEN_BIT(vulkan12.storagePushConstant8)},
-    {Feature::push_constant_16bit, QGEN_BIT(vulkan11.storagePushConstant16)},
-    {Feature::integer_dot_product, QGEN_BIT(vulkan13.shaderIntegerDotProduct)},
-    {Feature::storage_image_extended_formats, QGEN_BIT(features.features.shaderStorageImageExtendedFormats)},
-    {Feature::storage_image_read_without_format, QGEN_BIT(features.features.shaderStorageImageReadWithoutFormat)},
-    {Feature::storage_image_write_without_format, QGEN_BIT(features.features.shaderStorageImageWriteWithoutFormat)},
-    {Feature::subgroup_rotate, QGEN_BIT(rotate.shaderSubgroupRotate)},
-    {Feature::vulkan_memory_model, QGEN_BIT(vulkan12.vulkanMemoryModel)},
-    {Feature::buffer_device_address, QGEN_BIT(vulkan12.bufferDeviceAddress)},
-    {Feature::variable_pointers, QGEN_BIT(vulkan11.variablePointers)},
-    {Feature::variable_pointers, QGEN_BIT(vulkan11.variablePointersStorageBuffer)},
-    {Feature::shared_memory_explicit_layout, QGEN_BIT(explicit_layout.workgroupMemoryExplicitLayout)},
-    {Feature::shared_memory_explicit_layout, QGEN_BIT(explicit_layout.workgroupMemoryExplicitLayout8BitAccess)},
-    {Feature::shared_memory_explicit_layout, QGEN_BIT(explicit_layout.workgroupMemoryExplicitLayout16BitAccess)},
-    {Feature::cooperative_matrix, QGEN_BIT(matrix.cooperativeMatrix)},
-    {Feature::cooperative_matrix2_reductions, QGEN_BIT(matrix2.cooperativeMatrixReductions)},
-    {Feature::cooperative_matrix2_conversions, QGEN_BIT(matrix2.cooperativeMatrixConversions)},
-    {Feature::cooperative_matrix2_per_element, QGEN_BIT(matrix2.cooperativeMatrixPerElementOperations)},
-    {Feature::cooperative_matrix2_tensor_addressing, QGEN_BIT(matrix2.cooperativeMatrixTensorAddressing)},
-    {Feature::cooperative_matrix2_block_loads, QGEN_BIT(matrix2.cooperativeMatrixBlockLoads)},
-    {Feature::bfloat16, QGEN_BIT(bfloat16.shaderBFloat16Type)},
-};
-
-// Bits without a feature of their own: conditions of the dispatcher, and companions of the features above. Each is
-// enabled where it is offered.
-// clang-format off
-constexpr Bit kCompanions[] = {
-    QGEN_BIT(vulkan13.maintenance4),           // LocalSizeId: workgroup sizes by specialization constants
-    QGEN_BIT(vulkan13.subgroupSizeControl),    // kernels that ask for one subgroup size
-    QGEN_BIT(vulkan13.computeFullSubgroups),
-    QGEN_BIT(vulkan12.shaderSubgroupExtendedTypes),  // subgroup operations on 8 and 16 bits
-    QGEN_BIT(vulkan12.vulkanMemoryModelDeviceScope),
-    QGEN_BIT(matrix2.cooperativeMatrixWorkgroupScope),
-    QGEN_BIT(matrix2.cooperativeMatrixFlexibleDimensions),
-    QGEN_BIT(bfloat16.shaderBFloat16DotProduct),
-    QGEN_BIT(bfloat16.shaderBFloat16CooperativeMatrix),
-};
-// clang-format on
-#undef QGEN_BIT
-
-struct SubgroupRow {
-  VkSubgroupFeatureFlagBits operation;
-  Feature feature;
-};
-constexpr SubgroupRow kSubgroupOperations[] = {
-    {VK_SUBGROUP_FEATURE_BASIC_BIT, Feature::subgroup_basic},
-    {VK_SUBGROUP_FEATURE_VOTE_BIT, Feature::subgroup_vote},
-    {VK_SUBGROUP_FEATURE_ARITHMETIC_BIT, Feature::subgroup_arithmetic},
-    {VK_SUBGROUP_FEATURE_BALLOT_BIT, Feature::subgroup_ballot},
-    {VK_SUBGROUP_FEATURE_SHUFFLE_BIT, Feature::subgroup_shuffle},
-    {VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT, Feature::subgroup_shuffle_relative},
-    {VK_SUBGROUP_FEATURE_CLUSTERED_BIT, Feature::subgroup_clustered},
-    {VK_SUBGROUP_FEATURE_QUAD_BIT, Feature::subgroup_quad},
-};
+bool are_all_set(const Bits& bits) {
+  return std::all_of(bits.begin(), bits.end(), [](VkBool32 is_set) { return is_set == VK_TRUE; });
+}
 
 }  // namespace
 
@@ -122,6 +64,44 @@ FeatureChain::FeatureChain(const ExtensionSet& extensions) {
   features.pNext = &vulkan11;
 }
 
+Bits FeatureChain::bits_of(Feature feature) {
+  switch (feature) {
+#define QGEN_FEATURE(name, capabilities, grant) \
+  case Feature::name:                           \
+    return grant;
+#define BITS(...) \
+  { __VA_ARGS__ }
+#define PROPERTY(...) \
+  {}
+#include "runtime/library/feature_rows.inc"
+    case Feature::count_: break;
+  }
+  return {};
+}
+
+bool FeatureProperties::computes_in_subgroups(VkSubgroupFeatureFlagBits operation) const {
+  return (vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+         (vulkan11.subgroupSupportedOperations & operation) != 0;
+}
+
+bool FeatureProperties::preserves_float16_denormals() const {
+  return vulkan12.shaderDenormPreserveFloat16 &&
+         vulkan12.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+}
+
+bool FeatureProperties::allow(Feature feature) const {
+  switch (feature) {
+#define QGEN_FEATURE(name, capabilities, grant) \
+  case Feature::name:                           \
+    return grant;
+#define BITS(...) true
+#define PROPERTY(...) __VA_ARGS__
+#include "runtime/library/feature_rows.inc"
+    case Feature::count_: break;
+  }
+  return false;
+}
+
 std::vector<const char*> linked_extensions(const ExtensionSet& extensions) {
   std::vector<const char*> names;
   for (const ExtensionRow& row : kExtensions) {
@@ -130,37 +110,21 @@ std::vector<const char*> linked_extensions(const ExtensionSet& extensions) {
   return names;
 }
 
-FeatureMask granted(FeatureChain& offered) {
+FeatureMask granted(FeatureChain& offered, const FeatureProperties& properties) {
   FeatureMask mask = 0;
-  for (const Grant& grant : kGrants) mask |= bit(grant.feature);
-  for (const Grant& grant : kGrants) {
-    if (!grant.bit(offered)) mask &= ~bit(grant.feature);
+  for (const FeatureRow& row : feature_table()) {
+    if (are_all_set(offered.bits_of(row.feature)) && properties.allow(row.feature)) mask |= bit(row.feature);
   }
   return mask;
-}
-
-FeatureMask subgroup_features(const VkPhysicalDeviceVulkan11Properties& properties) {
-  FeatureMask mask = 0;
-  if (!(properties.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) return mask;
-  for (const SubgroupRow& row : kSubgroupOperations) {
-    if (properties.subgroupSupportedOperations & row.operation) mask |= bit(row.feature);
-  }
-  return mask;
-}
-
-// Kernels say how halves treat denormals and leave the other widths open, which needs widths that are independent.
-FeatureMask float_features(const VkPhysicalDeviceVulkan12Properties& properties) {
-  const bool keeps = properties.shaderDenormPreserveFloat16 &&
-                     properties.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
-  return keeps ? bit(Feature::float16_denormals) : 0;
 }
 
 void enable_granted(FeatureChain& offered, FeatureChain& wanted) {
-  const FeatureMask mask = granted(offered);
-  for (const Grant& grant : kGrants) {
-    if (mask & bit(grant.feature)) grant.bit(wanted) = VK_TRUE;
+  for (const FeatureRow& row : feature_table()) {
+    if (!are_all_set(offered.bits_of(row.feature))) continue;
+    for (VkBool32& wanted_bit : wanted.bits_of(row.feature)) wanted_bit = VK_TRUE;
   }
-  for (const Bit companion : kCompanions) companion(wanted) = companion(offered);
+  const Bits of_offered = companions(offered), of_wanted = companions(wanted);
+  for (size_t i = 0; i < of_wanted.size(); ++i) of_wanted[i].get() = of_offered[i].get();
 }
 
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted) {

@@ -5,11 +5,12 @@
 //
 //   FeatureChain offered(extensions);
 //   vkGetPhysicalDeviceFeatures2(physical, &offered.features);
-//   FeatureMask mask = granted(offered);          // for the profile
+//   FeatureMask mask = granted(offered, {properties11, properties12});  // for the profile
 //   FeatureChain wanted(extensions);
 //   enable_granted(offered, wanted);              // for VkDeviceCreateInfo::pNext: exactly those, nothing else
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,23 +56,30 @@ struct FeatureChain {
   VkPhysicalDeviceVulkan11Features vulkan11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
   VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan13Features vulkan13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
-  VkPhysicalDeviceShaderSubgroupRotateFeaturesKHR rotate{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_ROTATE_FEATURES_KHR};
-  VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_layout{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR};
-  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
-  VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_2_FEATURES_NV};
-  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR};
+#define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) type member{structure_type};
+#include "runtime/library/feature_rows.inc"
+
+  // The bits that a feature rests on, all of them; none where properties grant it.
+  std::vector<std::reference_wrapper<VkBool32>> bits_of(Feature feature);
 };
 
-// The features that rest on feature bits. Others rest on properties.
-FeatureMask granted(FeatureChain& offered);
-FeatureMask subgroup_features(const VkPhysicalDeviceVulkan11Properties& properties);
-FeatureMask float_features(const VkPhysicalDeviceVulkan12Properties& properties);
+// What a device says of itself in properties, as far as a feature rests on it.
+struct FeatureProperties {
+  const VkPhysicalDeviceVulkan11Properties& vulkan11;
+  const VkPhysicalDeviceVulkan12Properties& vulkan12;
 
-// Sets in `wanted` the bits of every granted feature, and of what the dispatcher itself uses.
+  bool computes_in_subgroups(VkSubgroupFeatureFlagBits operation) const;
+  // Kernels say how halves treat denormals and leave the other widths open, which needs widths that are independent.
+  bool preserves_float16_denormals() const;
+
+  // Whether nothing here speaks against a feature.
+  bool allow(Feature feature) const;
+};
+
+// The features of a device: their bits are offered, and its properties allow them.
+FeatureMask granted(FeatureChain& offered, const FeatureProperties& properties);
+
+// Sets in `wanted` the bits of every feature whose bits are all offered, and of what the dispatcher itself uses.
 void enable_granted(FeatureChain& offered, FeatureChain& wanted);
 // A bit that nothing needs, and that costs time: only where it is asked for.
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted);

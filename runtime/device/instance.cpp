@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The messenger is part of the instance's creation, so that the validation layer's messages about it are kept too.
 #include "runtime/device/instance.h"
 
 #include <algorithm>

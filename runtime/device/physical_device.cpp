@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// describe(): each read_ function below copies one subject from Vulkan's structs into the profile.
 #include "runtime/device/physical_device.h"
 
 #include <algorithm>
@@ -181,7 +183,7 @@ void read_flexible_matrices(const Instance& instance, VkPhysicalDevice handle, D
 
 void read_features(const Instance& instance, VkPhysicalDevice handle, FeatureChain& features,
                    const PropertyChain& properties, DeviceProfile& to) {
-  to.features = granted(features) | subgroup_features(properties.vulkan11) | float_features(properties.vulkan12);
+  to.features = granted(features, {properties.vulkan11, properties.vulkan12});
   if (to.features & bit(Feature::cooperative_matrix)) read_cooperative_matrices(instance, handle, to);
   if (features.matrix2.cooperativeMatrixFlexibleDimensions) read_flexible_matrices(instance, handle, to);
 }

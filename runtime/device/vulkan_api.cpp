@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The loader is opened once in a process, volk is compiled here, and results become words.
 #define VOLK_IMPLEMENTATION
 #include "runtime/device/vulkan_api.h"
 

@@ -25,7 +25,7 @@ std::string_view name(VkResult result);  // "VK_ERROR_DEVICE_LOST"
 // "submitting the recording failed: VK_ERROR_DEVICE_LOST (-4)", with a hint where one helps.
 Error error_of(VkResult result, std::string_view doing);
 
-// Loads libvulkan, once a process. Errors: there is none, or it is older than Vulkan 1.3.
+// Loads libvulkan, once in a process. Errors: there is none, or it is older than Vulkan 1.3.
 Done load_loader();
 
 // Held while instances and devices are made, unmade and loaded: the loader's vkGetDeviceProcAddr walks its list of all

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen::json {
 namespace {

@@ -5,7 +5,7 @@
 //
 //   Header
 //   FamilyRow[families]     the dictionary of each spec's modules
-//   ModuleRow[modules]      one a kernel, in the tables' order: operators by name, kernels by id
+//   ModuleRow[modules]      one for each kernel, in the tables' order: operators by name, kernels by id
 //   zstd frames: the dictionaries in family order, then each different module once, in the order of its first row
 //
 // Every kernel has a row of its own, so its module index is its place in the tables and no number has to be stored

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The device features that kernels can need, one bit of a FeatureMask each. The one table of them is features.cpp:
+// The device features that kernels can need, one bit of a FeatureMask each. The one table of them is feature_rows.inc:
 // qgen's name, the SPIR-V capabilities that ask for it, and the Vulkan feature or extension that grants it.
 #pragma once
 
@@ -18,51 +18,8 @@
 namespace qgen {
 
 enum class Feature : uint8_t {
-  shader_int8,
-  shader_int16,
-  shader_int64,
-  shader_float16,
-  shader_float64,
-  storage_buffer_8bit,
-  storage_buffer_16bit,
-  uniform_buffer_8bit,
-  uniform_buffer_16bit,
-  push_constant_8bit,
-  push_constant_16bit,
-  integer_dot_product,
-  storage_image_extended_formats,
-  storage_image_read_without_format,
-  storage_image_write_without_format,
-  subgroup_basic,
-  subgroup_vote,
-  subgroup_arithmetic,
-  subgroup_ballot,
-  subgroup_shuffle,
-  subgroup_shuffle_relative,
-  subgroup_clustered,
-  subgroup_quad,
-  subgroup_rotate,
-  vulkan_memory_model,
-  vulkan_memory_model_device_scope,
-  buffer_device_address,
-  variable_pointers_storage_buffer,
-  variable_pointers,
-  shared_memory_explicit_layout,
-  shared_memory_explicit_layout_8bit,
-  shared_memory_explicit_layout_16bit,
-  atomic_int64,
-  atomic_float32_add,
-  atomic_float16_add,
-  cooperative_matrix,
-  cooperative_matrix2_reductions,
-  cooperative_matrix2_conversions,
-  cooperative_matrix2_per_element,
-  cooperative_matrix2_tensor_addressing,
-  cooperative_matrix2_block_loads,
-  bfloat16,
-  bfloat16_dot_product,
-  bfloat16_cooperative_matrix,
-  float16_denormals,
+#define QGEN_FEATURE(name, capabilities, grant) name,
+#include "runtime/library/feature_rows.inc"
   count_,
 };
 

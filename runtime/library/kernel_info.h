@@ -30,27 +30,15 @@ namespace qgen {
 enum class DType : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32 };
 enum class Storage : uint8_t { buffer, texture3d };
 
-// How elements lie in memory; layout_table.h says it of each. `strided` is a plain buffer addressed by strides
-// (row-major unless told otherwise); the *_packed words are textures with four elements along one dimension in a texel;
-// packed_* are buffers of 8-bit integers in words of four along one dimension, some in blocks of four words; weight_*
-// are buffers of matrices in the blocks that runtime/tensor/weight_form.h describes.
+// How elements lie in memory: one row each of layout_rows.inc; layout_table.h says what a row means. `strided` is a
+// plain buffer addressed by strides (row-major unless told otherwise); the *_packed words are textures with four
+// elements along one dimension in a texel; packed_* are buffers of 8-bit integers in words of four along one dimension,
+// some in blocks of four words; weight_* are buffers of matrices in the blocks that runtime/tensor/weight_form.h
+// describes.
 enum class Layout : uint8_t {
-  strided,
-  width_packed,
-  height_packed,
-  channels_packed,
-  packed_4w,
-  packed_4c,
-  packed_4w4c,
-  packed_4h4w,
-  packed_4c1w,
-  packed_4h4c,
-  weight_q8_4k4n,
-  weight_q8_rows,
-  weight_q8_panels,
-  weight_q4_8n4k,
-  weight_q4_4k8n,
-  weight_q4_rows,
+#define QGEN_LAYOUT(name, storage, ...) name,
+#define QGEN_WEIGHT_LAYOUT(name, ...) name,
+#include "runtime/library/layout_rows.inc"
 };
 
 // In masks.
@@ -81,7 +69,7 @@ std::string_view name(Layout layout);
 
 // ---- what a module needs of a device --------------------------------------------------------------------------------
 
-// One bit a feature; names and Vulkan's own words for them are in features.h.
+// One bit for each feature; features.h has their names, feature_rows.inc Vulkan's own words for them.
 using FeatureMask = uint64_t;
 
 // A cooperative-matrix shape that a module uses, to be matched against what the device lists.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Every way in which elements lie in memory, one row each. All that qgen knows of a layout is computed from its row:
-// host packing and addresses (runtime/tensor/packed_layout.h), the GLSL that reads and writes it
-// (codegen/render/packed_operand.h), the words of the spec language, padding, and which layouts go together.
+// Every way in which elements lie in memory, a row of layout_rows.inc each. All that qgen knows of a layout is computed
+// from its row: host packing and addresses (runtime/tensor/packed_layout.h), the GLSL that reads and writes it
+// (codegen/render/packed_operand.h), the words of the spec language, padding, which layouts go together, and in which a
+// plan may put a tensor (runtime/planner/representation.h).
 //
 // A layout counts dimensions from the innermost: width, height and channels are the last three of a shape, and all that
 // come before them are one batch. It cuts a tensor into blocks of `block` elements along one dimension, `packed`, and
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -67,25 +69,11 @@ struct LayoutInfo {
   constexpr bool is_packed_bytes() const { return storage == Storage::buffer && dims.block > 1; }
 };
 
-// In the order of Layout. A texel is a block; in an image x, y and z are always width, height, and channels of all
-// batches (runtime/dispatch/texels.h), so width is the fastest.
+// By Layout, since both come from the same rows.
 constexpr LayoutInfo kLayouts[] = {
-    {Layout::strided, "strided", Storage::buffer, {Dim::width, 1, Dim::height, 1}},
-    {Layout::width_packed, "width_packed", Storage::texture3d, {Dim::width, 4, Dim::height, 1}},
-    {Layout::height_packed, "height_packed", Storage::texture3d, {Dim::height, 4, Dim::width, 1, true}},
-    {Layout::channels_packed, "channels_packed", Storage::texture3d, {Dim::channels, 4, Dim::width, 1, true}},
-    {Layout::packed_4w, "packed_4w", Storage::buffer, {Dim::width, 4, Dim::height, 1}},
-    {Layout::packed_4c, "packed_4c", Storage::buffer, {Dim::channels, 4, Dim::width, 1}},
-    {Layout::packed_4w4c, "packed_4w4c", Storage::buffer, {Dim::channels, 4, Dim::width, 4}},
-    {Layout::packed_4h4w, "packed_4h4w", Storage::buffer, {Dim::width, 4, Dim::height, 4}},
-    {Layout::packed_4c1w, "packed_4c1w", Storage::buffer, {Dim::channels, 4, Dim::width, 1, true}},
-    {Layout::packed_4h4c, "packed_4h4c", Storage::buffer, {Dim::channels, 4, Dim::height, 4}},
-    {Layout::weight_q8_4k4n, "weight_q8_4k4n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-    {Layout::weight_q8_rows, "weight_q8_rows", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-    {Layout::weight_q8_panels, "weight_q8_panels", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-    {Layout::weight_q4_8n4k, "weight_q4_8n4k", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-    {Layout::weight_q4_4k8n, "weight_q4_4k8n", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-    {Layout::weight_q4_rows, "weight_q4_rows", Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+#define QGEN_LAYOUT(name, storage, ...) {Layout::name, #name, Storage::storage, {__VA_ARGS__}},
+#define QGEN_WEIGHT_LAYOUT(name, ...) {Layout::name, #name, Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
+#include "runtime/library/layout_rows.inc"
 };
 constexpr size_t kLayoutCount = std::size(kLayouts);
 
@@ -93,10 +81,19 @@ constexpr const LayoutInfo& info(Layout layout) { return kLayouts[static_cast<si
 // The number of the packed dimension: 0 width, 1 height, 2 channels. What specs and templates call packed(layout).
 constexpr int64_t packed(Layout layout) { return static_cast<int64_t>(info(layout).dims.packed); }
 
+// The layouts that tensors of any shape can lie in stand first; behind them those that hold weights.
+constexpr size_t kTensorLayoutCount = [] {
+  size_t count = 0;
+  while (count < kLayoutCount && !kLayouts[count].is_weight) ++count;
+  return count;
+}();
+
 constexpr bool is_sound_layout_table() {
   for (size_t i = 0; i < kLayoutCount; ++i) {
     const LayoutInfo& row = kLayouts[i];
-    if (static_cast<size_t>(row.layout) != i || row.dims.packed == row.dims.outer) return false;
+    if (row.is_weight != (i >= kTensorLayoutCount) || row.dims.packed == row.dims.outer) return false;
+    if (row.is_weight != row.name.starts_with("weight_")) return false;
+    if (row.is_packed_bytes() != row.name.starts_with("packed_")) return false;
     if (row.dims.packed == Dim::batch || row.dims.outer == Dim::batch) return false;
     if (row.is_packed_bytes() && (row.dims.block != 4 || (row.dims.outer_block != 1 && row.dims.outer_block != 4))) {
       return false;
@@ -105,8 +102,14 @@ constexpr bool is_sound_layout_table() {
   return true;
 }
 static_assert(is_sound_layout_table(),
-              "rows stand in the order of Layout, and pack bytes by words along two dimensions");
+              "layouts of weights stand last, bytes are packed by words along two dimensions, and names tell both");
 static_assert(kLayoutCount <= 32, "OperandForm::layouts has a bit for each");
+
+// The first layout of a mask; nullopt of one that holds none.
+constexpr std::optional<Layout> first_layout(uint32_t mask) {
+  const auto row = static_cast<size_t>(std::countr_zero(mask));
+  return row < kLayoutCount ? std::optional(kLayouts[row].layout) : std::nullopt;
+}
 
 constexpr std::optional<Layout> find_layout(std::string_view word) {
   for (const LayoutInfo& row : kLayouts) {

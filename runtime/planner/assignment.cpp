@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// In steps, each of which may refuse the graph: what the device can hold, how each operator may run, how each tensor
+// may lie, and last the model of choices. A refusal lists what was offered and why every kernel declined.
 #include "runtime/planner/assignment.h"
 
 #include <fmt/format.h>
@@ -125,7 +128,7 @@ class Builder {
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
       for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
     }
-    around.takers = std::min(around.takers, kRepresentations.size());
+    around.takers = std::min(around.takers, kRepresentationCount);
     std::sort(around.offers.begin(), around.offers.end());
     std::sort(around.demands.begin(), around.demands.end());
     return around;

@@ -34,9 +34,9 @@ struct Dropped {
 struct Assignment {
   ResolvedGraph resolved;
   std::vector<Dropped> dropped;
-  std::vector<RepresentationSet> held;     // one a tensor: all but what was dropped
-  std::vector<std::vector<Mode>> modes;    // one list a node
-  std::vector<std::vector<State>> states;  // one list a tensor
+  std::vector<RepresentationSet> held;     // one for each tensor: all except what was dropped
+  std::vector<std::vector<Mode>> modes;    // one list for each node
+  std::vector<std::vector<State>> states;  // one list for each tensor
   ChoiceModel model;                       // nodes lead, tensors follow, in their order
 };
 
@@ -44,7 +44,7 @@ struct Assignment {
 // inputs are offered as, and why each kernel was dropped.
 Expected<Assignment> make_assignment(const Graph& graph, const DeviceModel& device, const ConversionCost& conversion);
 
-// For an operator that fits its tensors, but no plan of what comes before it.
+// For an operator that fits its tensors, although no plan of what comes before it fits.
 Error no_way_to(const Assignment& assignment, uint32_t node);
 
 }  // namespace qgen::planner

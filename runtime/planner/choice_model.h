@@ -7,11 +7,12 @@
 //   ChoiceModel model;
 //   model.costs = {{3, 1}, {0, 5}};                       // two choices with two values each
 //   model.fits = {{0, 1, {0b01, 0b10}, {0b01, 0b11}}};    // value i of 0 fits value j of 1 if their masks meet
-//   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the dear 1
+//   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the 5
 //
 // How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
 // of its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small
-// table a choice; a residual network tables over three; in general the price is exponential in the graph's treewidth.
+// table for each choice; a residual network tables over three; in general the price is exponential in the graph's
+// treewidth.
 //
 // Where that would take too long, no table is made. Costs are moved between leaders and followers by prices, which
 // changes no assignment's sum but raises the sum of what each costs at least (tighten.h): a lower bound of the least
@@ -73,7 +74,7 @@ struct MinimizeOptions {
 };
 
 struct Minimum {
-  std::vector<uint32_t> values;  // one a choice; empty: none was found
+  std::vector<uint32_t> values;  // one for each choice; empty: none was found
   Cost cost = kImpossible;
   Cost lower_bound;  // kImpossible: proven that nothing fits
 };

@@ -18,15 +18,15 @@ int64_t to_picoseconds(double us) { return std::llround(us * 1e6); }
 
 Conversions::Conversions(RepresentationSet held, const Matrix& direct) : held_(held), direct_(direct), least_(direct) {
   for (Representation from : held_) {
-    for (Representation to : held_) next_[from.row][to.row] = to;
+    for (Representation to : held_) next_[from.row()][to.row()] = to;
   }
   for (Representation via : held_) {
     for (Representation from : held_) {
       for (Representation to : held_) {
         const Cost detour = cost(from, via) + cost(via, to);
         if (!(detour < cost(from, to))) continue;
-        least_[from.row][to.row] = detour;
-        next_[from.row][to.row] = next_[from.row][via.row];
+        least_[from.row()][to.row()] = detour;
+        next_[from.row()][to.row()] = next_[from.row()][via.row()];
       }
     }
   }
@@ -34,7 +34,7 @@ Conversions::Conversions(RepresentationSet held, const Matrix& direct) : held_(h
 
 void Conversions::walk(Representation from, Representation to, std::vector<ConversionStep>& steps) const {
   while (from != to) {
-    const Representation next = next_[from.row][to.row];
+    const Representation next = next_[from.row()][to.row()];
     steps.push_back({from, next});
     from = next;
   }
@@ -55,10 +55,10 @@ const CopyTrees::Row& CopyTrees::row_of(uint32_t set) {
   if (set == 0 || place_[set] != 0) return rows_[place_[set]];
   Row joins, row;
   row.fill(kImpossible);
-  for (Representation u : conversions_.held()) joins[u.row] = joined(u, set);
+  for (Representation u : conversions_.held()) joins[u.row()] = joined(u, set);
   for (Representation v : conversions_.held()) {
     for (Representation u : conversions_.held()) {
-      row[v.row] = std::min(row[v.row], conversions_.cost(v, u) + joins[u.row]);
+      row[v.row()] = std::min(row[v.row()], conversions_.cost(v, u) + joins[u.row()]);
     }
   }
   place_[set] = static_cast<uint16_t>(rows_.size());
@@ -96,7 +96,7 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
   Conversions::Matrix direct;
   for (auto& row : direct) row.fill(kImpossible);
   for (Representation from : held) {
-    direct[from.row][from.row] = {};
+    direct[from.row()][from.row()] = {};
     for (Representation to : held - from) {
       const auto us = cost_(tensor, from, to);
       if (!us) continue;
@@ -106,7 +106,7 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
                                  qgen::to_text(tensor.shape), name(from), name(to), *us),
                      "a cost is a number from 0 to 1e9; a conversion that does not exist has none"};
       }
-      direct[from.row][to.row] = {to_picoseconds(*us), kTieOfConversion};
+      direct[from.row()][to.row()] = {to_picoseconds(*us), kTieOfConversion};
     }
   }
   const auto known = known_.find(direct);

@@ -44,15 +44,15 @@ struct ConversionStep {
 
 class Conversions {
  public:
-  using Matrix = std::array<std::array<Cost, kRepresentations.size()>, kRepresentations.size()>;  // [from][to]
+  using Matrix = std::array<std::array<Cost, kRepresentationCount>, kRepresentationCount>;  // [from][to]
 
   // `direct` has {} on its diagonal and kImpossible where there is no conversion.
   Conversions(RepresentationSet held, const Matrix& direct);
 
   RepresentationSet held() const { return held_; }
-  Cost cost(Representation from, Representation to) const { return least_[from.row][to.row]; }
+  Cost cost(Representation from, Representation to) const { return least_[from.row()][to.row()]; }
 
-  Cost direct(ConversionStep step) const { return direct_[step.from.row][step.to.row]; }
+  Cost direct(ConversionStep step) const { return direct_[step.from.row()][step.to.row()]; }
 
   // Appends the conversions of the cheapest path.
   void walk(Representation from, Representation to, std::vector<ConversionStep>& steps) const;
@@ -60,7 +60,7 @@ class Conversions {
  private:
   RepresentationSet held_;
   Matrix direct_, least_;
-  std::array<std::array<Representation, kRepresentations.size()>, kRepresentations.size()> next_;  // on the way
+  std::array<std::array<Representation, kRepresentationCount>, kRepresentationCount> next_;  // on the way
 };
 
 class CopyTrees {
@@ -76,9 +76,9 @@ class CopyTrees {
   std::vector<ConversionStep> steps(Representation home, RepresentationSet reached);
 
  private:
-  using Row = std::array<Cost, kRepresentations.size()>;  // of each home
+  using Row = std::array<Cost, kRepresentationCount>;  // of each home
 
-  Cost at(Representation v, uint32_t set) { return row_of(set)[v.row]; }
+  Cost at(Representation v, uint32_t set) { return row_of(set)[v.row()]; }
   const Row& row_of(uint32_t set);
   Cost joined(Representation u, uint32_t set);
   void collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Bucket elimination: each choice has a bucket of the tables that speak of it when its turn comes. A bucket that would
+// make too large a table is split, and its groups are minimised apart.
 #include "runtime/planner/elimination.h"
 
 #include <algorithm>

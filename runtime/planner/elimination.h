@@ -18,7 +18,7 @@ struct Table {
   std::vector<uint64_t> stride;
   std::vector<Cost> cells;
 
-  // The cell of these values (one a choice of the model), with the first choice of the scope at 0.
+  // The cell of these values (one for each choice of the model), with the first choice of the scope at 0.
   uint64_t row(const std::vector<uint32_t>& values) const;
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The choices wait in a queue by their scores. Only the neighbours of one that is taken out are scored anew, and old
+// entries of the queue are passed over.
 #include "runtime/planner/elimination_order.h"
 
 #include <algorithm>

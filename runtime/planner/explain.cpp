@@ -227,7 +227,7 @@ class Explainer {
   void say_dropped() {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const Dropped& dropped : plan_.dropped) {
-      if (info(dropped.representation).int8_only && !int8_tensors_.contains(dropped.tensor))
+      if (info(dropped.representation).is_packed_bytes() && !int8_tensors_.contains(dropped.tensor))
         continue;  // goes without saying
       by_reason[fmt::format("{}: {}", dropped.tensor, dropped.reason)].push_back(name(dropped.representation));
     }

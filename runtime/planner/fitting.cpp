@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The masks are made once for all rays; a question then is a few ANDs over the words of a follower's states.
 #include "runtime/planner/fitting.h"
 
 #include <bit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which states of a follower are left when its leaders have chosen: for each ray and each of the leader's values one
-// bit a state, so that leaders are added up by the word.
+// Which states of a follower are left when its leaders have chosen: for each ray and each of the leader's values there
+// is one bit for each state, so that leaders are added up by the word.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class FittingStates {
  public:
   explicit FittingStates(const Stars& stars);
 
-  // Those that fit what each leader has chosen, but for leaders that are free. Good until it is asked again.
+  // Those that fit what each leader has chosen; leaders that are free are not asked. Good until it is asked again.
   std::span<const uint32_t> of(uint32_t follower, const std::vector<uint32_t>& chosen,
                                const std::vector<bool>& is_free);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// In each round other leaders are free, as many as close no cycle between followers. Sums go up from the leaves of the
+// trees, and what was chosen comes down from the roots.
 #include "runtime/planner/forests.h"
 
 #include <algorithm>

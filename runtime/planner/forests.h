@@ -18,7 +18,7 @@ namespace qgen::planner {
 // Each leader at its cheapest, whatever stands around it.
 std::vector<uint32_t> cheapest(const Stars& stars);
 
-// `chosen`: one value a leader, to which some assignment of the followers fits. Never gets worse.
+// `chosen`: one value for each leader, to which some assignment of the followers fits. Never gets worse.
 void improve_by_forests(const Stars& stars, FittingStates& fitting, std::vector<uint32_t>& chosen, uint32_t rounds);
 
 // With each follower at its best; kImpossible and no values where none fits. The bound is left alone.

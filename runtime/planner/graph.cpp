@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// resolve(): names become numbers, in the order of the names, so that nothing later depends on the order of the input.
 #include "runtime/planner/graph.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 #include <queue>
 #include <utility>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen::planner {
 namespace {
@@ -97,9 +99,8 @@ class Resolver {
     if (at != tensors.end() && at->name == tensor) return static_cast<uint32_t>(at - tensors.begin());
     std::vector<std::string_view> names;
     for (const Tensor& t : tensors) names.push_back(t.name);
-    const auto meant = nearest(tensor, names);
     return invalid(fmt::format("'{}' ({}) names the tensor '{}', which the graph lacks", node.name, node.op, tensor),
-                   meant.empty() ? "" : fmt::format("did you mean '{}'?", meant));
+                   did_you_mean(tensor, names));
   }
 
   Done connect() {

@@ -10,9 +10,9 @@
 //                   .kernels = {{.name = "tiles", .takes = {strided, tiles_4w4c}, .cost_us = 3.5},
 //                               {.name = "words", .takes = {strided, any_packed_int8()}, .cost_us = 6}}}};
 //
-// A kernel takes one set of representations per operand: of a set with several members it takes any, at the same cost.
-// Operands named together in `synced` must be compatible with each other (representation.h says when). That is what
-// OperandForm says of a generated kernel; a kernel whose cost depends on the combination is several rows.
+// A kernel takes one set of representations for each operand: of a set with several members it takes any, at the same
+// cost. Operands named together in `synced` must be compatible with each other (representation.h says when). That is
+// what OperandForm says of a generated kernel; a kernel whose cost depends on the combination is several rows.
 //
 // The order of tensors, nodes and kernels means nothing; names do. Weights that are packed for their kernel beforehand
 // are no tensors of the graph.
@@ -71,8 +71,8 @@ struct ResolvedGraph {
   };
   Graph graph;                                  // sorted; kernels too
   std::vector<Edges> edges;                     // one a node
-  std::vector<std::vector<Use>> uses;           // one list a tensor, by node, then by input
-  std::vector<std::optional<uint32_t>> writer;  // one a tensor; none: a graph input
+  std::vector<std::vector<Use>> uses;           // one list for each tensor, by node, then by input
+  std::vector<std::optional<uint32_t>> writer;  // one for each tensor; none: a graph input
   std::vector<uint32_t> topological;            // nodes, each after those that write its inputs
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// A kernel's modes are found group by group: each synced group takes one class of compatible representations. A mode
+// that another replaces at no higher cost is left out.
 #include "runtime/planner/modes.h"
 
 #include <fmt/format.h>

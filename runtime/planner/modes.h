@@ -28,7 +28,7 @@ struct Modes {
   // Without those that another mode replaces: takes at least as much at every operand, costs no more. Of equals the
   // first stays.
   std::vector<Mode> list;
-  std::vector<std::string> refusals;  // one a kernel that has no mode
+  std::vector<std::string> refusals;  // one for each kernel that has no mode
 };
 
 // `held`: for each operand, the representations that the device can hold its tensor in.

@@ -18,7 +18,7 @@
 //
 // It does not depend on the order of tensors, nodes or kernels. Among plans of the least time it takes one with the
 // fewest conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first,
-// then rows of kRepresentations; what is equal then is settled by a walk in the order of the names.
+// then rows of the table of layouts; what is equal then is settled by a walk in the order of the names.
 //
 // Time, of one core of a virtual machine under load (bench/README.md, four kernels an operator): 0.2 to 0.4 s for
 // networks of 10,000 operators, 0.7 and 0.8 s for those widest graphs, 2 ms for a network of 64 tensors. Proving the

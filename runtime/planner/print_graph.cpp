@@ -9,7 +9,6 @@
 #include <array>
 
 #include "runtime/planner/graph_text.h"
-#include "runtime/planner/text_report.h"
 
 namespace qgen::planner {
 namespace {
@@ -22,6 +21,20 @@ bool is_plain(std::string_view name) {
   };
   return !name.empty() && std::all_of(name.begin(), name.end(), is_ordinary) &&
          std::find(kNulls.begin(), kNulls.end(), name) == kNulls.end();
+}
+
+// With what JSON and YAML want escaped.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
 }
 
 std::string word(std::string_view name) { return is_plain(name) ? std::string(name) : quoted(name); }

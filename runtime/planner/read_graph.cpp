@@ -15,8 +15,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/diagnostic.h"
+#include "common/nearest.h"
 #include "runtime/planner/graph_text.h"
-#include "runtime/planner/text_report.h"
 
 namespace qgen::planner {
 namespace {
@@ -55,7 +56,7 @@ struct Field {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& file) : report_(text, file) {}
+  explicit Reader(const std::string& file) : file_(file) {}
 
   Expected<GraphText> run(const std::string& yaml) && {
     try {
@@ -63,25 +64,32 @@ class Reader {
       if (documents.size() == 1) {
         read_graph(documents[0]);
       } else {
-        report_.add({}, fmt::format("the text holds {} YAML documents, not one", documents.size()));
+        fault(SourceLocation{file_}, fmt::format("the text holds {} YAML documents, not one", documents.size()));
       }
-    } catch (const YAML::Exception& fault) {
-      report_.add(place(fault.mark, 1), "this is not YAML: " + fault.msg);
+    } catch (const YAML::Exception& thrown) {
+      fault(place(thrown.mark), "this is not YAML: " + thrown.msg);
     }
-    if (report_.is_empty()) return std::move(result_);
-    return Error{Error::Kind::invalid_argument, report_.to_text(), ""};
+    if (faults_.empty()) return std::move(result_);
+    std::string report = to_text(faults_, {{file_, yaml}});
+    report.pop_back();  // the newline at its end
+    return refused(std::move(report));
   }
 
  private:
   // ---- values ----------------------------------------------------------------------------------------------------
 
-  static TextPlace place(const YAML::Mark& mark, size_t length) { return {mark.line, mark.column, length}; }
-  static TextPlace place(const YAML::Node& node) {
-    return place(node.Mark(), node.IsScalar() ? node.Scalar().size() : 1);
+  SourceLocation place(const YAML::Mark& mark, size_t length = 1) const {
+    if (mark.is_null()) return {file_};
+    return {file_, static_cast<uint32_t>(mark.line) + 1, static_cast<uint32_t>(mark.column) + 1,
+            static_cast<uint32_t>(length)};
   }
 
+  void fault(SourceLocation where, std::string message, std::string expected = "", std::string hint = "") {
+    faults_.push_back({std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
+  }
   void fault(const YAML::Node& at, std::string message, std::string expected = "", std::string hint = "") {
-    report_.add(place(at), std::move(message), std::move(expected), std::move(hint));
+    fault(place(at.Mark(), at.IsScalar() ? at.Scalar().size() : 1), std::move(message), std::move(expected),
+          std::move(hint));
   }
 
   bool may_read_on(const YAML::Node& at) {
@@ -386,7 +394,8 @@ class Reader {
   }
 
   GraphText result_;
-  TextReport report_;
+  std::string file_;
+  Diagnostics faults_;
   size_t values_ = 0;
   std::unordered_map<std::string, std::string> tensors_;          // and who writes them
   std::vector<std::pair<std::string, YAML::Node>> rule_tensors_;  // checked when all tensors are known
@@ -395,7 +404,7 @@ class Reader {
 }  // namespace
 
 Expected<GraphText> read_graph(std::string_view yaml, const std::string& file) {
-  return Reader(yaml, file).run(std::string(yaml));
+  return Reader(file).run(std::string(yaml));
 }
 
 PlanOptions plan_options(const GraphText& text) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// How a tensor can lie in memory: a storage and a layout. A representation is a row of one table, and everything that
-// the planner knows of it is in that row; a new packed layout is a new row.
+// How a tensor can lie in memory: a storage and a layout. A representation is a layout that tensors of any shape can
+// lie in, which brings its storage: a row of runtime/library/layout_rows.inc that is not for weights. The planner has
+// no table of its own, so a layout that is new there is one in which a plan may put tensors.
 //
 //   const Representation tiles = *find_representation("buffer.packed_4w4c");
-//   info(tiles).block                    // 4 channels in a word, and 4 columns of words in a block
+//   info(tiles).dims.block               // 4 channels in a word; and outer_block: 4 columns of words in a block
 //   stored_bytes({1, 6, 3, 5}, i8, tiles)  // 192: padded to 1 x 8 x 3 x 8
 //   are_compatible(tiles, *find_representation("buffer.packed_4c1w"))  // true: both pack 4 channels
-//
-// Words of Layout (runtime/library/kernel_info.h) have their rows first, under the same numbers.
 #pragma once
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -21,43 +21,35 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
+#include "runtime/library/layout_table.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::planner {
 
-// Dimensions as layouts count them: from the innermost.
-enum class Dim : uint8_t { width, height, channels };
+constexpr size_t kRepresentationCount = kTensorLayoutCount;
+static_assert(kRepresentationCount <= 16, "plan() keeps rows in the bits of a mask and their sets in tables");
 
-struct RepresentationInfo {
-  Storage storage;
-  std::string_view layout;
-  Dim packed;           // lies innermost,
-  uint8_t block;        // in groups of so many elements
-  Dim outer;            // comes next in a block,
-  uint8_t outer_block;  // so many rows of it
-  bool int8_only;       // words of four int8
-};
+class Representation {
+ public:
+  constexpr Representation() = default;  // buffer.strided
+  // None of a layout that holds weights.
+  static constexpr std::optional<Representation> of(Layout layout) {
+    return qgen::info(layout).is_weight ? std::nullopt : std::optional(Representation(layout));
+  }
 
-constexpr std::array<RepresentationInfo, 9> kRepresentations{{
-    {Storage::buffer, "strided", Dim::width, 1, Dim::height, 1, false},
-    {Storage::texture3d, "width_packed", Dim::width, 4, Dim::height, 1, false},
-    {Storage::texture3d, "height_packed", Dim::height, 4, Dim::width, 1, false},
-    {Storage::texture3d, "channels_packed", Dim::channels, 4, Dim::width, 1, false},
-    {Storage::buffer, "packed_4w", Dim::width, 4, Dim::height, 1, true},
-    {Storage::buffer, "packed_4c", Dim::channels, 4, Dim::width, 1, true},
-    {Storage::buffer, "packed_4w4c", Dim::channels, 4, Dim::width, 4, true},
-    {Storage::buffer, "packed_4h4w", Dim::width, 4, Dim::height, 4, true},
-    {Storage::buffer, "packed_4c1w", Dim::channels, 4, Dim::width, 1, true},
-}};
-
-struct Representation {
-  uint8_t row = 0;  // of kRepresentations
+  constexpr Layout layout() const { return layout_; }
+  // Its place in the order of the table, below kRepresentationCount.
+  constexpr size_t row() const { return static_cast<size_t>(layout_); }
   friend constexpr auto operator<=>(const Representation&, const Representation&) = default;
+
+ private:
+  friend class RepresentationSet;
+  constexpr explicit Representation(Layout layout) : layout_(layout) {}
+
+  Layout layout_ = Layout::strided;
 };
 
-constexpr Representation representation(Layout layout) { return {static_cast<uint8_t>(layout)}; }
-constexpr const RepresentationInfo& info(Representation r) { return kRepresentations[r.row]; }
+constexpr const LayoutInfo& info(Representation r) { return qgen::info(r.layout()); }
 std::string name(Representation r);  // "buffer.packed_4w4c"
 std::optional<Representation> find_representation(std::string_view name);
 // Its place in the table with the rows of one storage first.
@@ -66,28 +58,30 @@ uint8_t rank(Representation r, Storage preferred);
 // Whether synced operands may take one and the other: same storage, same packed dimension, same block. The outer block
 // may differ: a kernel finds an element's word by each operand's own strides.
 constexpr bool are_compatible(Representation a, Representation b) {
-  return info(a).storage == info(b).storage && info(a).packed == info(b).packed && info(a).block == info(b).block;
+  return info(a).storage == info(b).storage && info(a).dims.packed == info(b).dims.packed &&
+         info(a).dims.block == info(b).dims.block;
 }
 
 // A set of rows. Iterates in the order of the table.
 class RepresentationSet {
  public:
   constexpr RepresentationSet() = default;
-  constexpr RepresentationSet(Representation r) : bits_(1u << r.row) {}  // NOLINT(google-explicit-constructor)
+  constexpr RepresentationSet(Representation r) : bits_(1u << r.row()) {}  // NOLINT(google-explicit-constructor)
   constexpr RepresentationSet(std::initializer_list<Representation> list) {
-    for (Representation r : list) bits_ |= 1u << r.row;
+    for (Representation r : list) bits_ |= 1u << r.row();
   }
+  // Bits that are no row's are dropped.
   static constexpr RepresentationSet from_bits(uint32_t bits) {
     RepresentationSet set;
-    set.bits_ = bits;
+    set.bits_ = bits & ((1u << kRepresentationCount) - 1);
     return set;
   }
 
   constexpr uint32_t bits() const { return bits_; }
   constexpr bool empty() const { return bits_ == 0; }
   constexpr int size() const { return std::popcount(bits_); }
-  constexpr bool contains(Representation r) const { return (bits_ >> r.row & 1) != 0; }
-  constexpr Representation first() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
+  constexpr bool contains(Representation r) const { return (bits_ >> r.row() & 1) != 0; }
+  constexpr Representation first() const { return *begin(); }                         // of a set that is not empty
   friend constexpr auto operator<=>(RepresentationSet, RepresentationSet) = default;  // for use as a key
   friend constexpr RepresentationSet operator&(RepresentationSet a, RepresentationSet b) {
     return from_bits(a.bits_ & b.bits_);
@@ -102,7 +96,10 @@ class RepresentationSet {
   class Iterator {
    public:
     constexpr explicit Iterator(uint32_t bits) : bits_(bits) {}
-    constexpr Representation operator*() const { return {static_cast<uint8_t>(std::countr_zero(bits_))}; }
+    constexpr Representation operator*() const {
+      assert(bits_ != 0 && "there is a representation here");
+      return Representation(first_layout(bits_).value_or(Layout::strided));
+    }
     constexpr Iterator& operator++() {
       bits_ &= bits_ - 1;
       return *this;
@@ -121,11 +118,9 @@ class RepresentationSet {
 
 std::string to_text(RepresentationSet set);  // "buffer.packed_4w or buffer.packed_4c"; "nothing"
 
-constexpr RepresentationSet any_representation() {
-  return RepresentationSet::from_bits((1u << kRepresentations.size()) - 1);
-}
+constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits(~0u); }
 RepresentationSet any_of(Storage storage);
-RepresentationSet any_packed_int8();
+RepresentationSet any_packed_int8();  // packed_*: words of four int8
 
 // What a device can hold, and how fast it copies: all that planning asks of it.
 struct DeviceModel {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// A queue of rays: where a choice loses a value, all rays of that choice are looked at again, until the queue is empty.
 #include "runtime/planner/sieve.h"
 
 #include <algorithm>

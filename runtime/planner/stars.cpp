@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The states of a follower fall into classes for each ray, numbered in the order in which they are first seen.
 #include "runtime/planner/stars.h"
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 //   class for leader b       0  1  0  1            0: {v0, v2}   1: {v1}
 //
 // A tensor has a hundred states and an operator four modes, but of one operand they tell apart few: what a leader asks
-// of a state it asks once a class. Everything lies in a few arrays, leaders in the order of the model's walk, so that
-// a pass over all stars runs through memory from end to end.
+// of a state it asks once for each class. Everything lies in a few arrays, leaders in the order of the model's walk, so
+// that a pass over all stars runs through memory from end to end.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// All states of a home are listed from its useful copies, then sorted by cost, and each is kept unless one kept before
+// it replaces it.
 #include "runtime/planner/states.h"
 
 #include <algorithm>
@@ -29,22 +32,22 @@ class Lister {
     for (const State& state : all_) {
       if (is_replaced(state)) continue;
       kept.push_back(state);
-      satisfied_[state.home.row].push_back(satisfied_by(state.present));
+      satisfied_[state.home.row()].push_back(satisfied_by(state.present));
     }
     return kept;
   }
 
  private:
-  using Bits = std::array<uint32_t, kRepresentations.size()>;
+  using Bits = std::array<uint32_t, kRepresentationCount>;
 
   // For each representation one bit for each set that has it. With more sets than bits, one for the representation:
   // what has more of them satisfies no less.
   static Bits bits_of(const std::vector<RepresentationSet>& sets) {
     Bits result{};
     for (Representation r : any_representation()) {
-      if (sets.size() > 32) result[r.row] = 1u << r.row;
+      if (sets.size() > 32) result[r.row()] = 1u << r.row();
       for (size_t set = 0; set < sets.size() && sets.size() <= 32; ++set) {
-        result[r.row] |= sets[set].contains(r) ? 1u << set : 0;
+        result[r.row()] |= sets[set].contains(r) ? 1u << set : 0;
       }
     }
     return result;
@@ -52,7 +55,7 @@ class Lister {
 
   uint32_t satisfied_by(RepresentationSet present) const {
     uint32_t bits = 0;
-    for (Representation r : present) bits |= of_present_[r.row];
+    for (Representation r : present) bits |= of_present_[r.row()];
     return bits;
   }
 
@@ -61,15 +64,15 @@ class Lister {
     const uint32_t satisfied = satisfied_by(state.present);
     uint32_t count = 0;  // of states that could replace it: looking at all is quicker than stopping at one
     for (Representation home : around_.homes) {
-      if ((of_home_[state.home.row] & ~of_home_[home.row]) != 0) continue;
-      for (uint32_t by : satisfied_[home.row]) count += (satisfied & ~by) == 0 ? 1 : 0;
+      if ((of_home_[state.home.row()] & ~of_home_[home.row()]) != 0) continue;
+      for (uint32_t by : satisfied_[home.row()]) count += (satisfied & ~by) == 0 ? 1 : 0;
     }
     return count > 0;
   }
 
   void add(Representation home) {
     const RepresentationSet useful = useful_copies(home);
-    const int most = static_cast<int>(std::min<size_t>(around_.takers, kRepresentations.size()));
+    const int most = static_cast<int>(std::min<size_t>(around_.takers, kRepresentationCount));
     const Cost tie{0, rank(home, preferred_)};
     for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
       const auto copies = RepresentationSet::from_bits(bits);
@@ -98,7 +101,7 @@ class Lister {
   // Whether `by` satisfies every reader that `copy` does.
   bool is_covered(Representation copy, Representation by) const {
     const bool leaves = !around_.leaves_as.contains(copy) || around_.leaves_as.contains(by);
-    return leaves && (of_present_[copy.row] & ~of_present_[by.row]) == 0;
+    return leaves && (of_present_[copy.row()] & ~of_present_[by.row()]) == 0;
   }
 
   // Whether `by` can take the place of `copy` in every tree at no higher cost. Of two that can, the first of the table.
@@ -120,7 +123,7 @@ class Lister {
   Storage preferred_;
   Bits of_home_, of_present_;
   std::vector<State> all_;
-  std::array<std::vector<uint32_t>, kRepresentations.size()> satisfied_;  // by the states kept of each home
+  std::array<std::vector<uint32_t>, kRepresentationCount> satisfied_;  // by the states kept of each home
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 //
 // States are all (home, copies), less those that another state replaces at no higher cost: one that satisfies every
 // mode around the tensor that the first satisfies. A tensor that one operator reads in one of two ways has few states,
-// whatever its nine representations. The order in which operators are looked at plays no part.
+// however many representations there are. The order in which operators are looked at plays no part.
 #pragma once
 
 #include <vector>

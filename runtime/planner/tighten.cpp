@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// What takes the time is a pass over all rays, so a ray's prices lie together and each star's states are seen in
+// classes.
 #include "runtime/planner/tighten.h"
 
 #include <algorithm>

@@ -45,7 +45,8 @@ Tightened tighten(const Stars& stars, uint32_t rounds);
 ChoiceModel with_prices(ChoiceModel model, const Stars& stars, const Tightened& tight);
 
 // For each leader in turn the value that costs least beside those settled before it, with what the prices say of those
-// to come: one value a leader. Empty: none fits what was settled before it, as may be where conversions are missing.
+// to come: one value for each leader. Empty: none fits what was settled before it, as may be where conversions are
+// missing.
 std::vector<uint32_t> round_off(const Stars& stars, Tightened tight);
 
 }  // namespace qgen::planner

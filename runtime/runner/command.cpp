@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <set>
 
+#include "common/nearest.h"
 #include "runtime/calls/attributes.h"
 #include "runtime/library/layout_table.h"
-#include "runtime/library/nearest.h"
 #include "runtime/measure/ways.h"
 #include "runtime/runner/random_input.h"
 #include "runtime/tensor/npy.h"

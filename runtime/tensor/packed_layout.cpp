@@ -55,7 +55,10 @@ void with_element_bytes(DType dtype, Copy copy) {
 
 Sides sides_of(const Shape& shape) {
   Sides sides{1, 1, 1, 1};
-  for (size_t i = 0; i < shape.size(); ++i) sides[std::min(i, kDims - 1)] *= shape[shape.size() - 1 - i];
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t& side = sides[std::min(i, kDims - 1)];
+    side = (Integer(side) * shape[shape.size() - 1 - i]).value;
+  }
   return sides;
 }
 

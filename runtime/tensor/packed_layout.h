@@ -11,7 +11,7 @@
 //   l.elements()                 // 192
 //
 // A shape of fewer than three dimensions has sides of 1 before them; dimensions before the last three count as one, the
-// batch. So every rank up to 8 has a place, and a vector in a layout that packs channels takes a word an element.
+// batch. So every rank up to 8 has a place, and a vector in a layout that packs channels takes a word for each element.
 // Padding is zero after pack_elements(), and not read by unpack_elements().
 #pragma once
 
@@ -26,7 +26,7 @@ namespace qgen {
 // Indexed by Dim: width, height, channels, batch.
 using Sides = std::array<int64_t, kDims>;
 
-Sides sides_of(const Shape& shape);
+Sides sides_of(const Shape& shape);  // saturates
 
 struct PackedLayout {
   PackedDimInfo dims;

@@ -15,19 +15,8 @@ namespace qgen {
 namespace {
 
 constexpr WeightForm kForms[] = {
-    // Four rows of a word each: one load feeds dot products of four outputs.
-    {.layout = Layout::weight_q8_4k4n, .block_n = 4, .block_k = 4, .k_outer = true},
-    // Plain rows, of whole 16-byte loads: an invocation, or a few side by side, runs down a row.
-    {.layout = Layout::weight_q8_rows, .block_n = 1, .block_k = 16},
-    // Panels of 64 columns: the part of a panel that a tile of outputs needs lies together.
-    {.layout = Layout::weight_q8_panels, .block_n = 1, .block_k = 64, .k_outer = true},
-    // Rows n and n + 4 in one byte: masks 0x0f0f0f0f of a word and of the word shifted are rows of four columns.
-    {.layout = Layout::weight_q4_8n4k, .bits = 4, .block_n = 8, .block_k = 4, .pair_n = 4},
-    // Rows n and n + 1 in one byte, blocks of neighbouring rows together.
-    {.layout = Layout::weight_q4_4k8n, .bits = 4, .block_n = 8, .block_k = 4, .k_outer = true, .pair_n = 1},
-    // Plain rows, of whole 16-byte loads: the low nibbles of a word are four neighbours along k, the high ones the next
-    // four.
-    {.layout = Layout::weight_q4_rows, .bits = 4, .block_n = 1, .block_k = 32, .pair_k = 4},
+#define QGEN_WEIGHT_LAYOUT(name, ...) {.layout = Layout::name, __VA_ARGS__},
+#include "runtime/library/layout_rows.inc"
 };
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }

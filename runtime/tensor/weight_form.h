@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // How a weight matrix [N, K] lies in memory: the Layouts that begin with weight_. A form cuts the matrix into blocks of
-// block_n x block_k elements, padded at the ends, and is a row of one table:
+// block_n x block_k elements, padded at the ends, and is a row of runtime/library/layout_rows.inc:
 //
 //   weight_q8_4k4n, N = 12, K = 8:   [k4][n4] blocks of 16 bytes; byte 4 * (n % 4) + k % 4 of its block is (n, k)
 //

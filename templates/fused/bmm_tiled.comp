@@ -96,14 +96,7 @@ void fetch(Matrices at, uint first_m, uint first_n, uint k) {
   }
 }
 
-// Byte j of word i becomes byte i of word j.
-uvec4 turned(uvec4 words) {
-  const uint kEven = 0x00ff00ffu;
-  const uvec2 even = (words.xz & kEven) | (words.yw & kEven) << 8;
-  const uvec2 odd = (words.xz >> 8 & kEven) | (words.yw & ~kEven);
-  return uvec4((even.x & 0xffffu) | even.y << 16, (odd.x & 0xffffu) | odd.y << 16,
-               even.x >> 16 | (even.y & 0xffff0000u), odd.x >> 16 | (odd.y & 0xffff0000u));
-}
+$include "lib/transposed_bytes.glsl"
 
 void stage_fetched() {
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
@@ -113,7 +106,7 @@ void stage_fetched() {
     sums_of_inputs[i] += dot4(next_inputs[i], kOnes);
   }
   if (own_word() >= kStepWords) return;
-  const uvec4 columns = turned(next_others);
+  const uvec4 columns = transposed(next_others);
   staged_other[(own_word() * kStride + own_column()) / 4u] = columns;
   [[unroll]] for (uint j = 0u; j < 4u; ++j) sums_of_others[j] += dot4(columns[j], kOnes);
 }

@@ -24,12 +24,13 @@ $include "lib/fused_operation.glsl"
 $include "lib/fused_source.glsl"
 $include "lib/fused_result.glsl"
 
+$include "lib/input_zero_point.glsl"
+
 Source input_source(uint parameter) {
 $if is_float(input_dtype)
   return real_source();
 $else
-  const int zero_point =
-      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  const int zero_point = input_zero_point_of(parameter);
   return integer_source(input_scale_data[parameter], zero_point);
 $end
 }

@@ -3,12 +3,8 @@
 //
 // What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and
 // why 64 bits are enough.
-int input_zero_point_of(uint parameter) {
-  return problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
-}
-int other_zero_point_of(uint parameter) {
-  return problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
-}
+$include "lib/input_zero_point.glsl"
+$include "lib/other_zero_point.glsl"
 
 // Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.
 uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, uvec2 w) {

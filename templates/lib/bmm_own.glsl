@@ -4,18 +4,21 @@
 // Elements of both operands as reals, each of a dtype that the module is made for.
 $include "lib/bmm_bytes.glsl"
 
+$include "lib/input_zero_point.glsl"
+
 float input_at(uint element, uint parameter) {
 $if input_dtype == f16
   return f16_to_f32(uint(input_bits[element]));
 $elif input_dtype == f32
   return flush_subnormal(uintBitsToFloat(input_bits[element]));
 $else
-  const int zero_point =
-      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  const int zero_point = input_zero_point_of(parameter);
   const int q = input_integer(element) + int(problem.input_flip);
   return dequantize(q, flush_subnormal(input_scale_data[parameter]), zero_point);
 $end
 }
+
+$include "lib/other_zero_point.glsl"
 
 float other_at(uint element, uint parameter) {
 $if other_dtype == f16
@@ -23,8 +26,7 @@ $if other_dtype == f16
 $elif other_dtype == f32
   return flush_subnormal(uintBitsToFloat(other_bits[element]));
 $else
-  const int zero_point =
-      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
+  const int zero_point = other_zero_point_of(parameter);
   const int q = other_integer(element) + int(problem.other_flip);
   return dequantize(q, flush_subnormal(other_scale_data[parameter]), zero_point);
 $end

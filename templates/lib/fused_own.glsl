@@ -8,22 +8,24 @@ $include "lib/fused_result.glsl"
 vec4 input_quad(uint quad, Source source) { return reals(unpack_${input_dtype}(input_words[quad]), source); }
 vec4 other_quad(uint quad, Source source) { return reals(unpack_${other_dtype}(other_words[quad]), source); }
 
+$include "lib/input_zero_point.glsl"
+
 Source input_source(uint parameter) {
 $if is_float(input_dtype)
   return real_source();
 $else
-  const int zero_point =
-      problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
+  const int zero_point = input_zero_point_of(parameter);
   return integer_source(input_scale_data[parameter], zero_point);
 $end
 }
+
+$include "lib/other_zero_point.glsl"
 
 Source other_source(uint parameter) {
 $if is_float(other_dtype)
   return real_source();
 $else
-  const int zero_point =
-      problem.other_zero_points == 0u ? 0 : other_zero_point_data[min(parameter, problem.other_zero_points - 1u)];
+  const int zero_point = other_zero_point_of(parameter);
   return integer_source(other_scale_data[parameter], zero_point);
 $end
 }

@@ -5,8 +5,7 @@
 // [slice][m][n rounded up to four]. `row` counts through all slices.
 uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 
-struct Columns { uint none; };
-Columns columns_at(uint column) { return Columns(0u); }
+$include "lib/no_columns.glsl"
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   output_data[row * ceil_div4(problem.n) + column / 4u] = sums;

@@ -132,8 +132,7 @@ void put_block(uint i, uint j, uint word) {
 
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
-struct Columns { uint none; };
-Columns columns_at(uint column) { return Columns(0u); }
+$include "lib/no_columns.glsl"
 
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
   sums *= scale_data[row];

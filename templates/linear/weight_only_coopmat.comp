@@ -166,8 +166,7 @@ Columns columns_at(uint column) {
   return columns;
 }
 $else
-struct Columns { uint none; };
-Columns columns_at(uint column) { return Columns(0u); }
+$include "lib/no_columns.glsl"
 $end
 
 // `row` counts through all slices.

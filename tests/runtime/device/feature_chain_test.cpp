@@ -12,6 +12,21 @@ namespace {
 const ExtensionSet kNone;
 const ExtensionSet kMatrices({"VK_KHR_cooperative_matrix", "VK_EXT_unrelated", "VK_NV_cooperative_matrix2"});
 
+VkPhysicalDeviceVulkan11Properties no_subgroups() { return {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES}; }
+VkPhysicalDeviceVulkan12Properties no_float_controls() {
+  return {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+}
+
+FeatureMask granted_by_bits(FeatureChain& offered) { return granted(offered, {no_subgroups(), no_float_controls()}); }
+FeatureMask granted_by_properties(const VkPhysicalDeviceVulkan11Properties& properties) {
+  FeatureChain offered(kNone);
+  return granted(offered, {properties, no_float_controls()});
+}
+FeatureMask granted_by_properties(const VkPhysicalDeviceVulkan12Properties& properties) {
+  FeatureChain offered(kNone);
+  return granted(offered, {no_subgroups(), properties});
+}
+
 size_t chained_structs(const FeatureChain& chain) {
   size_t count = 0;
   for (auto* next = static_cast<const VkBaseInStructure*>(chain.features.pNext); next; next = next->pNext) ++count;
@@ -27,40 +42,72 @@ TEST(FeatureChain, LinksOnlyWhatTheDeviceHas) {
 
 TEST(FeatureChain, GrantsNothingUnasked) {
   FeatureChain offered(kNone);
-  EXPECT_EQ(granted(offered), FeatureMask{0});
+  EXPECT_EQ(granted_by_bits(offered), FeatureMask{0});
+}
+
+// A module that needs a feature which nothing grants would be refused on every device, whatever it can do.
+TEST(FeatureChain, EachFeatureHasAGrant) {
+  auto subgroups = no_subgroups();
+  subgroups.subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  subgroups.subgroupSupportedOperations = ~VkSubgroupFeatureFlags{0};
+  auto floats = no_float_controls();
+  floats.shaderDenormPreserveFloat16 = VK_TRUE;
+  floats.denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+  const auto nothing_11 = no_subgroups();
+  const auto nothing_12 = no_float_controls();
+  for (const FeatureRow& row : feature_table()) {
+    FeatureChain nothing(kNone), offered(kNone);
+    for (VkBool32& is_offered : offered.bits_of(row.feature)) is_offered = VK_TRUE;
+    EXPECT_TRUE(granted(offered, {subgroups, floats}) & bit(row.feature)) << row.name;
+    EXPECT_FALSE(granted(nothing, {nothing_11, nothing_12}) & bit(row.feature)) << row.name << " rests on nothing";
+    for (VkBool32& is_offered : offered.bits_of(row.feature)) {
+      is_offered = VK_FALSE;
+      EXPECT_FALSE(granted(offered, {subgroups, floats}) & bit(row.feature)) << row.name << " needs all of its bits";
+      is_offered = VK_TRUE;
+    }
+  }
+}
+
+TEST(FeatureChain, EnablesEachFeatureThatHasBits) {
+  for (const FeatureRow& row : feature_table()) {
+    FeatureChain offered(kNone), wanted(kNone);
+    for (VkBool32& is_offered : offered.bits_of(row.feature)) is_offered = VK_TRUE;
+    enable_granted(offered, wanted);
+    for (const VkBool32 is_wanted : wanted.bits_of(row.feature)) EXPECT_TRUE(is_wanted) << row.name;
+  }
 }
 
 TEST(FeatureChain, GrantsByBits) {
   FeatureChain offered(kNone);
   offered.vulkan12.shaderInt8 = VK_TRUE;
   offered.vulkan13.shaderIntegerDotProduct = VK_TRUE;
-  EXPECT_EQ(granted(offered), bit(Feature::shader_int8) | bit(Feature::integer_dot_product));
+  EXPECT_EQ(granted_by_bits(offered), bit(Feature::shader_int8) | bit(Feature::integer_dot_product));
 }
 
-TEST(FeatureChain, NeedsEveryRowOfAFeature) {
+TEST(FeatureChain, NeedsEveryBitOfAFeature) {
   FeatureChain offered(kNone);
-  offered.vulkan11.variablePointersStorageBuffer = VK_TRUE;
-  EXPECT_EQ(granted(offered), FeatureMask{0});
-  offered.vulkan11.variablePointers = VK_TRUE;
-  EXPECT_EQ(granted(offered), bit(Feature::variable_pointers));
+  offered.vulkan12.shaderBufferInt64Atomics = VK_TRUE;
+  EXPECT_EQ(granted_by_bits(offered), FeatureMask{0});
+  offered.vulkan12.shaderSharedInt64Atomics = VK_TRUE;
+  EXPECT_EQ(granted_by_bits(offered), bit(Feature::atomic_int64));
 }
 
 TEST(FeatureChain, EnablesExactlyWhatIsGranted) {
   FeatureChain offered(kMatrices), wanted(kMatrices);
   offered.features.features.geometryShader = VK_TRUE;  // no feature of qgen's
   offered.features.features.shaderInt16 = VK_TRUE;
-  offered.features.features.robustBufferAccess = VK_TRUE;    // costs time, and is asked for apart
-  offered.vulkan11.variablePointersStorageBuffer = VK_TRUE;  // half of a feature
+  offered.features.features.robustBufferAccess = VK_TRUE;  // costs time, and is asked for apart
+  offered.vulkan12.shaderBufferInt64Atomics = VK_TRUE;     // half of a feature
   offered.vulkan13.maintenance4 = VK_TRUE;
   offered.matrix2.cooperativeMatrixFlexibleDimensions = VK_TRUE;
   enable_granted(offered, wanted);
-  EXPECT_EQ(granted(wanted), granted(offered));
+  EXPECT_EQ(granted_by_bits(wanted), granted_by_bits(offered));
   EXPECT_TRUE(wanted.features.features.shaderInt16);
   EXPECT_TRUE(wanted.vulkan13.maintenance4);
   EXPECT_TRUE(wanted.matrix2.cooperativeMatrixFlexibleDimensions);
   EXPECT_FALSE(wanted.features.features.geometryShader);
   EXPECT_FALSE(wanted.features.features.robustBufferAccess);
-  EXPECT_FALSE(wanted.vulkan11.variablePointersStorageBuffer);
+  EXPECT_FALSE(wanted.vulkan12.shaderBufferInt64Atomics);
 }
 
 TEST(FeatureChain, EnablesRobustBuffersWhereTheyAreOffered) {
@@ -73,22 +120,22 @@ TEST(FeatureChain, EnablesRobustBuffersWhereTheyAreOffered) {
 }
 
 TEST(FeatureChain, CountsSubgroupOperationsOfComputeOnly) {
-  VkPhysicalDeviceVulkan11Properties properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
+  auto properties = no_subgroups();
   properties.subgroupSupportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_QUAD_BIT;
   properties.subgroupSupportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
-  EXPECT_EQ(subgroup_features(properties), FeatureMask{0});
+  EXPECT_EQ(granted_by_properties(properties), FeatureMask{0});
   properties.subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
-  EXPECT_EQ(subgroup_features(properties), bit(Feature::subgroup_basic) | bit(Feature::subgroup_quad));
+  EXPECT_EQ(granted_by_properties(properties), bit(Feature::subgroup_basic) | bit(Feature::subgroup_quad));
 }
 
 TEST(FeatureChain, KeepsDenormalsOfHalvesWhereWidthsAreIndependent) {
-  VkPhysicalDeviceVulkan12Properties properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  auto properties = no_float_controls();
   properties.denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
-  EXPECT_EQ(float_features(properties), FeatureMask{0});
+  EXPECT_EQ(granted_by_properties(properties), FeatureMask{0});
   properties.shaderDenormPreserveFloat16 = VK_TRUE;
-  EXPECT_EQ(float_features(properties), bit(Feature::float16_denormals));
+  EXPECT_EQ(granted_by_properties(properties), bit(Feature::float16_denormals));
   properties.denormBehaviorIndependence = VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY;
-  EXPECT_EQ(float_features(properties), FeatureMask{0});
+  EXPECT_EQ(granted_by_properties(properties), FeatureMask{0});
 }
 
 }  // namespace

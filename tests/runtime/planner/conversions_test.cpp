@@ -22,7 +22,7 @@ std::vector<Cost> all_sets(const Conversions::Matrix& direct, Representation hom
     if (!set.contains(home)) continue;
     for (Representation last : set - home) {
       for (Representation from : set - last) {
-        least[bits] = std::min(least[bits], least[(set - last).bits()] + direct[from.row][last.row]);
+        least[bits] = std::min(least[bits], least[(set - last).bits()] + direct[from.row()][last.row()]);
       }
     }
   }
@@ -72,7 +72,7 @@ TEST(Conversions, StepsMakeTheTree) {
     std::mt19937 random(seed);
     const auto direct = random_matrix(random);
     CopyTrees trees{Conversions(any_representation(), direct)};
-    const Representation home{static_cast<uint8_t>(random() % kRepresentations.size())};
+    const auto home = RepresentationSet::from_bits(1u << random() % kRepresentationCount).first();
     const auto wanted = RepresentationSet::from_bits(random() & any_representation().bits());
     const Cost least = least_with(all_sets(direct, home), wanted | home);
     if (!is_possible(least)) continue;

@@ -7,12 +7,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <random>
 
 #include "runtime/planner/graph.h"
 
 namespace qgen::planner::testing {
+
+// Not all layouts that there are: so a seed draws the same graph when one is added. Those of any dtype first.
+constexpr std::array kDrawn{Layout::strided,         Layout::width_packed, Layout::height_packed,
+                            Layout::channels_packed, Layout::packed_4w,    Layout::packed_4c,
+                            Layout::packed_4w4c,     Layout::packed_4h4w,  Layout::packed_4c1w};
+constexpr uint32_t kDrawnOfAnyDType = 4;
 
 class RandomGraph {
  public:
@@ -32,8 +39,11 @@ class RandomGraph {
 
   // Some conversions are missing, none is symmetric, many cost the same.
   static std::optional<double> conversion(const Tensor& tensor, Representation from, Representation to) {
-    const uint32_t mixed =
-        (from.row * 9u + to.row + static_cast<uint32_t>(tensor.name.back()) * 31u) * 2654435761u >> 16;
+    const auto* const first = std::find(kDrawn.begin(), kDrawn.end(), from.layout());
+    const auto* const second = std::find(kDrawn.begin(), kDrawn.end(), to.layout());
+    if (first == kDrawn.end() || second == kDrawn.end()) return std::nullopt;
+    const auto pair = static_cast<uint32_t>((first - kDrawn.begin()) * std::ssize(kDrawn) + (second - kDrawn.begin()));
+    const uint32_t mixed = (pair + static_cast<uint32_t>(tensor.name.back()) * 31u) * 2654435761u >> 16;
     if (mixed % 11 == 0) return std::nullopt;
     return mixed % 7;
   }
@@ -53,10 +63,9 @@ class RandomGraph {
   }
 
   RepresentationSet some_of(DType dtype, uint32_t most) {
-    const uint32_t rows = dtype == DType::f32 ? 4 : 9;
+    const uint32_t drawn = dtype == DType::f32 ? kDrawnOfAnyDType : static_cast<uint32_t>(kDrawn.size());
     RepresentationSet set;
-    for (uint32_t count = 1 + below(most); count > 0; --count)
-      set = set | Representation{static_cast<uint8_t>(below(rows))};
+    for (uint32_t count = 1 + below(most); count > 0; --count) set = set | *Representation::of(kDrawn[below(drawn)]);
     return set;
   }
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/library/nearest.h"
+//
+// Words are compared by edit distance, all candidates of them: lists of names are short, and are asked only after a
+// mistake.
+#include "common/nearest.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -40,6 +45,11 @@ std::string_view nearest(std::string_view written, std::span<const std::string_v
     best = candidate;
   }
   return best;
+}
+
+std::string did_you_mean(std::string_view written, std::span<const std::string_view> candidates) {
+  const std::string_view meant = nearest(written, candidates);
+  return meant.empty() ? "" : fmt::format("did you mean '{}'?", meant);
 }
 
 }  // namespace qgen

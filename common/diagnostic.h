@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What went wrong, as a value: a place, a message, what was expected, a hint, other places that explain it.
+// What is wrong with a text that a person wrote, as a value: a place, a message, what was expected, a hint, other
+// places that explain it. Specs, templates and graphs are told so.
 //
 //   specs/softmax.yaml:15:15: error: unknown name 'vce' in applies_when
 //      15 |   - columns % vce == 0
@@ -10,7 +11,7 @@
 //     hint: did you mean 'vec'?
 //   specs/softmax.yaml:6:1: note: parameters are declared here
 //
-// A room collects all of its diagnostics before it gives up; they are printed in file order.
+// What reads a text collects all of its diagnostics before it gives up; they are printed in file order.
 #pragma once
 
 #include <compare>
@@ -20,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/outcome.h"
+#include "common/outcome.h"
 
 namespace qgen {
 
@@ -62,8 +63,7 @@ std::string to_text(const Diagnostics& diagnostics, const SourceTexts& sources);
 std::string to_text(const Diagnostic& diagnostic, const SourceTexts& sources);
 std::string to_text(const SourceLocation& where);  // "file:line:column"
 
-// "did you mean 'vec'?" for the candidate nearest to what was written, or "" where none is near
-// (runtime/library/nearest.h says what near is).
+// did_you_mean() of common/nearest.h.
 std::string suggest(std::string_view written, const std::vector<std::string>& candidates);
 
 // "a, b, c", sorted.

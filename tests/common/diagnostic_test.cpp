@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "codegen/support/diagnostic.h"
+#include "common/diagnostic.h"
 
 #include <gtest/gtest.h>
 

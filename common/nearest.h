@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace qgen {
@@ -13,5 +14,8 @@ namespace qgen {
 // written, the first in alphabetical order of equals; empty where none lies within a third of the word's length, and at
 // least one.
 std::string_view nearest(std::string_view written, std::span<const std::string_view> candidates);
+
+// "did you mean 'vec'?", or "" where none is near.
+std::string did_you_mean(std::string_view written, std::span<const std::string_view> candidates);
 
 }  // namespace qgen

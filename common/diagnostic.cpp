@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "codegen/support/diagnostic.h"
+//
+// What is quoted came from outside and may be of any size, so everything printed has a limit, and bytes that a terminal
+// would obey are escaped before they count as columns.
+#include "common/diagnostic.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +13,8 @@
 #include <span>
 #include <tuple>
 
+#include "common/nearest.h"
 #include "common/text.h"
-#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {
@@ -138,8 +141,7 @@ std::string to_text(const Diagnostics& diagnostics, const SourceTexts& sources) 
 }
 
 std::string suggest(std::string_view written, const std::vector<std::string>& candidates) {
-  const std::string_view best = nearest(written, std::vector<std::string_view>(candidates.begin(), candidates.end()));
-  return best.empty() ? "" : fmt::format("did you mean '{}'?", best);
+  return did_you_mean(written, std::vector<std::string_view>(candidates.begin(), candidates.end()));
 }
 
 std::string join_sorted(std::vector<std::string> words, std::string_view separator) {

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Of outputs whose columns have nothing in common: the Columns that lib/matrix_strips.glsl wants all the same.
+struct Columns { uint none; };
+Columns columns_at(uint column) { return Columns(0u); }
