@@ -10,8 +10,8 @@
 #include <span>
 #include <tuple>
 
+#include "common/nearest.h"
 #include "common/text.h"
-#include "runtime/library/nearest.h"
 
 namespace qgen {
 namespace {

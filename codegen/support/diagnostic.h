@@ -63,7 +63,7 @@ std::string to_text(const Diagnostic& diagnostic, const SourceTexts& sources);
 std::string to_text(const SourceLocation& where);  // "file:line:column"
 
 // "did you mean 'vec'?" for the candidate nearest to what was written, or "" where none is near
-// (runtime/library/nearest.h says what near is).
+// (common/nearest.h says what near is).
 std::string suggest(std::string_view written, const std::vector<std::string>& candidates);
 
 // "a, b, c", sorted.

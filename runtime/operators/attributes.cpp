@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "common/nearest.h"
 #include "operators.h"
-#include "runtime/library/nearest.h"
 #include "runtime/operators/attributes.h"
 
 namespace qgen {

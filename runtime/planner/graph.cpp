@@ -10,7 +10,7 @@
 #include <queue>
 #include <utility>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen::planner {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen::planner {
 namespace {

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
-#include "runtime/json/read.h"
-#include "runtime/json/write.h"
+#include "common/json/read.h"
+#include "common/json/write.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/tensor/npy.h"
 

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <set>
 
+#include "common/nearest.h"
 #include "runtime/library/layout_table.h"
-#include "runtime/library/nearest.h"
 #include "runtime/measure/ways.h"
 #include "runtime/operators/attributes.h"
 #include "runtime/runner/random_input.h"

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 namespace qgen::selector {
 namespace {

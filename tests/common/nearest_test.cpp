@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/library/nearest.h"
+#include "common/nearest.h"
 
 #include <gtest/gtest.h>
 
