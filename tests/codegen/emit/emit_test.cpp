@@ -141,6 +141,7 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
   using Kind = reflect::Member::Kind;
   Kernel kernel;
   kernel.variant = {std::move(id), {Word{dtype}, Word{"buffer"}, Word{mode}, Integer(vec), fused}};
+  kernel.module_digest = 0x123456789abcdef + static_cast<uint64_t>(vec);
   kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(2, "OutputBuffer", Access::write)};
   kernel.interface.push_constants = {member("numel", 0, Kind::u32), member("alpha", 4, Kind::f32),
                                      member("sizes", 16, Kind::i32, 4)};
