@@ -63,6 +63,7 @@ applies_when:
 require_device: [workgroup <= device.max_workgroup_invocations]
 grid: [groups, 1, 1]
 cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
+verify: {tolerance: {abs: 0.25, rel: 1e-6, f16: {rel: 2^-11}, computed: numel * 2^-23, why: it rounds}}
 )yaml";
 
 constexpr std::string_view kRowSumPartial = R"yaml(
