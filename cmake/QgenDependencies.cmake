@@ -76,7 +76,7 @@ else()
   target_link_libraries(qgen_yaml INTERFACE $<BUILD_INTERFACE:${QGEN_YAML_TARGET}>)
 endif()
 
-# ---- nlohmann-json: case files and driver manifests are read by it, and reports written; header-only, in .cpp files
+# ---- nlohmann-json: common/json reads and writes by it; header-only, in .cpp files
 qgen_find(nlohmann_json)
 if(NOT nlohmann_json_FOUND)
   qgen_fetch_nlohmann_json()

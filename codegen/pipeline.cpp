@@ -431,11 +431,12 @@ Diagnostics Run::emit() {
     emit::Family& family = families.emplace_back();
     family.spec = &jobs[i].spec;
     family.source = jobs[i].file->source;
+    const emit::PackedFamily& packed = *jobs[i].pack.family();
     for (size_t v = 0; v < jobs[i].variants.size(); ++v) {
       const cache::CachedModule& module = *jobs[i].modules[v];
-      family.kernels.push_back({jobs[i].variants[v], module.interface, module.resources});
+      const uint64_t digest = packed.modules[rows[i][v]].checksum;
+      family.kernels.push_back({jobs[i].variants[v], module.interface, module.resources, digest});
     }
-    const emit::PackedFamily& packed = *jobs[i].pack.family();
     for (const uint32_t row : rows[i]) product_.figures.raw_bytes += packed.modules[row].raw_bytes;
     product_.figures.modules += packed.modules.size();
     blob_families.push_back({&packed, rows[i]});

@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -20,6 +22,7 @@
 #include "codegen/listing.h"
 #include "codegen/support/build_id.h"
 #include "common/files.h"
+#include "common/json/write.h"
 #include "common/progress.h"
 #include "common/text.h"
 
@@ -258,16 +261,23 @@ std::string Session::report(const cache::RunMemo& memo, const std::string& deeds
   return text;
 }
 
-Done Session::add_stats(Outputs& outputs, const Figures& f, size_t written) const {
+std::string stats_json(const Figures& f, size_t written, double seconds) {
+  return json::to_text({{"specs", f.specs},
+                        {"variants", f.variants},
+                        {"modules", f.modules},
+                        {"compiled", f.compiled},
+                        {"from_cache", f.from_cache},
+                        {"raw_bytes", f.raw_bytes},
+                        {"blob_bytes", f.blob_bytes},
+                        {"cpp_bytes", f.cpp_bytes},
+                        {"files_written", written},
+                        {"seconds", std::round(seconds * 1000) / 1000}}) +
+         "\n";
+}
+
+Done Session::add_stats(Outputs& outputs, const Figures& figures, size_t written) const {
   if (options_.stats_file.empty()) return Done(std::monostate{});
-  return outputs.add(
-      options_.stats_file,
-      fmt::format("{{\"specs\": {}, \"variants\": {}, \"modules\": {}, \"compiled\": {}, \"from_cache\": {}, "
-                  "\"raw_bytes\": {}, \"blob_bytes\": {}, \"cpp_bytes\": {}, \"files_written\": {}, "
-                  "\"seconds\": {:.3f}}}\n",
-                  f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes,
-                  written, seconds()),
-      Outputs::Folder::is_made);
+  return outputs.add(options_.stats_file, stats_json(figures, written, seconds()), Outputs::Folder::is_made);
 }
 
 RunResult Session::store() {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 
 #include "common/files.h"
 #include "common/program.h"
@@ -105,14 +106,15 @@ Expected<RunReport> run_choice(Context& context, const PreparedCall& prepared, c
   return RunReport{context.profile.name, choice.id, *std::move(made)};
 }
 
-Selection select_for(const Context& context, const PreparedCall& prepared, const Arguments& arguments) {
-  const bool all = arguments.all_kernels, best_only = !all && !arguments.is_explained;
-  Selection selection =
-      select(prepared.call.problem, context.profile, context.library,
-             {.force = arguments.kernel, .all_specializations = all, .all_step_kernels = all, .best_only = best_only});
-  if (arguments.is_explained) fmt::print("{}", explain(selection));
-  if (!all && selection.ranked.size() > 1) selection.ranked.resize(1);
-  return selection;
+Selection select_for(const Context& context, const PreparedCall& prepared, const Arguments& arguments,
+                     const MeasuredTimes* times = nullptr) {
+  const bool all = arguments.all_kernels;
+  return select(prepared.call.problem, context.profile, context.library,
+                {.force = arguments.kernel,
+                 .all_specializations = all,
+                 .all_step_kernels = all,
+                 .best_only = !all && !arguments.is_explained,
+                 .times = times});
 }
 
 int run_operator(Context& context, const Arguments& arguments) {
@@ -121,6 +123,7 @@ int run_operator(Context& context, const Arguments& arguments) {
   const auto prepared = prepare(context, arguments);
   if (!prepared) return fail(prepared.error());
   const Selection selection = select_for(context, *prepared, arguments);
+  if (arguments.is_explained) fmt::print("{}", explain(selection));
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
   const auto report = run_choice(context, *prepared, selection.ranked.front(), *files);
   if (!report) return fail(report.error());
@@ -136,9 +139,16 @@ int run_operator(Context& context, const Arguments& arguments) {
 
 // ---- timing ---------------------------------------------------------------------------------------------------------
 
-Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared, const Selection& selection,
-                                  measure::TimingOptions options) {
+// What was timed, and the selection that it leads to.
+struct Timed {
+  TimeReport report;
+  Selection selection;
+};
+
+Expected<Timed> time_choices(Context& context, const PreparedCall& prepared, std::span<const Choice> choices,
+                             const Arguments& arguments) {
   Progress progress(::isatty(STDERR_FILENO) != 0);
+  measure::TimingOptions options = arguments.timing;
   const uint32_t rounds = measure::rounds_of(options);
   size_t done = 0;
   progress.show_at_once("time", done, rounds);
@@ -150,20 +160,23 @@ Expected<TimeReport> time_choices(Context& context, const PreparedCall& prepared
   const auto copy = measure::copy_moving(context, moved);
   if (!copy) return copy.error();
   std::vector<measure::Contestant> contestants = {copy->contestant()};
-  for (const Choice& choice : selection.ranked) contestants.push_back({&prepared, &choice});
+  for (const Choice& choice : choices) contestants.push_back({&prepared, &choice});
   const auto times = measure::time_together(context, *clock, contestants, options);
   if (!times) return times.error();
 
-  TimeReport report{.device = context.profile.name,
-                    .question = selection.question,
-                    .bytes_moved = moved,
-                    .copy_us = times->device_us.front(),
-                    .clock = times->clock};
-  for (size_t i = 1; i < contestants.size(); ++i) {
-    report.kernels.push_back({contestants[i].choice->id, times->device_us[i]});
+  const MeasuredTimes medians = measure::medians_of(contestants, *times);
+  Timed timed{.report = {.device = context.profile.name,
+                         .bytes_moved = moved,
+                         .copy_us = times->device_us.front(),
+                         .clock = times->clock},
+              .selection = select_for(context, prepared, arguments, &medians)};
+  timed.report.question = timed.selection.question;
+  for (const Choice& ranked : timed.selection.ranked) {
+    const auto choice = std::ranges::find(choices, ranked.id, &Choice::id);
+    if (choice == choices.end()) continue;  // estimated only
+    timed.report.kernels.push_back({ranked.id, times->device_us[static_cast<size_t>(choice - choices.begin()) + 1]});
   }
-  std::ranges::stable_sort(report.kernels, {}, [](const TimedKernel& kernel) { return kernel.device_us.median; });
-  return report;
+  return timed;
 }
 
 int time_operator(Context& context, const Arguments& arguments) {
@@ -171,10 +184,12 @@ int time_operator(Context& context, const Arguments& arguments) {
   if (!prepared) return fail(prepared.error());
   const Selection selection = select_for(context, *prepared, arguments);
   if (selection.ranked.empty()) return fail(no_kernel(selection), kWrongInput);
-  const auto report = time_choices(context, *prepared, selection, arguments.timing);
-  if (!report) return fail(report.error());
-  fmt::print("{}", to_text(*report));
-  const Done written = write_json(arguments, to_json(*report));
+  const size_t count = arguments.all_kernels ? selection.ranked.size() : 1;
+  const auto timed = time_choices(context, *prepared, std::span(selection.ranked).first(count), arguments);
+  if (!timed) return fail(timed.error());
+  if (arguments.is_explained) fmt::print("{}", explain(timed->selection));
+  fmt::print("{}", to_text(timed->report));
+  const Done written = write_json(arguments, to_json(timed->report));
   return written ? kDone : fail(written.error());
 }
 
@@ -318,7 +333,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
                "run every kernel: with --cases in every storage and real type, with --time sorted by time");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
-  app.add_flag("--explain", arguments.is_explained, "print which kernel was chosen, and why not the others");
+  app.add_flag("--explain", arguments.is_explained,
+               "print which kernel was chosen, and why not the others; with --time by what was measured");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
   app.add_option("--replays", arguments.timing.replays, "how often, at least")
       ->check(CLI::Range(1, 1000000))

@@ -17,7 +17,7 @@ using Module = std::vector<uint32_t>;
 struct PackedModule {
   std::string stored;  // a zstd frame
   uint32_t raw_bytes = 0;
-  uint64_t checksum = 0;
+  uint64_t checksum = 0;  // blob_format::checksum() of the words: the module's digest
   friend bool operator==(const PackedModule&, const PackedModule&) = default;
 };
 

@@ -39,6 +39,7 @@ struct Kernel {
   expand::Variant variant;
   reflect::Interface interface;
   std::vector<reflect::Resources> resources;  // one a row of specialization_rows()
+  uint64_t module_digest = 0;                 // PackedModule::checksum
 };
 
 // A spec with its kernels.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One line a variant, tab separated, so that a spec edit reads as lines that came and went.
+// One line a variant, tab separated, so that a spec edit reads as lines that came and went, and an edit of a template
+// as the digests of the modules that it changed.
 #include <fmt/format.h>
 
 #include "codegen/emit/products.h"
@@ -10,12 +11,12 @@
 namespace qgen::emit {
 
 std::string manifest(std::span<const Family> families) {
-  std::string text = "id\tparameters\tneeds\ttemplate\tspec\n";
+  std::string text = "id\tparameters\tneeds\tdigest\ttemplate\tspec\n";
   for (const Family& family : families) {
     for (const Kernel& kernel : family.kernels) {
-      text +=
-          fmt::format("{}\t{}\t{}\t{}\t{}\n", kernel.variant.id, expand::describe(*family.spec, kernel.variant),
-                      fmt::join(names(kernel.interface.needs), " "), family.spec->template_path->value, family.source);
+      text += fmt::format("{}\t{}\t{}\t{:016x}\t{}\t{}\n", kernel.variant.id,
+                          expand::describe(*family.spec, kernel.variant), fmt::join(names(kernel.interface.needs), " "),
+                          kernel.module_digest, family.spec->template_path->value, family.source);
     }
   }
   return text;

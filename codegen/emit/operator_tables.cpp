@@ -188,6 +188,20 @@ void print_cost_function(TextWriter& out, const Spec& spec) {
 
 // ---- the operator ---------------------------------------------------------------------------------------------------
 
+std::string braced(const Tolerance& tolerance) { return fmt::format("{{{}, {}}}", tolerance.abs, tolerance.rel); }
+
+// Empty: to the bit.
+std::string tolerance_of(const Spec& spec) {
+  if (!spec.verify) return "";
+  const Tolerance& others = spec.verify->tolerance;
+  const Tolerance f16 = spec.verify->tolerance_f16.value_or(others);
+  std::vector<std::string> parts;
+  if (f16 != Tolerance{}) parts.push_back(fmt::format(".f16 = {}", braced(f16)));
+  if (others != Tolerance{}) parts.push_back(fmt::format(".others = {}", braced(others)));
+  if (!spec.verify->computed.empty()) parts.emplace_back(".is_computed = true");
+  return parts.empty() ? "" : fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
 void print_operator(TextWriter& out, const OperatorModel& model) {
   const Spec& spec = model.spec();
   const bool has_kernels = !model.family->kernels.empty();
@@ -218,6 +232,8 @@ void print_operator(TextWriter& out, const OperatorModel& model) {
     field(true, "first_failing_device", spec.require_device.empty() ? "table::all_hold" : "first_failing_device");
     field(has_kernels, "grid", "grid");
     field(has_kernels, "cost", "cost");
+    const std::string tolerance = tolerance_of(spec);
+    field(!tolerance.empty(), "tolerance", tolerance);
   }
   out.text("};");
   out.blank();

@@ -3,14 +3,13 @@
 //
 // OPERATORS.json: what callers see of every public operator, for bindings in other languages and for reviewers. A line
 // is a tensor or an attribute.
-#include <fmt/format.h>
-
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "codegen/emit/products.h"
 #include "codegen/spec/signature.h"
+#include "common/json/write.h"
 
 namespace qgen::emit {
 namespace {
@@ -76,19 +75,8 @@ Json json_of(const spec::Spec& spec, const spec::Signature& signature, const spe
   return json;
 }
 
-// `"name": [`, an item a line, `]`
-void print_list(TextWriter& out, std::string_view name, const std::vector<Json>& items, std::string_view end) {
-  if (items.empty()) return out.line("\"{}\": []{}", name, end);
-  out.line("\"{}\": [", name);
-  {
-    const auto indented = out.indent();
-    for (const Json& item : items) out.line("{}{}", item.dump(), &item == &items.back() ? "" : ",");
-  }
-  out.line("]{}", end);
-}
-
-void print(TextWriter& out, const spec::Spec& spec, const spec::Signature& signature) {
-  std::vector<Json> inputs, outputs, attributes, aliases;
+Json json_of(const spec::Spec& spec, const spec::Signature& signature) {
+  Json inputs = Json::array(), outputs = Json::array(), attributes = Json::array(), aliases = Json::array();
   for (const spec::SignatureTensor& tensor : signature.tensors) {
     if (tensor.role == Role::output) outputs.push_back(json_of(tensor));
     else if (tensor.role != Role::derived) inputs.push_back(json_of(tensor));
@@ -97,35 +85,24 @@ void print(TextWriter& out, const spec::Spec& spec, const spec::Signature& signa
     attributes.push_back(json_of(spec, signature, *attribute));
   for (const spec::Alias& alias : signature.aliases)
     aliases.push_back({{"name", alias.name.value}, {"part", alias.part}});
-  out.line("\"name\": {},", Json(signature.name).dump());
-  out.line("\"summary\": {},", Json(signature.summary).dump());
-  out.line("\"kernels\": {},", Json(spec.name.value).dump());
-  print_list(out, "inputs", inputs, ",");
-  print_list(out, "outputs", outputs, ",");
-  print_list(out, "attributes", attributes, ",");
-  print_list(out, "aliases", aliases, "");
+  return {{"name", signature.name},       {"summary", signature.summary},  {"kernels", spec.name.value},
+          {"inputs", std::move(inputs)},  {"outputs", std::move(outputs)}, {"attributes", std::move(attributes)},
+          {"aliases", std::move(aliases)}};
 }
 
 }  // namespace
 
 std::string operators_json(std::span<const Family> families) {
-  std::map<std::string, std::string> operators;  // by name
+  std::map<std::string, Json> by_name;
   for (const Family& family : families) {
     for (const spec::Signature& signature : spec::signatures_of(*family.spec)) {
-      TextWriter out;
-      const auto in_list = out.indent(), in_operator = out.indent(), in_members = out.indent();
-      print(out, *family.spec, signature);
-      operators[signature.name] = std::move(out).take();
+      by_name.emplace(signature.name, json_of(*family.spec, signature));
     }
   }
-  if (operators.empty()) return "";
-  std::string text = "{\n  \"operators\": [";
-  std::string_view separator = "\n";
-  for (const auto& [name, members] : operators) {
-    text += fmt::format("{}    {{\n{}    }}", separator, members);
-    separator = ",\n";
-  }
-  return text + "\n  ]\n}\n";
+  if (by_name.empty()) return "";
+  Json document = {{"operators", Json::array()}};
+  for (auto& [name, described] : by_name) document["operators"].push_back(std::move(described));
+  return json::to_text(document) + "\n";
 }
 
 }  // namespace qgen::emit

@@ -192,10 +192,8 @@ class ShapeChecker {
   }
 
   void check_number(const YamlNode& node, const std::string& what) {
-    double value = 0;
-    const char* end = node.text.data() + node.text.size();
-    const auto read = std::from_chars(node.text.data(), end, value);
-    const bool is_good = read.ec == std::errc() && read.ptr == end && value >= 0 && value < 1e300;
+    const auto value = parse_bound(node.text);
+    const bool is_good = value && *value >= 0 && *value < 1e300;
     if (!is_good) report(node.where, fmt::format("{} is '{}'", what, node.text), "a number that is not negative");
   }
 

@@ -41,7 +41,8 @@ std::string leaf_members(const Key& key, const std::string& indent) {
     case Leaf::reference: return std::string(kName);
     case Leaf::text: return R"("type": "string")";
     case Leaf::boolean: return R"("type": "boolean")";
-    case Leaf::number: return R"("type": "number", "minimum": 0)";
+    case Leaf::number:
+      return R"("anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^2\\^-?[0-9]+$"}])";
     case Leaf::value: return std::string(kValue);
     case Leaf::axis:
       return fmt::format(R"("type": "array", "minItems": 1, "items": {{"anyOf": [{{{0}}}, )"

@@ -70,10 +70,17 @@ const std::array kPublicOperatorKeys = {
     Key{"aliases", "other names for a part of it: which part", Form::map, Leaf::text},
 };
 
+const std::array kOfF16Keys = {
+    Key{"abs", "the largest absolute error", Form::one, Leaf::number},
+    Key{"rel", "the largest relative error", Form::one, Leaf::number},
+};
+
 const std::array kToleranceKeys = {
     Key{"abs", "the largest absolute error", Form::one, Leaf::number},
     Key{"rel", "the largest relative error", Form::one, Leaf::number},
-    Key{"why", "the reason for the number", Form::one, Leaf::text},
+    Key{"f16", "the same of outputs of f16, if theirs is another", Form::one, Leaf::object, false, {}, kOfF16Keys},
+    Key{"computed", "what the reference allows beside it, computed from the data", Form::one, Leaf::text},
+    Key{"why", "the reason for the numbers", Form::one, Leaf::text},
 };
 
 const std::array kVerifyKeys = {

@@ -20,7 +20,7 @@ enum class Leaf : uint8_t {
   reference,  // a name declared elsewhere
   text,
   boolean,
-  number,    // not negative
+  number,    // not negative: 0.5, 2^-11
   value,     // a parameter's: an integer, a boolean or a word
   axis,      // a list of them, or of records of them
   word,      // one of Key::words

@@ -17,6 +17,7 @@
 #include "codegen/spec/fragments.h"
 #include "codegen/spec/keys.h"
 #include "codegen/spec/make_error.h"
+#include "codegen/spec/range.h"
 #include "codegen/spec/read_signature.h"
 #include "codegen/spec/words.h"
 
@@ -34,12 +35,6 @@ std::optional<Integer> parse_integer(std::string_view text) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool is_whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
   return is_whole ? std::optional(Integer(value)) : std::nullopt;
-}
-
-double parse_number(std::string_view text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 // A quoted value is a word.
@@ -145,13 +140,22 @@ class SpecParser {
 
   Verify read_verify(const YamlNode& node) const {
     const YamlNode* reference = value(node, "reference");
-    Verify verify{reference ? located(*reference) : spec_.name, {}};
+    Verify verify{.reference = reference ? located(*reference) : spec_.name};
     const YamlNode* tolerance = value(node, "tolerance");
     if (!tolerance) return verify;
-    if (const YamlNode* absolute = value(*tolerance, "abs")) verify.tolerance.absolute = parse_number(absolute->text);
-    if (const YamlNode* relative = value(*tolerance, "rel")) verify.tolerance.relative = parse_number(relative->text);
-    if (const YamlNode* why = value(*tolerance, "why")) verify.tolerance.why = why->text;
+    verify.tolerance = read_tolerance(*tolerance);
+    if (const YamlNode* f16 = value(*tolerance, "f16")) verify.tolerance_f16 = read_tolerance(*f16);
+    if (const YamlNode* computed = value(*tolerance, "computed")) verify.computed = computed->text;
+    if (const YamlNode* why = value(*tolerance, "why")) verify.why = why->text;
     return verify;
+  }
+
+  static Tolerance read_tolerance(const YamlNode& node) {
+    const auto number = [&](std::string_view key) {
+      const YamlNode* written = value(node, key);
+      return written ? parse_bound(written->text).value_or(0) : 0;
+    };
+    return {.abs = number("abs"), .rel = number("rel")};
   }
 
   // `$name` is a parameter, or a definition that is a word, which then stands here.

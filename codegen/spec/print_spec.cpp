@@ -167,8 +167,15 @@ class Printer {
   void print_verify(const Verify& verify) {
     line("verify:");
     line("  reference: {}", verify.reference.value);
-    line("  tolerance: {{abs: {}, rel: {}{}}}", verify.tolerance.absolute, verify.tolerance.relative,
-         verify.tolerance.why.empty() ? "" : ", why: " + quoted(verify.tolerance.why));
+    std::string more;
+    if (verify.tolerance_f16) more += fmt::format(", f16: {{{}}}", numbers_of(*verify.tolerance_f16));
+    if (!verify.computed.empty()) more += fmt::format(", computed: {}", quoted(verify.computed));
+    if (!verify.why.empty()) more += fmt::format(", why: {}", quoted(verify.why));
+    line("  tolerance: {{{}{}}}", numbers_of(verify.tolerance), more);
+  }
+
+  static std::string numbers_of(const Tolerance& tolerance) {
+    return fmt::format("abs: {}, rel: {}", tolerance.abs, tolerance.rel);
   }
 
   void print_recipe(const Recipe& recipe) {

@@ -137,15 +137,12 @@ struct Condition {
   expression::Expression expression;
 };
 
-struct Tolerance {
-  double absolute = 0;
-  double relative = 0;
-  std::string why;
-};
-
 struct Verify {
   Located<std::string> reference;
-  Tolerance tolerance;
+  Tolerance tolerance;                     // of every output
+  std::optional<Tolerance> tolerance_f16;  // instead, of outputs of f16
+  std::string computed;  // what the reference allows beside it, computed from the data; empty: nothing
+  std::string why;
 };
 
 struct Scratch {

@@ -356,6 +356,7 @@ constinit const OperatorInfo op = {
     .value = value,
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
+    .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
 };
 
 namespace {

@@ -18,7 +18,7 @@
 #include <memory>
 #include <sstream>
 
-#include "runtime/json/read.h"
+#include "common/json/read.h"
 
 namespace qgen::vulkan {
 namespace {

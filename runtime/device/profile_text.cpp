@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/json/write.h"
 #include "runtime/device/device_profile.h"
 #include "runtime/device/vulkan_api.h"
-#include "runtime/json/write.h"
 
 namespace qgen {
 namespace {

@@ -94,7 +94,7 @@ Pipelines::~Pipelines() {
 
 Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
-  Key key{library_.blob().module_digest(kernel.module), &interface, values_of(op, specialization)};
+  Key key{library_.digest(kernel), &interface, values_of(op, specialization)};
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
 
   if (const Done runs = check_runs_here(kernel, interface, device_->profile); !runs) return runs.error();

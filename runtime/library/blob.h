@@ -31,7 +31,7 @@ class Blob {
   // The words of one module. Safe from many threads; a family's dictionary is unpacked at its first use and kept.
   // Errors: index out of range, damaged bytes.
   Expected<std::vector<uint32_t>> module(size_t index) const;
-  // The checksum that the index holds: names the module in tuning files.
+  // The checksum that the index holds. Of a kernel: KernelLibrary::digest().
   uint64_t module_digest(size_t index) const;
 
  private:

@@ -192,6 +192,23 @@ struct FieldInfo {  // one field of the Problem struct
   std::span<const std::string_view> words = {};  // of a word: the spellings, by value
 };
 
+// ---- judging --------------------------------------------------------------------------------------------------------
+
+// What a result may be: |got - expected| <= abs + rel * |expected|. Zeros: what is expected, to the bit.
+struct Tolerance {
+  double abs = 0;
+  double rel = 0;
+  friend constexpr bool operator==(const Tolerance&, const Tolerance&) = default;
+};
+
+// How far an output may be from the reference's.
+struct ToleranceInfo {
+  Tolerance f16;             // of outputs of f16
+  Tolerance others;          // of all other outputs
+  bool is_computed = false;  // the reference says of each element how far computing may lead, before it is rounded
+  constexpr const Tolerance& of(DType output) const { return output == DType::f16 ? f16 : others; }
+};
+
 struct OperatorInfo;
 
 // ---- recipes --------------------------------------------------------------------------------------------------------
@@ -248,6 +265,7 @@ struct OperatorInfo {
   int (*first_failing_device)(const SelectionScope&);  // index into device_conditions, or kAllHold
   void (*grid)(const SelectionScope&, Integer groups[3]);
   Real (*cost)(const SelectionScope&);  // microseconds, estimated
+  ToleranceInfo tolerance = {};
 
   constexpr size_t specialization_count() const {
     return specialization_names.empty() ? 1 : specializations.size() / specialization_names.size();

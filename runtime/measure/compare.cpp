@@ -33,14 +33,26 @@ Shape coordinate_of(const Shape& shape, int64_t index) {
   return coordinate;
 }
 
-std::string fault_at(const HostTensor& got, const HostTensor& expected, int64_t index, double allowed) {
+// What is wanted of an element, and how far it may be from that.
+struct Wanted {
+  double value = 0;
+  double allowed = 0;
+};
+Wanted wanted_at(size_t index, double expected, const Tolerance& tolerance, const reference::Exact* exact) {
+  const double value = exact ? exact->values[index] : expected;
+  const double computed = exact ? exact->bounds[index] : 0;
+  return {value, computed + tolerance.abs + tolerance.rel * (std::fabs(value) + computed)};
+}
+
+std::string fault_at(const HostTensor& got, int64_t index, const Wanted& wanted) {
   return fmt::format("element {} is {}, expected {} (allowed error {:.3g})", to_text(coordinate_of(got.shape, index)),
-                     element(got, index), element(expected, index), allowed);
+                     element(got, index), wanted.value, wanted.allowed);
 }
 
 }  // namespace
 
-Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance) {
+Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance,
+                   const reference::Exact* exact) {
   Comparison result;
   if (got.dtype != expected.dtype || got.shape != expected.shape) {
     result.fault = fmt::format("is {} {}, expected {} {}", name(got.dtype), to_text(got.shape), name(expected.dtype),
@@ -48,17 +60,18 @@ Comparison compare(const HostTensor& got, const HostTensor& expected, const Tole
     result.largest_error = std::numeric_limits<double>::infinity();
     return result;
   }
-  const bool is_exact = tolerance.abs == 0 && tolerance.rel == 0 && tolerance.bounds.empty();
+  const bool is_to_the_bit = tolerance == Tolerance{} && !exact;
   for (int64_t i = 0; i < element_count(got.shape); ++i) {
     if (has_same_bits(got, expected, i)) continue;
-    const double value = element(expected, i);
-    const double error = error_of(element(got, i), value);
-    const double allowed = tolerance.bounds.empty() ? tolerance.abs + tolerance.rel * std::fabs(value)
-                                                    : tolerance.bounds[static_cast<size_t>(i)];
+    const double value = element(got, i), rounded = element(expected, i);
+    const Wanted wanted = wanted_at(static_cast<size_t>(i), rounded, tolerance, exact);
+    // An exact value may be finite where it is infinite in the output's dtype: then nothing else will do.
+    const bool is_infinitely_off = std::isinf(error_of(value, rounded));
+    const double error = is_infinitely_off ? std::numeric_limits<double>::infinity() : error_of(value, wanted.value);
     result.largest_error = std::max(result.largest_error, error);
-    const bool is_nan_of_another_kind = std::isnan(value) && error == 0;
-    const bool is_off = is_exact || !(error <= allowed) || std::isinf(error);
-    if (is_off && !is_nan_of_another_kind && result.fault.empty()) result.fault = fault_at(got, expected, i, allowed);
+    const bool is_nan_of_another_kind = std::isnan(rounded) && error == 0;
+    const bool is_off = is_to_the_bit || is_infinitely_off || !(error <= wanted.allowed);
+    if (is_off && !is_nan_of_another_kind && result.fault.empty()) result.fault = fault_at(got, i, wanted);
   }
   return result;
 }

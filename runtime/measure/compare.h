@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Whether a result is what was expected. Without tolerance it must be so bit for bit, but for NaN, of which there are
+// Whether a result is what was expected. Without tolerance it must be so bit for bit, except for NaN, of which there are
 // many.
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "runtime/library/kernel_info.h"
+#include "runtime/reference/exact.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::measure {
-
-// |got - expected| <= abs + rel * |expected|; or the bound of each element, where there is one.
-struct Tolerance {
-  double abs = 0;
-  double rel = 0;
-  std::vector<double> bounds;
-};
 
 struct Comparison {
   double largest_error = 0;  // |got - expected|; infinite where only one is NaN or infinite
   std::string fault;  // the first element that is too far off, with its index; or another dtype or shape; or empty
 };
-Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance);
+// With exact values e, and c that computing may add to each, |got - e| <= c + abs + rel * (|e| + c): the tolerance is of
+// what is then rounded.
+Comparison compare(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance,
+                   const reference::Exact* exact = nullptr);
 
 }  // namespace qgen::measure

@@ -119,6 +119,14 @@ Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<
   return timings;
 }
 
+MeasuredTimes medians_of(std::span<const Contestant> contestants, const Timings& timings) {
+  MeasuredTimes times;
+  for (size_t i = 0; i < contestants.size(); ++i) {
+    times[key_of(contestants[i].call->call.problem)][contestants[i].choice->id] = timings.device_us[i].median;
+  }
+  return times;
+}
+
 uint64_t bytes_moved(const PreparedCall& prepared) {
   uint64_t total = 0;
   const OperatorInfo& op = *prepared.call.problem.op;

@@ -48,6 +48,9 @@ struct Timings {
 Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
 
+// The medians, for SelectOptions::times. Of contestants that time_together() timed.
+MeasuredTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);
+
 // What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.
 uint64_t bytes_moved(const PreparedCall& prepared);

@@ -18,22 +18,21 @@ HostTensor as_float(const HostTensor& tensor) {
   return result;
 }
 
-// Halves are widened where floats are expected.
-Comparison compared(const HostTensor& got, const HostTensor& expected, const Tolerance& tolerance) {
-  const bool is_half = got.dtype == DType::f16 && expected.dtype == DType::f32;
-  return compare(is_half ? as_float(got) : got, expected, tolerance);
-}
-
 // What is wrong with the outputs; empty: nothing.
 std::string fault_of(const Tensors& outputs, const Expectation& expected, double& largest_error) {
   for (const auto& [name, wanted] : expected.outputs) {
     const auto got = outputs.find(name);
     if (got == outputs.end()) return fmt::format("there is no output '{}'", name);
-    const auto tolerance = expected.tolerances.find(name);
-    const Comparison comparison =
-        compared(got->second, wanted, tolerance == expected.tolerances.end() ? Tolerance{} : tolerance->second);
+    const Comparison comparison = compare(got->second, expected, name);
     largest_error = std::max(largest_error, comparison.largest_error);
     if (!comparison.fault.empty()) return fmt::format("{}: {}", name, comparison.fault);
+  }
+  return "";
+}
+
+std::string fault_of(const Tensors& outputs, std::span<const Expectation> expected, double& largest_error) {
+  for (const Expectation& one : expected) {
+    if (std::string fault = fault_of(outputs, one, largest_error); !fault.empty()) return fault;
   }
   return "";
 }
@@ -63,8 +62,8 @@ void verify_in_way(Context& context, const OperatorEntry& entry, const Request& 
   const auto add = [&](const Error& error) { verdict.findings.push_back({"", to_text(way), to_text(error)}); };
   const auto completed = complete(entry, request);
   if (!completed) return add(completed.error());
-  const auto expected = judge(way, *completed);
-  if (!expected) return;
+  const std::vector<Expectation> expected = judge(way, *completed);
+  if (expected.empty()) return;
   const auto prepared = prepare(context, entry, *completed);
   const Done held = prepared ? check_outputs_fit(context, *prepared) : Done(prepared.error());
   // A place that cannot hold the tensor (an image too wide) is no place for it.
@@ -72,7 +71,7 @@ void verify_in_way(Context& context, const OperatorEntry& entry, const Request& 
   if (is_skipped) return verdict.skipped.push_back({to_text(way), held.error().message});
   if (!held) return add(held.error());
   const size_t runs = verdict.runs;
-  verify(context, *prepared, *expected, options, to_text(way), verdict);
+  verify(context, *prepared, expected, options, to_text(way), verdict);
   if (verdict.runs == runs && is_as_it_stands(way) && options.kernel.empty()) {
     add(no_kernel(select(prepared->call.problem, context.profile, context.library)));
   }
@@ -87,18 +86,32 @@ std::map<std::string, size_t, std::less<>> ranks_of(const Request& request, cons
 
 }  // namespace
 
-std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request) {
-  const auto compute = reference::find(op);
-  if (!compute) return std::nullopt;
-  Expectation expected{compute(request), {}};
-  const auto bounds_of = reference::find_bounds(op);
-  if (!bounds_of) return expected;
-  for (auto& [output, bounds] : bounds_of(request)) expected.tolerances[output].bounds = std::move(bounds);
+Expectation expectation_of(const OperatorInfo& op, Tensors outputs) {
+  Expectation expected{std::move(outputs), {}, {}};
+  for (const auto& [name, tensor] : expected.outputs) expected.tolerances.emplace(name, op.tolerance.of(tensor.dtype));
   return expected;
 }
 
-void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
-            const std::string& way, Verdict& verdict) {
+std::optional<Expectation> expectation_by_reference(const OperatorEntry& entry, const Request& request) {
+  auto answer = reference::answer(entry.name, request);
+  if (!answer) return std::nullopt;
+  Expectation expected = expectation_of(*entry.op, std::move(answer->outputs));
+  if (entry.op->tolerance.is_computed) expected.exact = std::move(answer->exact);
+  return expected;
+}
+
+Comparison compare(const HostTensor& got, const Expectation& expected, std::string_view output) {
+  const HostTensor& wanted = expected.outputs.find(output)->second;
+  const auto tolerance = expected.tolerances.find(output);
+  const auto exact = expected.exact.find(output);
+  const bool is_widened = got.dtype == DType::f16 && wanted.dtype == DType::f32;
+  return compare(is_widened ? as_float(got) : got, wanted,
+                 tolerance == expected.tolerances.end() ? Tolerance{} : tolerance->second,
+                 exact == expected.exact.end() ? nullptr : &exact->second);
+}
+
+void verify(Context& context, const PreparedCall& prepared, std::span<const Expectation> expected,
+            const VerifyOptions& options, const std::string& way, Verdict& verdict) {
   const Selection selection = select(prepared.call.problem, context.profile, context.library, select_options(options));
   for (const Choice& choice : selection.ranked) {
     ++verdict.runs;
@@ -121,8 +134,8 @@ Verdict verify(Context& context, const OperatorEntry& entry, const Request& requ
   if (options.all_kernels && options.in_all_ways) {
     // Ranks of outputs come from what is expected of the request as it stands.
     const auto completed = complete(entry, request);
-    const auto expected = completed ? judge(ways.front(), *completed) : std::nullopt;
-    if (expected) ways = ways_of(entry, *op, request, ranks_of(request, *expected));
+    const auto expected = completed ? judge(ways.front(), *completed) : std::vector<Expectation>();
+    if (!expected.empty()) ways = ways_of(entry, *op, request, ranks_of(request, expected.front()));
   }
   for (const Way& way : ways) {
     verify_in_way(context, entry, in_way(request, way, entry, *op), way, judge, options, verdict);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,18 @@ namespace qgen::measure {
 
 struct Expectation {
   Tensors outputs;
-  std::map<std::string, Tolerance, std::less<>> tolerances;  // of an output without one: exact
+  std::map<std::string, Tolerance, std::less<>> tolerances;    // of an output without one: to the bit
+  std::map<std::string, reference::Exact, std::less<>> exact;  // of outputs that are made of reals
 };
-// By the operator's reference; nullopt: it has none.
-std::optional<Expectation> expectation_by_reference(std::string_view op, const Request& request);
+// These outputs, within the tolerance that the operator's spec says.
+Expectation expectation_of(const OperatorInfo& op, Tensors outputs);
+// What the operator's reference gives, within the tolerance that its spec says; nullopt: it has none.
+std::optional<Expectation> expectation_by_reference(const OperatorEntry& entry, const Request& request);
+// What is wrong with an output; empty: nothing. Halves are widened where floats are expected.
+Comparison compare(const HostTensor& got, const Expectation& expected, std::string_view output);
 
-// What a request, complete and put into a way, should give; nullopt: nobody knows, and the way is left out.
-using Judge = std::function<std::optional<Expectation>(const Way& way, const Request& request)>;
+// What a request, complete and put into a way, should give: all of it. Nothing: nobody knows, and the way is left out.
+using Judge = std::function<std::vector<Expectation>(const Way& way, const Request& request)>;
 
 struct VerifyOptions {
   bool all_kernels = false;         // else the best, as the request stands
@@ -57,7 +63,7 @@ struct Verdict {
 Verdict verify(Context& context, const OperatorEntry& entry, const Request& request, const Judge& judge,
                const VerifyOptions& options);
 // One prepared call on every choice, or on the best; adds to `verdict`.
-void verify(Context& context, const PreparedCall& prepared, const Expectation& expected, const VerifyOptions& options,
-            const std::string& way, Verdict& verdict);
+void verify(Context& context, const PreparedCall& prepared, std::span<const Expectation> expected,
+            const VerifyOptions& options, const std::string& way, Verdict& verdict);
 
 }  // namespace qgen::measure

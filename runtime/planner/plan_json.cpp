@@ -4,7 +4,7 @@
 // A plan as JSON, keys in a fixed order.
 #include <nlohmann/json.hpp>
 
-#include "runtime/json/write.h"
+#include "common/json/write.h"
 #include "runtime/planner/plan.h"
 
 namespace qgen::planner {

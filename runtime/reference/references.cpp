@@ -17,8 +17,18 @@ namespace {
 struct Row {
   std::string_view name;
   Operator compute;
-  BoundsOf bounds = nullptr;
+  Answer (*with_exact_values)(const Request& request) = nullptr;
 };
+
+template <Answer (*compute)(const Request&)>
+Tensors outputs_of(const Request& request) {
+  return compute(request).outputs;
+}
+template <Answer (*compute)(const Request&)>
+constexpr Row exact(std::string_view name) {
+  return {name, outputs_of<compute>, compute};
+}
+
 constexpr Row kRows[] = {
     {"bmm", fused_bmm},
     {"choose_qparams_affine", choose_qparams_affine},
@@ -29,11 +39,11 @@ constexpr Row kRows[] = {
     {"fused_hardswish", fused_hardswish},
     {"fused_mul", fused_mul},
     {"fused_relu", fused_relu},
-    {"linear_dq8ca_q4gsw", dynamic_linear, dynamic_bounds},
-    {"linear_dq8ca_q8csw", dynamic_linear, dynamic_bounds},
-    {"linear_q4gsw", weight_only_linear, weight_only_bounds},
-    {"linear_q4gsw_backward", weight_only_backward, weight_only_backward_bounds},
-    {"linear_q8csw", weight_only_linear, weight_only_bounds},
+    exact<dynamic_linear>("linear_dq8ca_q4gsw"),
+    exact<dynamic_linear>("linear_dq8ca_q8csw"),
+    exact<weight_only_linear>("linear_q4gsw"),
+    exact<weight_only_backward>("linear_q4gsw_backward"),
+    exact<weight_only_linear>("linear_q8csw"),
     {"linear_q8ta_q8csw", linear_q8ta_q8csw},
     {"pack_weight", pack_weight},
     {"q8ta_add", q8ta_add},
@@ -64,9 +74,15 @@ Operator find(std::string_view name) {
   return row ? row->compute : nullptr;
 }
 
-BoundsOf find_bounds(std::string_view name) {
+std::optional<Answer> answer(std::string_view name, const Request& request) {
   const Row* row = find_row(name);
-  return row ? row->bounds : nullptr;
+  if (!row) return std::nullopt;
+  return row->with_exact_values ? row->with_exact_values(request) : Answer{row->compute(request), {}};
+}
+
+bool has_exact_values(std::string_view name) {
+  const Row* row = find_row(name);
+  return row && row->with_exact_values;
 }
 
 }  // namespace qgen::reference

@@ -7,7 +7,10 @@
 //   if (const auto reference = reference::find("quantize_affine")) Tensors expected = reference(request);
 #pragma once
 
+#include <optional>
+
 #include "runtime/calls/registry.h"
+#include "runtime/reference/exact.h"
 
 namespace qgen::reference {
 
@@ -15,9 +18,14 @@ namespace qgen::reference {
 using Operator = Tensors (*)(const Request& request);
 Operator find(std::string_view name);  // null: none
 
-// How far each element of an output may be from the reference's, where kernels add up reals in an order of their own.
-using Bounds = std::map<std::string, std::vector<double>, std::less<>>;
-using BoundsOf = Bounds (*)(const Request& request);
-BoundsOf find_bounds(std::string_view name);  // null: not at all
+// With the exact values of those outputs that are made of reals.
+struct Answer {
+  Tensors outputs;
+  std::map<std::string, Exact, std::less<>> exact;  // by output
+};
+std::optional<Answer> answer(std::string_view name, const Request& request);  // nullopt: there is no such reference
+
+// Whether the reference has exact values to tell: what the spec calls `computed`.
+bool has_exact_values(std::string_view name);
 
 }  // namespace qgen::reference

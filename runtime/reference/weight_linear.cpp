@@ -66,23 +66,21 @@ class Outputs {
     value = activated(value, activation);
     // The slope of hardswish is nowhere above 1.5, and it is four roundings itself.
     if (activation == Activation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
-    // Rounding to f16 moves a result by half of its ulp.
-    if (result_.output.dtype == DType::f16) bound += 0x1p-11 * (std::abs(value) + bound) + 0x1p-25;
-    const auto index = static_cast<int64_t>(result_.bounds.size());
-    set_element(result_.output, index, value);
-    result_.bounds.push_back(bound + std::abs(element(result_.output, index) - value));
+    set_element(result_.output, static_cast<int64_t>(result_.exact.values.size()), value);
+    result_.exact.values.push_back(value);
+    result_.exact.bounds.push_back(bound);
   }
 
-  Bounded result() && { return std::move(result_); }
+  ExactOutput result() && { return std::move(result_); }
 
  private:
-  Bounded result_;
+  ExactOutput result_;
 };
 
 }  // namespace
 
 // y[m, n] = act(sum over k of x[m, k] * q[n, k] * s[n, g(k)] + bias[n])
-Bounded weight_only_linear(const WeightLinear& linear) {
+ExactOutput weight_only_linear(const WeightLinear& linear) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
@@ -105,7 +103,8 @@ Bounded weight_only_linear(const WeightLinear& linear) {
 }
 
 // dx[m, k] = sum over n of dy[m, n] * q[n, k] * s[n, g(k)]
-Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales) {
+ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& weight,
+                                 const HostTensor& weight_scales) {
   const auto [rows, depth, columns, groups] = sides_of({d_output, weight, weight_scales});
   const auto q = weight.as<int8_t>();
   const auto scales = weight_scales.as<float>();
@@ -129,7 +128,7 @@ Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weigh
 
 // With (s, z) and a the row's parameters and integers, over aligned runs r of sixteen, cut where groups end:
 //   A[r] = sum over k in r of (a[k] - z) * q[n, k];   y[m, n] = act(sum over r of A[r] * s * s[n, g(r)] + bias[n])
-Bounded dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds) {
+ExactOutput dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const float eps = linear.input.dtype == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min();
   const auto q = linear.weight.as<int8_t>();

@@ -2,12 +2,11 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Linear layers with integer weights on real activations, as docs/linear_weights.md defines them: in double, one output
-// at a time, with the error that f32 arithmetic may make of each.
+// at a time, with the error that computing in f32 may make of each. What rounding the result may add is the spec's tolerance.
 #pragma once
 
-#include <vector>
-
 #include "runtime/reference/affine.h"
+#include "runtime/reference/exact.h"
 #include "runtime/reference/linear.h"
 
 namespace qgen::reference {
@@ -20,20 +19,14 @@ struct WeightLinear {
   Activation activation = Activation::none;
 };
 
-// Each element of a kernel's output lies within its bound of `output`, which is of the input's dtype.
-struct Bounded {
-  HostTensor output;
-  std::vector<double> bounds;
-};
-
-// linear_q8csw and linear_q4gsw.
-Bounded weight_only_linear(const WeightLinear& linear);
+// linear_q8csw and linear_q4gsw. The output is of the input's dtype.
+ExactOutput weight_only_linear(const WeightLinear& linear);
 
 // linear_q4gsw_backward. `d_output` is f32 or f16, [..., N], and so is the result, [..., K].
-Bounded weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales);
+ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& weight, const HostTensor& weight_scales);
 
 // linear_dq8ca_q8csw and linear_dq8ca_q4gsw: the integers in between are exact.
-Bounded dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds);
+ExactOutput dynamic_linear(const WeightLinear& linear, MappingType mapping, IntegerBounds bounds);
 
 // quantize_q4gsw: exact, i8 of the input's shape.
 HostTensor quantize_weight(const HostTensor& input, const HostTensor& weight_scales, IntegerBounds bounds);

@@ -21,26 +21,25 @@ IntegerBounds range_of(const Request& request) {
           static_cast<int32_t>(attribute<int64_t>(request, "quant_max"))};
 }
 
-Bounded weight_only(const Request& request) { return weight_only_linear(linear_of(request)); }
-
-Bounded backward(const Request& request) {
-  return weight_only_backward(request.inputs.at("d_output"), request.inputs.at("weight"),
-                              request.inputs.at("weight_scales"));
-}
-
-Bounded dynamic(const Request& request) {
-  const auto mapping = word_attribute<MappingType>(request, "activation_mapping", generated::words::kMappingType);
-  return dynamic_linear(linear_of(request), mapping, range_of(request));
+Answer answer_of(const std::string& name, ExactOutput made) {
+  return {{{name, std::move(made.output)}}, {{name, std::move(made.exact)}}};
 }
 
 }  // namespace
 
-Tensors weight_only_linear(const Request& request) { return {{"output", weight_only(request).output}}; }
-Bounds weight_only_bounds(const Request& request) { return {{"output", weight_only(request).bounds}}; }
-Tensors weight_only_backward(const Request& request) { return {{"d_input", backward(request).output}}; }
-Bounds weight_only_backward_bounds(const Request& request) { return {{"d_input", backward(request).bounds}}; }
-Tensors dynamic_linear(const Request& request) { return {{"output", dynamic(request).output}}; }
-Bounds dynamic_bounds(const Request& request) { return {{"output", dynamic(request).bounds}}; }
+Answer weight_only_linear(const Request& request) {
+  return answer_of("output", weight_only_linear(linear_of(request)));
+}
+
+Answer weight_only_backward(const Request& request) {
+  return answer_of("d_input", weight_only_backward(request.inputs.at("d_output"), request.inputs.at("weight"),
+                                                   request.inputs.at("weight_scales")));
+}
+
+Answer dynamic_linear(const Request& request) {
+  const auto mapping = word_attribute<MappingType>(request, "activation_mapping", generated::words::kMappingType);
+  return answer_of("output", dynamic_linear(linear_of(request), mapping, range_of(request)));
+}
 
 Tensors embedding(const Request& request) {
   return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"),

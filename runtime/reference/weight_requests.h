@@ -8,12 +8,9 @@
 
 namespace qgen::reference {
 
-Tensors weight_only_linear(const Request& request);
-Bounds weight_only_bounds(const Request& request);
-Tensors weight_only_backward(const Request& request);
-Bounds weight_only_backward_bounds(const Request& request);
-Tensors dynamic_linear(const Request& request);
-Bounds dynamic_bounds(const Request& request);
+Answer weight_only_linear(const Request& request);
+Answer weight_only_backward(const Request& request);
+Answer dynamic_linear(const Request& request);
 Tensors embedding(const Request& request);
 Tensors pack_weight(const Request& request);
 Tensors quantize_q4gsw(const Request& request);

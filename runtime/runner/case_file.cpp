@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/files.h"
+#include "common/json/read.h"
+#include "common/json/write.h"
 #include "runtime/calls/attributes.h"
-#include "runtime/json/read.h"
-#include "runtime/json/write.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::runner {
@@ -125,8 +125,8 @@ struct Reader {
     }
     for (const auto& [output, tensor] : result.expected) {
       const bool is_zero_point = *zero_point_abs && output == kZeroPoint;
-      result.tolerances.emplace(output, is_zero_point ? measure::Tolerance{.abs = **zero_point_abs}
-                                                      : measure::Tolerance{abs->value_or(0), rel->value_or(0)});
+      result.tolerances.emplace(
+          output, is_zero_point ? Tolerance{.abs = **zero_point_abs} : Tolerance{abs->value_or(0), rel->value_or(0)});
     }
     result.f16_rel = *f16_rel;
     return std::monostate{};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/calls/registry.h"
-#include "runtime/measure/compare.h"
+#include "runtime/library/kernel_info.h"
 
 namespace qgen::runner {
 
@@ -20,7 +20,7 @@ struct ConformanceCase {
   std::string op;
   Request request;
   Tensors expected;
-  std::map<std::string, measure::Tolerance, std::less<>> tolerances;  // of an expected tensor without one: exact
+  std::map<std::string, Tolerance, std::less<>> tolerances;  // of an expected tensor without one: exact
   std::optional<double> f16_rel;
 };
 // Of each case below a folder its case.json, sorted. Errors: there is none; a folder that cannot be read.

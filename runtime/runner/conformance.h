@@ -7,8 +7,9 @@
 //     const CaseResult result = run_case(context, file, {.all_kernels = true});
 //   }
 //
-// A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). What is run on
-// halves is judged by the case's `f16_rel`, and where it has none by the scalar reference on the same halves.
+// A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). A result must be
+// what the case expects, within its tolerance, and what the scalar reference gives, within the spec's. What is run on
+// halves is judged by the reference on the same halves, and where there is none by the case's `f16_rel`.
 #pragma once
 
 #include "runtime/runner/case_file.h"

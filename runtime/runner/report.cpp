@@ -10,7 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "runtime/json/write.h"
+#include "common/json/write.h"
 
 namespace qgen::runner {
 namespace {

@@ -41,7 +41,7 @@ struct TimeReport {
   std::string question;  // Selection's
   uint64_t bytes_moved = 0;
   measure::Spread copy_us;
-  std::vector<TimedKernel> kernels;  // fastest first
+  std::vector<TimedKernel> kernels;  // as select() ranks them by these times
   measure::ClockLevel clock;
 };
 std::string to_text(const TimeReport& report);

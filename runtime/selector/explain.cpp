@@ -35,13 +35,18 @@ std::string line_of(const Group& group) {
   return fmt::format("  {}{}: {}\n", group.first->id, more, group.first->reason);
 }
 
+std::string cost_text(const Choice& choice) {
+  if (!choice.measured_us) return fmt::format("{:.4g} us estimated", choice.cost_us);
+  return fmt::format("{:.4g} us measured ({:.4g} estimated)", *choice.measured_us, choice.cost_us);
+}
+
 std::string ranking_text(const std::vector<Choice>& ranked, size_t max_lines) {
   const size_t shown = std::min(ranked.size(), max_lines);
   size_t widest = 0;
   for (size_t i = 0; i < shown; ++i) widest = std::max(widest, ranked[i].id.size());
   std::string text;
   for (size_t i = 0; i < shown; ++i) {
-    text += fmt::format("  {:>2}  {:<{}}  {:.4g} us estimated\n", i + 1, ranked[i].id, widest, ranked[i].cost_us);
+    text += fmt::format("  {:>2}  {:<{}}  {}\n", i + 1, ranked[i].id, widest, cost_text(ranked[i]));
   }
   if (shown < ranked.size()) text += fmt::format("  ({} more fit)\n", ranked.size() - shown);
   return text;

@@ -131,13 +131,18 @@ std::string sentence_of_rows(const Request& request, const KernelInfo& kernel, c
 }
 
 bool is_cheaper(const Candidate& a, const Candidate& b) {
-  return std::tie(a.cost_us, a.kernel->id, a.row) < std::tie(b.cost_us, b.kernel->id, b.row);
+  return std::tuple(rank_of(a), a.kernel->id, a.row) < std::tuple(rank_of(b), b.kernel->id, b.row);
 }
 
 Candidate candidate_of(const Request& request, const KernelInfo& kernel, size_t row) {
   const SelectionScope scope = scope_of(request, kernel, row);
   const double cost = request.op->cost(scope).value;
-  return {&kernel, row, std::isfinite(cost) ? cost : std::numeric_limits<double>::max(), groups_of(*request.op, scope)};
+  Candidate candidate{.kernel = &kernel,
+                      .row = row,
+                      .cost_us = std::isfinite(cost) ? cost : std::numeric_limits<double>::max(),
+                      .groups = groups_of(*request.op, scope)};
+  if (request.times) candidate.measured_us = measured(request, kernel_id(*request.op, kernel, row));
+  return candidate;
 }
 
 // A variant none of whose rows fits is one rejection; rows of one that fits are told where each is a choice of its own.
@@ -186,6 +191,12 @@ void fit_kernel(const Request& request, const Filter& filter, const KernelInfo& 
 }
 
 }  // namespace
+
+std::optional<double> measured(const Request& request, std::string_view id) {
+  if (!request.times) return std::nullopt;
+  const auto time = request.times->find(id);
+  return time == request.times->end() ? std::nullopt : std::optional(time->second);
+}
 
 bool admits(const Filter& filter, const KernelInfo& kernel) {
   if (filter.kernel && filter.kernel != &kernel) return false;

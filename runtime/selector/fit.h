@@ -25,6 +25,7 @@ struct Request {
   const void* problem = nullptr;
   std::span<const OperandDesc> operands;
   const DeviceProfile* device = nullptr;
+  const KernelTimes* times = nullptr;  // of this problem; null: none were measured
 };
 
 struct Filter {
@@ -42,11 +43,20 @@ struct Candidate {
   const KernelInfo* kernel = nullptr;
   size_t row = 0;
   double cost_us = 0;
+  std::optional<double> measured_us;
   std::array<uint64_t, 3> groups{};
 };
 
+// The order of candidates, and of choices: what was measured first.
+template <typename Ranked>
+std::pair<bool, double> rank_of(const Ranked& ranked) {
+  return {!ranked.measured_us, ranked.measured_us.value_or(ranked.cost_us)};
+}
+// What the request's table says of a choice.
+std::optional<double> measured(const Request& request, std::string_view id);
+
 struct Fitting {
-  std::vector<Candidate> candidates;  // by cost, then id, then row
+  std::vector<Candidate> candidates;  // by rank, then id, then row
   std::vector<Rejection> rejections;  // by id
 };
 

@@ -45,18 +45,20 @@ Error unknown_id(const OperatorInfo& op, const KernelLibrary& library, std::stri
           hint_of(id.substr(0, id.find_first_of("/(")), known)};
 }
 
-// "op.two_pass(a, b)" -> {"a", "b"}
-std::vector<std::string> step_ids(std::string_view in_parentheses) {
+}  // namespace
+
+std::vector<std::string> step_ids(std::string_view choice_id) {
+  const size_t open = choice_id.find('(');
+  if (open == std::string_view::npos || !choice_id.ends_with(')')) return {};
+  std::string_view rest = choice_id.substr(open + 1, choice_id.size() - open - 2);
   std::vector<std::string> ids;
-  while (!in_parentheses.empty()) {
-    const size_t comma = in_parentheses.find(", ");
-    ids.emplace_back(in_parentheses.substr(0, comma));
-    in_parentheses = comma == std::string_view::npos ? "" : in_parentheses.substr(comma + 2);
+  while (!rest.empty()) {
+    const size_t comma = rest.find(", ");
+    ids.emplace_back(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 2);
   }
   return ids;
 }
-
-}  // namespace
 
 FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
   const size_t slash = id.find('/');
@@ -74,13 +76,10 @@ FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
 Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& library, std::string_view force) {
   Forced forced;
   if (force.empty()) return forced;
-  const size_t open = force.find('(');
-  const auto recipe = std::ranges::find(op.recipes, force.substr(0, open), &RecipeInfo::id);
+  const auto recipe = std::ranges::find(op.recipes, force.substr(0, force.find('(')), &RecipeInfo::id);
   if (recipe != op.recipes.end()) {
     forced.recipe = &*recipe;
-    if (open != std::string_view::npos && force.ends_with(')')) {
-      forced.steps = step_ids(force.substr(open + 1, force.size() - open - 2));
-    }
+    forced.steps = step_ids(force);
     if (!forced.steps.empty() && forced.steps.size() != recipe->steps.size()) {
       return refused(
           fmt::format("has {} steps, and kernels are given for {}", recipe->steps.size(), forced.steps.size()));

@@ -26,6 +26,9 @@ struct Forced {
 // Errors: no such kernel, recipe or specialization; kernels for another number of steps.
 Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& library, std::string_view force);
 
+// "op.two_pass(a, b)" -> {"a", "b"}; of an id without parentheses nothing.
+std::vector<std::string> step_ids(std::string_view choice_id);
+
 // A kernel of `op` by its id, with or without a specialization.
 struct FoundKernel {
   const KernelInfo* kernel = nullptr;

@@ -60,6 +60,7 @@ Choice choice_of(const RecipeInfo& recipe, const Request& request, const std::ve
     choice.cost_us += picked[i]->cost_us;
   }
   choice.id = fmt::format("{}({})", recipe.id, fmt::join(ids, ", "));
+  choice.measured_us = measured(request, choice.id);
   for (const ScratchInfo& scratch : recipe.scratch) {
     choice.scratch_elements.push_back(static_cast<uint64_t>(std::max<int64_t>(scratch.elements(scope).value, 0)));
   }
@@ -111,6 +112,23 @@ Outcome<std::vector<Step>, Rejection> resolve_steps(const RecipeInfo& recipe, co
   return steps;
 }
 
+// Adds those that were measured with other kernels of the steps than were picked.
+void add_measured(const RecipeInfo& recipe, const Problem& problem, const Request& request,
+                  const SelectOptions& options, std::vector<Choice>& choices) {
+  if (!request.times) return;
+  const std::string beginning = fmt::format("{}(", recipe.id);
+  for (auto time = request.times->lower_bound(beginning); time != request.times->end(); ++time) {
+    const std::string& id = time->first;
+    if (!id.starts_with(beginning)) break;
+    const auto ids = step_ids(id);
+    if (ids.size() != recipe.steps.size() || std::ranges::find(choices, id, &Choice::id) != choices.end()) continue;
+    const auto steps = resolve_steps(recipe, problem, request, options, ids);
+    if (!steps) continue;
+    Choice choice = choice_of(recipe, request, *steps, picks(*steps, false).front());
+    if (choice.id == id) choices.push_back(std::move(choice));
+  }
+}
+
 }  // namespace
 
 Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, const Problem& problem,
@@ -122,6 +140,8 @@ Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, con
   for (const auto& picked : picks(*steps, options.all_step_kernels)) {
     choices.push_back(choice_of(recipe, request, *steps, picked));
   }
+  if (forced_steps.empty()) add_measured(recipe, problem, request, options, choices);
+  if (!options.all_step_kernels) choices = {*std::ranges::min_element(choices, {}, rank_of<Choice>)};
   return choices;
 }
 

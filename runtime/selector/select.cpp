@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <tuple>
 
@@ -27,21 +26,6 @@ using selector::Request;
 
 // ---- the question ---------------------------------------------------------------------------------------------------
 
-std::string field_text(const FieldInfo& field, const std::byte* problem) {
-  const auto value = [&]<typename T>(T number) {
-    std::memcpy(&number, problem + field.offset, sizeof(T));
-    if (number >= 0 && static_cast<size_t>(number) < field.words.size())
-      return fmt::format("{} = {}", field.name, field.words[static_cast<size_t>(number)]);
-    return fmt::format("{} = {}", field.name, number);
-  };
-  switch (field.kind) {
-    case FieldInfo::Kind::u32: return value(uint32_t{});
-    case FieldInfo::Kind::i32: return value(int32_t{});
-    case FieldInfo::Kind::f32: return value(float{});
-  }
-  return "";
-}
-
 // Scalar fields only: arrays are data for the kernel, no expression reads them.
 std::string question_of(const Problem& problem, const DeviceProfile& device) {
   const OperatorInfo& op = *problem.op;
@@ -52,7 +36,7 @@ std::string question_of(const Problem& problem, const DeviceProfile& device) {
     side.push_back(fmt::format("{} {}", op.operands[i].name, selector::to_text(problem.operands[i])));
   }
   for (const FieldInfo& field : op.fields) {
-    if (field.count == 1) fields.push_back(field_text(field, problem.fields.data()));
+    if (field.count == 1) fields.push_back(fmt::format("{} = {}", field.name, value_text(field, problem.fields)));
   }
   return fmt::format("{} of {} -> {} ({}) on \"{}\"", op.name, fmt::join(inputs, ", "), fmt::join(outputs, ", "),
                      fmt::join(fields, ", "), device.name);
@@ -67,6 +51,13 @@ std::string fault_of(const Problem& problem) {
     return fmt::format("takes a problem of {} bytes, given {}", problem.op->problem_bytes, problem.fields.size());
   }
   return "";
+}
+
+// Null: none of this problem was measured.
+const KernelTimes* times_of(const Problem& problem, const SelectOptions& options) {
+  if (!options.times) return nullptr;
+  const auto times = options.times->find(key_of(problem));
+  return times == options.times->end() ? nullptr : &times->second;
 }
 
 // ---- single kernels -------------------------------------------------------------------------------------------------
@@ -86,7 +77,8 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
   const auto sources = own_operands(problem);
   for (const Candidate& candidate : fitting.candidates) {
     Choice choice{.id = selector::kernel_id(*request.op, *candidate.kernel, candidate.row),
-                  .cost_us = candidate.cost_us};
+                  .cost_us = candidate.cost_us,
+                  .measured_us = candidate.measured_us};
     choice.launches.push_back(selector::launch_of(*request.op, candidate, problem.fields, sources));
     selection.ranked.push_back(std::move(choice));
   }
@@ -95,7 +87,7 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
 
 // ---- the selection --------------------------------------------------------------------------------------------------
 
-// All that fits, by cost, and all refusals.
+// All that fits, as it is ranked, and all refusals.
 void collect(const Problem& problem, const Request& request, const Forced& forced, const SelectOptions& options,
              Selection& selection) {
   Filter filter = forced.kernel;
@@ -115,7 +107,7 @@ void collect(const Problem& problem, const Request& request, const Forced& force
   // Specializations of one variant stay in the spec's order, so that the first is the one that stands for it elsewhere.
   std::ranges::stable_sort(selection.ranked, {}, [](const Choice& choice) {
     const std::string_view id = choice.id;
-    return std::tuple(choice.cost_us, id.substr(0, id.find('/')));
+    return std::tuple(selector::rank_of(choice), id.substr(0, id.find('/')));
   });
 }
 
@@ -124,10 +116,6 @@ Selection unanswered(std::string question, std::string_view id, std::string reas
 }
 
 }  // namespace
-
-Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands) {
-  return {&op, {fields.begin(), fields.end()}, std::move(operands)};
-}
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options) {
@@ -140,7 +128,7 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   const auto forced = selector::parse_force(op, library, options.force);
   if (!forced) return unanswered(selection.question, options.force, forced.error().message, forced.error().hint);
 
-  const Request request{&op, problem.fields.data(), problem.operands, &device};
+  const Request request{&op, problem.fields.data(), problem.operands, &device, times_of(problem, options)};
   collect(problem, request, *forced, options, selection);
   if (!selection.ranked.empty()) {
     if (options.best_only) selection.ranked.resize(1);

@@ -16,13 +16,16 @@
 //     hint: row_softmax.f32.vec1 fits with x as f32 buffer, y as f32 buffer
 //
 // A kernel is kept if the device has what its module needs, its limits hold, it takes the operands as they are, and the
-// spec's conditions hold; what is kept is ranked by the spec's cost, ties by id, those of one variant in the order of
-// the spec's values. A recipe is kept if its own conditions hold and each of its steps has a kernel; its cost is the
-// sum of its parts.
+// spec's conditions hold. A recipe is kept if its own conditions hold and each of its steps has a kernel.
+//
+// What is kept is ranked by the spec's cost, that of a recipe being the sum of its parts; ties by id, those of one
+// variant in the order of the spec's values. Where times were measured (SelectOptions::times), what has one stands
+// first, by its time: a time and an estimate do not compare. A recipe is measured as a whole, so its steps never are.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,35 +35,9 @@
 #include "runtime/device/device_profile.h"
 #include "runtime/library/error.h"
 #include "runtime/library/kernel_library.h"
+#include "runtime/selector/problem.h"
 
 namespace qgen {
-
-// One operand as the caller has it.
-struct OperandDesc {
-  DType dtype = DType::f32;
-  Storage storage = Storage::buffer;
-  Layout layout = Layout::strided;
-  bool is_present = true;      // false: an optional operand that is left out
-  uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
-  // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
-  // nullopt: the caller answers for it.
-  std::optional<std::vector<int64_t>> shape = std::nullopt;
-};
-
-// The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
-struct Problem {
-  const OperatorInfo* op = nullptr;
-  std::vector<std::byte> fields;  // op->problem_bytes
-  std::vector<OperandDesc> operands;
-};
-
-// `fields`: the bytes of the operator's Problem struct; operands in the operator's order.
-Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands);
-// The same of generated structs, where nothing has a place but a name.
-template <typename Fields>
-Problem make_problem(const Fields& fields, const typename Fields::template Operands<OperandDesc>& operands) {
-  return make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), in_order(operands));
-}
 
 // One dispatch of one kernel.
 struct Launch {
@@ -77,7 +54,8 @@ struct Choice {
   const RecipeInfo* recipe = nullptr;  // null: a single kernel
   std::vector<Launch> launches;
   std::vector<uint64_t> scratch_elements;  // one a row of recipe->scratch
-  double cost_us = 0;
+  double cost_us = 0;                      // as the spec estimates it
+  std::optional<double> measured_us;       // as SelectOptions::times has it
   std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
 };
 
@@ -102,6 +80,11 @@ struct Selection {
   std::string hint;                 // of an empty ranking: what would help, or empty
 };
 
+// Times that were measured on the device that is asked about, in microseconds: by Choice::id, for each key_of() a
+// problem. What is named there and fits is a choice, even a recipe with other steps than would be picked.
+using KernelTimes = std::map<std::string, double, std::less<>>;
+using MeasuredTimes = std::map<std::string, KernelTimes, std::less<>>;
+
 struct SelectOptions {
   // Only this: a variant id, a kernel id with its specialization, a recipe id, or a Choice's id. An id that does not
   // exist, or does not fit, leaves `ranked` empty and the reason in `rejected`.
@@ -113,13 +96,14 @@ struct SelectOptions {
   // What a dispatch at a new shape needs: `ranked` holds the best choice alone, and `rejected` is empty unless nothing
   // fits. Of 500 kernels the sentences and the other choices take nine tenths of the time.
   bool best_only = false;
+  const MeasuredTimes* times = nullptr;  // null: the spec's costs alone
 };
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
 
-// The whole decision, for --explain: the ranking with costs, then a sentence per refusal, equal reasons gathered, what
-// came furthest first. No list of the two is longer than max_lines.
+// The whole decision, for --explain: the ranking with costs and whether they were measured or estimated, then a sentence
+// per refusal, equal reasons gathered, what came furthest first. No list of the two is longer than max_lines.
 std::string explain(const Selection& selection, size_t max_lines = 20);
 
 // Of a selection without a choice, why there is none. The cause comes first: where one kernel was asked for, or the

@@ -83,7 +83,7 @@ class KernelTest : public DeviceTest {
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";
     Context on_device = context();
     const auto judge = [&](const measure::Way&, const Request& complete) {
-      return measure::expectation_by_reference(op, complete);
+      return std::vector{*measure::expectation_by_reference(*entry, complete)};
     };
     const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, options);
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
@@ -93,7 +93,8 @@ class KernelTest : public DeviceTest {
   void expect_outputs(const PreparedCall& prepared, Tensors outputs) {
     Context on_device = context();
     measure::Verdict verdict;
-    measure::verify(on_device, prepared, {std::move(outputs), {}}, {.all_kernels = true}, "as given", verdict);
+    const measure::Expectation expected = measure::expectation_of(*prepared.call.problem.op, std::move(outputs));
+    measure::verify(on_device, prepared, {&expected, 1}, {.all_kernels = true}, "as given", verdict);
     EXPECT_GT(verdict.runs, 0u) << explain(select(prepared.call.problem, on_device.profile, on_device.library));
     report(verdict, "");
   }

@@ -65,6 +65,7 @@ applies_when:
 require_device: [workgroup <= device.max_workgroup_invocations]
 grid: [groups, 1, 1]
 cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
+verify: {tolerance: {abs: 0.25, rel: 1e-6, f16: {rel: 2^-11}, computed: numel * 2^-23, why: it rounds}}
 )yaml";
 
 constexpr std::string_view kRowSumPartial = R"yaml(
@@ -145,6 +146,7 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
   using Kind = reflect::Member::Kind;
   Kernel kernel;
   kernel.variant = {std::move(id), {Word{dtype}, Word{"buffer"}, Word{mode}, Integer(vec), fused}};
+  kernel.module_digest = 0x123456789abcdef + static_cast<uint64_t>(vec);
   kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(2, "OutputBuffer", Access::write)};
   kernel.interface.push_constants = {member("numel", 0, Kind::u32), member("alpha", 4, Kind::f32),
                                      member("sizes", 16, Kind::i32, 4)};

@@ -85,7 +85,7 @@ TEST_F(Program, StopsAfterARoom) {
       {"render", "==== copy.f32.vec1\n// y = x\n#version 450\n"},
       {"compile", "==== copy.f32.vec1\n               OpCapability Shader\n"},
       {"reflect", "==== copy.f32.vec1\nbinding 0.0 storage_buffer read InputBuffer\n"},
-      {"emit", "==== MANIFEST.tsv\nid\tparameters\tneeds\ttemplate\tspec\n"},
+      {"emit", "==== MANIFEST.tsv\nid\tparameters\tneeds\tdigest\ttemplate\tspec\n"},
   };
   for (const auto& [room, start] : starts) {
     EXPECT_THAT(made({"specs", "--stop-after", room, "--no-cache"}).out, StartsWith(start)) << room;

@@ -54,7 +54,9 @@ grid: [ceil_div(numel, vec * workgroup), max(1, min(numel, 2)), 1]
 cost: |
   numel
   * 2
-verify: {reference: op, tolerance: {abs: 0.5, rel: 1e-6, why: rounding}}
+verify:
+  reference: op
+  tolerance: {abs: 0.5, rel: 1e-6, f16: {rel: 2^-11}, computed: k * 2^-23, why: rounding}
 recipes:
   self:
     applies_when: [numel > 10, eps < 0.5]
@@ -105,7 +107,7 @@ grid:
 cost: numel * 2
 verify:
   reference: op
-  tolerance: {abs: 0.5, rel: 1e-06, why: "rounding"}
+  tolerance: {abs: 0.5, rel: 1e-06, f16: {abs: 0, rel: 0.00048828125}, computed: "k * 2^-23", why: "rounding"}
 recipes:
   self:
     applies_when:
@@ -366,7 +368,7 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:28:6") << "inside the quotes";
   EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:31:42");
   EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:32") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:44:41");
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:46:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {

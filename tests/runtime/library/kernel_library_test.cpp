@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/library/blob_format.h"
 #include "tests/runtime/library/sample_tables.h"
 
 namespace qgen {
@@ -33,6 +34,18 @@ TEST(KernelLibrary, FindsKernelsAndRecipesById) {
   EXPECT_EQ(library->find_kernel("sum.two_pass").recipe, &test::sum::kRecipes[0]);
   for (std::string_view id : {"", ".", "sum", "sum.", "sum.vec2", "scale_rows.f32.buffer", "nothing.vec1"}) {
     EXPECT_EQ(library->find_kernel(id).op, nullptr) << id;
+  }
+}
+
+TEST(KernelLibrary, KnowsTheDigestOfEachModule) {
+  const auto library = KernelLibrary::open(test::sample_library());
+  ASSERT_TRUE(library);
+  for (const OperatorInfo* op : test::kOperators) {
+    for (const KernelInfo& kernel : op->kernels) {
+      const auto words = library->blob().module(kernel.module);
+      ASSERT_TRUE(words);
+      EXPECT_EQ(library->digest(kernel), blob_format::checksum(std::as_bytes(std::span(*words)))) << kernel.id;
+    }
   }
 }
 

@@ -84,5 +84,28 @@ TEST(Compare, NamesTheCoordinate) {
   EXPECT_EQ(compare(got, zeros(DType::i32, {2, 3}), {}).fault, "element [1, 2] is 7, expected 0 (allowed error 0)");
 }
 
+// Where results are made of reals, it is the exact value that counts, not the one that the reference rounded it to.
+TEST(Compare, CountsFromTheExactValue) {
+  constexpr double kHalf = 0x1p-11;
+  const reference::Exact exact{{1 + kHalf, 100}, {0x1p-13, 2}};
+  const HostTensor expected = tensor_of(DType::f16, {2}, {1, 100});
+  const auto fault = [&](double first, double second, const Tolerance& tolerance) {
+    return compare(tensor_of(DType::f16, {2}, {first, second}), expected, tolerance, &exact).fault;
+  };
+  EXPECT_EQ(fault(1, 102, {.rel = kHalf}), "");
+  EXPECT_EQ(fault(1 + 2 * kHalf, 98, {.rel = kHalf}), "");  // the other neighbour of the exact value
+  EXPECT_EQ(fault(1, 102.125, {}), "element [1] is 102.125, expected 100 (allowed error 2)");
+  EXPECT_EQ(fault(1, 102.125, {.abs = 0.125}), "");
+  EXPECT_EQ(fault(1 - kHalf, 100, {.rel = kHalf}),
+            "element [0] is 0.99951171875, expected 1.00048828125 (allowed error 0.000611)");
+}
+
+TEST(Compare, AsksForInfinityWhereTheResultMustBeInfinite) {
+  const reference::Exact exact{{70000}, {1e6}};
+  const HostTensor infinite = tensor_of(DType::f16, {1}, {kInf});
+  EXPECT_EQ(compare(infinite, infinite, {}, &exact).fault, "");
+  EXPECT_EQ(compare(tensor_of(DType::f16, {1}, {65504}), infinite, {}, &exact).largest_error, kInf);
+}
+
 }  // namespace
 }  // namespace qgen::measure

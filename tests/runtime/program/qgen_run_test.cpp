@@ -121,6 +121,20 @@ TEST_F(RuntimeProgram, TimesWithoutABarInALog) {
 
 // ---- cases ----------------------------------------------------------------------------------------------------------
 
+// What was timed is ranked by its time; what was not, behind it.
+TEST_F(RuntimeProgram, ExplainsByWhatItMeasured) {
+  const auto explained = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--shape", "input=64:i8", "--time", "--replays", "10", "--explain"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Answer answer = qgen_run(with(kRelu, arguments));
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    return answer.out;
+  };
+  const std::string ranking = " on \"[^\n]*\n   1  q8ta_unary[^\n]* us measured \\([0-9.e-]+ estimated\\)\n";
+  EXPECT_THAT(explained({}), ::testing::ContainsRegex(ranking + "   2  q8ta_unary[^\n]* us estimated\n"));
+  EXPECT_THAT(explained({"--all-kernels"}), ::testing::ContainsRegex(ranking + "   2  q8ta_unary[^\n]* us measured "));
+}
+
 TEST_F(RuntimeProgram, RunsCases) {
   write_case("relu/four", kReluCase);
   const Answer answer = qgen_run({"--cases", ".", "--json", "report.json"});

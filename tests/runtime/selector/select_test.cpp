@@ -677,14 +677,62 @@ TEST(Select, SaysWordsOfTheProblem) {
   OperatorInfo op = test::scale_rows::kOperator;
   op.fields = kFields;
   const auto question = [&](uint32_t rows) {
-    const Problem problem = make_problem(op, test::scale_rows::Problem{rows, 1024, 0.5f},
-                                         {buffer(DType::f32), buffer(DType::f32), buffer(DType::f32)});
+    const Problem problem = problem_of(op, test::scale_rows::Problem{rows, 1024, 0.5f},
+                                       {buffer(DType::f32), buffer(DType::f32), buffer(DType::f32)});
     const std::string text = explain(select(problem, sample_device(), *library, {}));
     return text.substr(0, text.find('\n'));
   };
   constexpr std::string_view kHead = "scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer ";
   EXPECT_EQ(question(2), std::string(kHead) + "(rows = two) on \"Example GPU 1\"");
   EXPECT_EQ(question(3), std::string(kHead) + "(rows = 3) on \"Example GPU 1\"");
+}
+
+// ---- measured times -------------------------------------------------------------------------------------------------
+
+// What was measured stands first, however cheap the rest is estimated; the slower of two measured ones behind the other.
+TEST(MeasuredTimes, StandBeforeEstimates) {
+  const Problem problem = scale_rows(4, 1024);
+  const MeasuredTimes times = {{key_of(problem),
+                                {{"scale_rows.f32.buffer.vec1/workgroup256", 30.25},
+                                 {"scale_rows.f32.buffer.vec1/workgroup64", 31},
+                                 {"scale_rows.f32.buffer.vec9/workgroup64", 1}}}};
+  EXPECT_EQ(
+      explain(selected(problem, {.times = &times})),
+      R"(scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
+   1  scale_rows.f32.buffer.vec1/workgroup256  30.25 us measured (24.66 estimated)
+   2  scale_rows.f32.buffer.vec4/workgroup128  8.277 us estimated
+not these:
+  scale_rows.f16.buffer.vec1 and 1 more: takes input as f16 buffer, given f32 buffer
+  scale_rows.f32.texture3d.vec4: takes input as f32 texture3d width_packed or channels_packed, given f32 buffer
+)");
+  const Selection all = selected(problem, {.all_specializations = true, .times = &times});
+  EXPECT_EQ(all.ranked[0].id, "scale_rows.f32.buffer.vec1/workgroup256");
+  EXPECT_EQ(all.ranked[1].id, "scale_rows.f32.buffer.vec1/workgroup64");
+  EXPECT_EQ(all.ranked[1].measured_us, 31);
+  EXPECT_EQ(all.ranked[2].measured_us, std::nullopt);
+  EXPECT_EQ(selected(problem, {.best_only = true, .times = &times}).ranked[0].id,
+            "scale_rows.f32.buffer.vec1/workgroup256");
+  const Selection other = selected(scale_rows(4, 1028), {.times = &times});
+  EXPECT_EQ(other.ranked[0].id, "scale_rows.f32.buffer.vec4/workgroup128") << "times are of one problem";
+  EXPECT_EQ(other.ranked[0].measured_us, std::nullopt);
+}
+
+// A recipe is found under its whole id, with steps that would not have been picked.
+TEST(MeasuredTimes, AreOfWholeRecipes) {
+  const Problem problem = sum(2048);
+  const std::string picked = "sum.two_pass(sum_partial.vec4, sum.vec1)",
+                    other = "sum.two_pass(sum_partial.vec1, sum.vec1)";
+  ASSERT_EQ(selected(problem).ranked[0].id, picked);
+  MeasuredTimes times = {{key_of(problem), {{"sum.vec1", 9}, {other, 7}, {"sum.two_pass(sum.vec1)", 1}}}};
+  const Selection selection = selected(problem, {.times = &times});
+  ASSERT_EQ(selection.ranked.size(), 2u);
+  EXPECT_EQ(selection.ranked[0].id, other);
+  EXPECT_EQ(selection.ranked[0].measured_us, 7);
+  EXPECT_EQ(selection.ranked[1].id, "sum.vec1");
+  times.begin()->second.emplace(picked, 8);
+  EXPECT_EQ(selected(problem, {.times = &times}).ranked[0].id, other);
+  EXPECT_EQ(selected(problem, {.all_step_kernels = true, .times = &times}).ranked[1].id, picked);
+  EXPECT_EQ(selected(problem, {.force = "sum.two_pass", .best_only = true, .times = &times}).ranked[0].id, other);
 }
 
 }  // namespace

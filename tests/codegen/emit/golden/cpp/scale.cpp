@@ -212,6 +212,7 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .tolerance = {.f16 = {0, 0.00048828125}, .others = {0.25, 1e-06}, .is_computed = true},
 };
 
 }  // namespace qgen::generated::scale

@@ -22,7 +22,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/library/error.h"
+#include "common/error.h"
 
 namespace qgen::json {
 

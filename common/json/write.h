@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// JSON as the programs print it: one member of the document on a line, and of a list of objects one object on a line,
-// so that people can read it and diff it.
+// JSON as the programs write it: one member of the document on a line, and of a list of objects one object on a line,
+// so that people can read it and diff it. An object that itself has a list of objects is laid out as the document is.
 //
 //   {
 //     "device": "llvmpipe",

@@ -3,7 +3,7 @@
 //
 // The parser calls back for each key and value, at which moment it has read just past it: so a value began at the first
 // character after the last one that is neither blank nor punctuation. That gives places to a library that has none.
-#include "runtime/json/read.h"
+#include "common/json/read.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/json/write.h"
+#include "common/json/write.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,21 +27,26 @@ std::string in_one_line(const Json& value) {
                            : fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
-std::string member(const Json& value) {
-  const bool is_list_of_objects = value.is_array() && !value.empty() && value.front().is_object();
-  if (!is_list_of_objects) return in_one_line(value);
+// Whether a list of objects stands in it.
+bool needs_lines(const Json& value) {
+  if (value.is_array()) return !value.empty() && value.front().is_object();
+  return value.is_object() && std::any_of(value.begin(), value.end(), needs_lines);
+}
+
+// Its parts on lines of their own, each in one if it can be.
+std::string in_lines(const Json& value, const std::string& indent) {
+  const std::string inner = indent + "  ";
   std::vector<std::string> lines;
-  for (const Json& item : value) lines.push_back("    " + in_one_line(item));
-  return fmt::format("[\n{}\n  ]", fmt::join(lines, ",\n"));
+  for (const auto& [key, part] : value.items()) {
+    const std::string text = needs_lines(part) ? in_lines(part, inner) : in_one_line(part);
+    lines.push_back(value.is_object() ? fmt::format("{}{}: {}", inner, scalar(key), text) : inner + text);
+  }
+  return value.is_object() ? fmt::format("{{\n{}\n{}}}", fmt::join(lines, ",\n"), indent)
+                           : fmt::format("[\n{}\n{}]", fmt::join(lines, ",\n"), indent);
 }
 
 }  // namespace
 
-std::string to_text(const Json& document) {
-  std::vector<std::string> lines;
-  for (const auto& [key, value] : document.items())
-    lines.push_back(fmt::format("  {}: {}", scalar(key), member(value)));
-  return fmt::format("{{\n{}\n}}", fmt::join(lines, ",\n"));
-}
+std::string to_text(const Json& document) { return in_lines(document, ""); }
 
 }  // namespace qgen::json

@@ -2,14 +2,14 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What is no JSON of ours is told with its place; and what is written reads as people want it.
-#include "runtime/json/read.h"
+#include "common/json/read.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "runtime/json/write.h"
+#include "common/json/write.h"
 
 namespace qgen::json {
 namespace {
@@ -123,6 +123,26 @@ TEST(WriteJson, PutsAnObjectOfAListOnALine) {
             "  ],\n"
             "  \"none\": [],\n"
             "  \"error\": null\n"
+            "}");
+}
+
+TEST(WriteJson, LaysOutWhatHoldsAListOfObjects) {
+  using Json = nlohmann::ordered_json;
+  const Json scale = {{"name", "scale"}, {"inputs", Json::array({{{"name", "x"}}, {{"name", "y"}}})}};
+  const Json none = {{"name", "none"}, {"inputs", Json::array()}};
+  const Json document = {{"operators", Json::array({scale, none})}};
+  EXPECT_EQ(to_text(document),
+            "{\n"
+            "  \"operators\": [\n"
+            "    {\n"
+            "      \"name\": \"scale\",\n"
+            "      \"inputs\": [\n"
+            "        {\"name\": \"x\"},\n"
+            "        {\"name\": \"y\"}\n"
+            "      ]\n"
+            "    },\n"
+            "    {\"name\": \"none\", \"inputs\": []}\n"
+            "  ]\n"
             "}");
 }
 

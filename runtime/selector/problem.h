@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What select() is asked about: an operator's generated Problem, and the forms of its operands; and its key, the same
+// as text.
+//
+//   make_problem(scale_rows::Problem{.rows = 4, .width = 1024}, {.input = x.desc(), .output = y.desc()})
+//   key_of(problem)      // "scale_rows rows=4 width=1024 alpha=0.5 input=f32:strided factor=none output=f32:strided"
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/library/kernel_info.h"
+
+namespace qgen {
+
+// One operand as the caller has it.
+struct OperandDesc {
+  DType dtype = DType::f32;
+  Storage storage = Storage::buffer;
+  Layout layout = Layout::strided;
+  bool is_present = true;      // false: an optional operand that is left out
+  uint32_t other_layouts = 0;  // bit(Layout) each: layouts that it can be had in as well, as a weight in its forms
+  // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
+  // nullopt: the caller answers for it.
+  std::optional<std::vector<int64_t>> shape = std::nullopt;
+};
+
+// The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
+struct Problem {
+  const OperatorInfo* op = nullptr;
+  std::vector<std::byte> fields;  // op->problem_bytes
+  std::vector<OperandDesc> operands;
+};
+
+// `fields`: the bytes of the operator's Problem struct; operands in the operator's order.
+Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands);
+// The same of generated structs, where nothing has a place but a name.
+template <typename Fields>
+Problem make_problem(const Fields& fields, const typename Fields::template Operands<OperandDesc>& operands) {
+  return make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), in_order(operands));
+}
+
+// The problem in words: the operator, each field and each operand, in the spec's order. It is the same on every machine
+// and in every build, wherever a field stands in the struct, and two problems that have one key are one question to
+// select() and the same work for a kernel. Of a problem that has all fields and operands of its operator.
+//
+// An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_rows|weight_q8_panels"; or "none".
+std::string key_of(const Problem& problem);
+
+// One number of a field, as the key writes it: reals with as many digits as tell them from others.
+std::string value_text(const FieldInfo& field, std::span<const std::byte> fields, size_t index = 0);
+
+}  // namespace qgen
