@@ -6,6 +6,9 @@
 
 #include <iterator>
 
+#include "q8ta_unary.h"
+#include "runtime/library/signature_info.h"
+
 namespace qgen::bench {
 namespace {
 
@@ -106,9 +109,9 @@ void add_clones_of_all_pairs(std::vector<Row>& rows) {
 
 void add_elementwise(std::vector<Row>& rows, std::string_view image) {
   const Texts one = {fmt::format("input={}:i8", image)}, two = joined(one, {fmt::format("other={}:i8", image)});
-  for (const std::string op : {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"}) {
-    rows.push_back(
-        in_layouts(op, image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
+  for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
+    rows.push_back(in_layouts(std::string(op.name), image, one, joined(kInput, kOutput),
+                              {"input=packed_4w4c", "output=packed_4w4c"}, ".flat0"));
   }
   rows.push_back(in_layouts("q8ta_relu", image, one, joined(kInput, kOutput), {"input=packed_4w4c", "output=packed_4w"},
                             ".flat0"));

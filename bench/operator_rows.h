@@ -28,6 +28,7 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
-std::vector<Row> short_rows();  // of these what a large GPU is worth trying on (short_rows.cpp)
+std::vector<Row> short_rows();                  // of these what a large GPU is worth trying on (short_rows.cpp)
+std::vector<std::string> names_without_rows();  // that short_rows.cpp lists, and no row bears
 
 }  // namespace qgen::bench

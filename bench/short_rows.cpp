@@ -3,9 +3,13 @@
 //
 // The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or
 // number of rows that has a kernel of its own once. tests/bench holds the list to the registry and to operator_rows().
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "bench/operator_rows.h"
+#include "q8ta_unary.h"
+#include "runtime/library/signature_info.h"
 
 namespace qgen::bench {
 namespace {
@@ -20,17 +24,14 @@ const std::vector<std::string_view> kLayers = {"1x4096x14336.f16", "4x4096x4096.
 constexpr std::string_view kBlocks = "8x256x128x128.packed_4w4c.packed_4w4c";
 constexpr std::string_view kThreeBlocks = "8x256x128x128.packed_4w4c.packed_4w4c.packed_4w4c";
 
-const std::vector<Selected>& selected() {
-  static const std::vector<Selected> rows = {
+std::vector<Selected> selected() {
+  std::vector<Selected> rows = {
       {"quantize_affine", {"8192x8192.f32.tensor", "8192x8192.f16.groups_of_128"}},
       {"dequantize_affine", {"8192x8192.tensor", "8192x8192.groups_of_128"}},
       {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
       {"q8ta_quantize", {"8x256x128x128.packed_4w4c"}},
       {"q8ta_dequantize", {"8x256x128x128.packed_4w4c"}},
       {"q8ta_clone", {"8x256x128x128.packed_4w4c.strided", "8x256x128x128.packed_4w4c.packed_4c1w"}},
-      {"q8ta_relu", {kBlocks}},
-      {"q8ta_hardswish", {kBlocks}},
-      {"q8ta_sigmoid", {kBlocks}},
       {"q8ta_add", {kThreeBlocks, "8x256x128x128.packed_4w4c.packed_4c1w.packed_4c1w"}},
       {"q8ta_sub", {kThreeBlocks}},
       {"q8ta_mul", {kThreeBlocks}},
@@ -55,11 +56,12 @@ const std::vector<Selected>& selected() {
       {"quantize_q4gsw", {"14336x4096.f16"}},
       {"embedding_q4gsw", {"128256x2048.2047_rows.float16"}},
   };
+  for (const SignatureInfo& op : generated::q8ta_unary::signatures) rows.push_back({op.name, {kBlocks}});
   return rows;
 }
 
-bool is_selected(const Row& row) {
-  return std::ranges::any_of(selected(), [&](const Selected& of_op) {
+bool is_selected(const std::vector<Selected>& list, const Row& row) {
+  return std::ranges::any_of(list, [&](const Selected& of_op) {
     return of_op.op == row.op && std::ranges::find(of_op.sizes, row.size) != of_op.sizes.end();
   });
 }
@@ -67,9 +69,22 @@ bool is_selected(const Row& row) {
 }  // namespace
 
 std::vector<Row> short_rows() {
+  const std::vector<Selected> list = selected();
   std::vector<Row> rows = operator_rows();
-  std::erase_if(rows, [](const Row& row) { return !is_selected(row); });
+  std::erase_if(rows, [&](const Row& row) { return !is_selected(list, row); });
   return rows;
+}
+
+std::vector<std::string> names_without_rows() {
+  const std::vector<Row> rows = operator_rows();
+  std::vector<std::string> missing;
+  for (const auto& [op, sizes] : selected()) {
+    for (const std::string_view size : sizes) {
+      const bool is_there = std::ranges::any_of(rows, [&](const Row& row) { return row.op == op && row.size == size; });
+      if (!is_there) missing.push_back(fmt::format("{}/{}", op, size));
+    }
+  }
+  return missing;
 }
 
 }  // namespace qgen::bench

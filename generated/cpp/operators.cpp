@@ -24,7 +24,7 @@ namespace q8ta_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_linear { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pixel_shuffle { extern const SignatureInfo signatures[1]; }
 namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
-namespace q8ta_unary { extern const SignatureInfo signatures[3]; }
+namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
 
@@ -242,6 +242,17 @@ Expected<Call> infer_q8ta_hardswish(const Given& given) {
     .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
   };
   const Q8taHardswishPlaces places{.output = given.place(1)};
+  return infer(inputs, attributes, places);
+}
+
+Expected<Call> infer_q8ta_leaky_relu(const Given& given) {
+  const Q8taLeakyReluInputs<Described> inputs{.input = given.tensor(0)};
+  const Q8taLeakyReluAttributes attributes{
+    .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
+    .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
+    .slope = given.attribute<double>(4),
+  };
+  const Q8taLeakyReluPlaces places{.output = given.place(1)};
   return infer(inputs, attributes, places);
 }
 
@@ -889,6 +900,29 @@ Expected<DeviceTensor> q8ta_hardswish(Context& context,
   return run_for_one(context, q8ta_unary::signatures[1], call, arguments);
 }
 
+Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs,
+                                    const Q8taLeakyReluAttributes& attributes,
+                                    const Q8taLeakyReluPlaces& places) {
+  Given given(q8ta_unary::signatures[2]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.input_scale);
+  given.set_attribute(1, attributes.input_zero_point);
+  given.set_attribute(2, attributes.output_scale);
+  given.set_attribute(3, attributes.output_zero_point);
+  given.set_attribute(4, attributes.slope);
+  given.set_place(1, places.output);
+  return checked(given, infer_q8ta_leaky_relu);
+}
+Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
+                                       const Q8taLeakyReluInputs<OnDevice>& inputs,
+                                       const Q8taLeakyReluAttributes& attributes,
+                                       const Q8taLeakyReluPlaces& places) {
+  const Q8taLeakyReluInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = q8ta_leaky_relu_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, q8ta_unary::signatures[2], call, arguments);
+}
+
 Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
                                 const Q8taLinearAttributes& attributes,
                                 const Q8taLinearPlaces& places) {
@@ -1015,7 +1049,7 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
 Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
                                  const Q8taSigmoidAttributes& attributes,
                                  const Q8taSigmoidPlaces& places) {
-  Given given(q8ta_unary::signatures[2]);
+  Given given(q8ta_unary::signatures[3]);
   given.set_tensor(0, inputs.input);
   given.set_attribute(0, attributes.input_scale);
   given.set_attribute(1, attributes.input_zero_point);
@@ -1031,7 +1065,7 @@ Expected<DeviceTensor> q8ta_sigmoid(Context& context,
   const Q8taSigmoidInputs<Described> described{.input = desc_of(inputs.input)};
   const auto call = q8ta_sigmoid_call(described, attributes, places);
   const ArgumentList arguments({argument_of(inputs.input), {}});
-  return run_for_one(context, q8ta_unary::signatures[2], call, arguments);
+  return run_for_one(context, q8ta_unary::signatures[3], call, arguments);
 }
 
 Expected<Call> q8ta_sub_call(const Q8taSubInputs<Described>& inputs,
@@ -1161,12 +1195,13 @@ std::span<const OperatorEntry> entries() {
       {q8ta_clone::signatures[0], infer_q8ta_clone},
       {q8ta_dequantize::signatures[0], infer_q8ta_dequantize},
       {q8ta_unary::signatures[1], infer_q8ta_hardswish},
+      {q8ta_unary::signatures[2], infer_q8ta_leaky_relu},
       {q8ta_linear::signatures[0], infer_q8ta_linear},
       {q8ta_binary::signatures[2], infer_q8ta_mul},
       {q8ta_pixel_shuffle::signatures[0], infer_q8ta_pixel_shuffle},
       {q8ta_quantize::signatures[0], infer_q8ta_quantize},
       {q8ta_unary::signatures[0], infer_q8ta_relu},
-      {q8ta_unary::signatures[2], infer_q8ta_sigmoid},
+      {q8ta_unary::signatures[3], infer_q8ta_sigmoid},
       {q8ta_binary::signatures[1], infer_q8ta_sub},
       {quantize_affine::signatures[0], infer_quantize_affine},
       {quantize_q4gsw::signatures[0], infer_quantize_q4gsw},

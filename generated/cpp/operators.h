@@ -490,6 +490,32 @@ Expected<DeviceTensor> q8ta_hardswish(Context& context,
                                       const Q8taHardswishAttributes& attributes,
                                       const Q8taHardswishPlaces& places = {});
 
+// q8ta_leaky_relu: x where x > 0, else slope * x
+template <typename As>
+struct Q8taLeakyReluInputs {
+  typename As::Tensor input;  // i8 [...]
+};
+struct Q8taLeakyReluAttributes {
+  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  double slope = 0.01;  // what negative values are multiplied by
+};
+struct Q8taLeakyReluPlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const Q8taLeakyReluInputs<Described>& inputs,
+                     const Q8taLeakyReluAttributes& attributes,
+                     const Q8taLeakyReluPlaces& places);
+Expected<Call> q8ta_leaky_relu_call(const Q8taLeakyReluInputs<Described>& inputs,
+                                    const Q8taLeakyReluAttributes& attributes,
+                                    const Q8taLeakyReluPlaces& places = {});
+Expected<DeviceTensor> q8ta_leaky_relu(Context& context,
+                                       const Q8taLeakyReluInputs<OnDevice>& inputs,
+                                       const Q8taLeakyReluAttributes& attributes,
+                                       const Q8taLeakyReluPlaces& places = {});
+
 // q8ta_linear: int8 x int8 per-channel linear layer, int8 output
 template <typename As>
 struct Q8taLinearInputs {

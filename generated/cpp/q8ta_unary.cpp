@@ -261,9 +261,32 @@ constexpr AttributeInfo kQ8taReluAttributes[] = {
   },
 };
 
+constexpr AttributeInfo kQ8taLeakyReluAttributes[] = {
+  {
+    .name = "input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the input's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the input's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "output_scale", .kind = AttributeInfo::Kind::real, .otherwise = "", .help = "of the output's integers",
+    .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "output_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "slope", .kind = AttributeInfo::Kind::real, .otherwise = "0.01",
+    .help = "what negative values are multiplied by",
+  },
+};
+
 }  // namespace
 
-constinit const SignatureInfo signatures[3] = {
+constinit const SignatureInfo signatures[4] = {
   {
     .name = "q8ta_relu", .summary = "max(x, 0)", .op = &op, .tensors = kQ8taReluTensors,
     .attributes = kQ8taReluAttributes,
@@ -271,6 +294,10 @@ constinit const SignatureInfo signatures[3] = {
   {
     .name = "q8ta_hardswish", .summary = "x * min(max(x + 3, 0), 6) / 6", .op = &op, .tensors = kQ8taReluTensors,
     .attributes = kQ8taReluAttributes,
+  },
+  {
+    .name = "q8ta_leaky_relu", .summary = "x where x > 0, else slope * x", .op = &op, .tensors = kQ8taReluTensors,
+    .attributes = kQ8taLeakyReluAttributes,
   },
   {
     .name = "q8ta_sigmoid", .summary = "1 / (1 + exp(-x))", .op = &op, .tensors = kQ8taReluTensors,

@@ -15,7 +15,7 @@
 namespace qgen::generated::q8ta_unary {
 
 extern const OperatorInfo op;
-extern const SignatureInfo signatures[3];  // q8ta_relu, q8ta_hardswish, q8ta_sigmoid
+extern const SignatureInfo signatures[4];  // q8ta_relu, q8ta_hardswish, q8ta_leaky_relu, q8ta_sigmoid
 
 enum class Operand : uint8_t {
   input,

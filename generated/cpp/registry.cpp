@@ -131,12 +131,13 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_clone::signatures[0],  // q8ta_clone
   &q8ta_dequantize::signatures[0],  // q8ta_dequantize
   &q8ta_unary::signatures[1],  // q8ta_hardswish
+  &q8ta_unary::signatures[2],  // q8ta_leaky_relu
   &q8ta_linear::signatures[0],  // q8ta_linear
   &q8ta_binary::signatures[2],  // q8ta_mul
   &q8ta_pixel_shuffle::signatures[0],  // q8ta_pixel_shuffle
   &q8ta_quantize::signatures[0],  // q8ta_quantize
   &q8ta_unary::signatures[0],  // q8ta_relu
-  &q8ta_unary::signatures[2],  // q8ta_sigmoid
+  &q8ta_unary::signatures[3],  // q8ta_sigmoid
   &q8ta_binary::signatures[1],  // q8ta_sub
   &quantize_affine::signatures[0],  // quantize_affine
   &quantize_q4gsw::signatures[0],  // quantize_q4gsw

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/reference/affine_requests.h"
-
 #include <limits>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
+#include "runtime/reference/rows.h"
 #include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
@@ -39,19 +38,20 @@ void drop_spanned(Shape& counts, const Shape& data) {
 
 }  // namespace
 
-Tensors quantize_affine(const Request& request) {
+// Of one name with what they call, so they are in one namespace with it.
+static Tensors quantize_affine(const Request& request) {
   const DType dtype = dtype_attribute(request, "output_dtype");
   return {{"output", quantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
                                      find_input(request, "zero_point"), dtype, bounds_of(request, dtype))}};
 }
 
-Tensors dequantize_affine(const Request& request) {
+static Tensors dequantize_affine(const Request& request) {
   return {
       {"output", dequantize_affine(request.inputs.at("input"), block_of_request(request), request.inputs.at("scale"),
                                    find_input(request, "zero_point"), dtype_attribute(request, "output_dtype"))}};
 }
 
-Tensors choose_qparams_affine(const Request& request) {
+static Tensors choose_qparams_affine(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const Shape block = find_attribute<Shape>(request, "block_size").value_or(input.shape);
   const auto mapping = word_attribute<MappingType>(request, "mapping_type", generated::words::kMappingType);
@@ -63,5 +63,13 @@ Tensors choose_qparams_affine(const Request& request) {
   }
   return {{"scale", std::move(scale)}, {"zero_point", std::move(zero_point)}};
 }
+
+static constexpr Row kRows[] = {
+    {"choose_qparams_affine", choose_qparams_affine},
+    {"dequantize_affine", dequantize_affine},
+    {"quantize_affine", quantize_affine},
+};
+
+std::span<const Row> affine_rows() { return kRows; }
 
 }  // namespace qgen::reference

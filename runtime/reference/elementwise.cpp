@@ -2,13 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Host floats are IEEE 754 and round to nearest even: each operator of C++ below is one RN of docs/q8ta.md.
-#include "runtime/reference/elementwise.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
+#include "runtime/reference/rows.h"
 
 namespace qgen::reference {
 namespace {
@@ -104,13 +103,15 @@ Tensors sum(const Request& request, float sign) {
   return binary(request, other, [](float a, float b) { return a + b; });
 }
 
-}  // namespace
-
 Tensors q8ta_relu(const Request& request) {
   return unary(request, [](double x) { return x > 0 ? x : 0; });
 }
 Tensors q8ta_hardswish(const Request& request) {
   return unary(request, [](double x) { return x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6; });
+}
+Tensors q8ta_leaky_relu(const Request& request) {
+  const auto slope = attribute<double>(request, "slope");
+  return unary(request, [&](double x) { return x > 0 ? x : slope * x; });
 }
 Tensors q8ta_sigmoid(const Request& request) {
   return unary(request, [](double x) { return 1 / (1 + std::exp(-x)); });
@@ -142,5 +143,20 @@ Tensors q8ta_pixel_shuffle(const Request& request) {
   }
   return {{"output", std::move(output)}};
 }
+
+constexpr Row kRows[] = {
+    {"q8ta_add", q8ta_add},
+    {"q8ta_hardswish", q8ta_hardswish},
+    {"q8ta_leaky_relu", q8ta_leaky_relu},
+    {"q8ta_mul", q8ta_mul},
+    {"q8ta_pixel_shuffle", q8ta_pixel_shuffle},
+    {"q8ta_relu", q8ta_relu},
+    {"q8ta_sigmoid", q8ta_sigmoid},
+    {"q8ta_sub", q8ta_sub},
+};
+
+}  // namespace
+
+std::span<const Row> elementwise_rows() { return kRows; }
 
 }  // namespace qgen::reference

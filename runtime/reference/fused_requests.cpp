@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/reference/fused_requests.h"
-
 #include <string>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/bmm.h"
 #include "runtime/reference/fused.h"
+#include "runtime/reference/rows.h"
 #include "runtime/tensor/quant_params.h"
 
 namespace qgen::reference {
@@ -47,16 +46,26 @@ Tensors binary(FusedOperation operation, const Request& request, float alpha) {
 
 }  // namespace
 
-Tensors requantize(const Request& request) { return unary(FusedOperation::copy, request); }
-Tensors fused_relu(const Request& request) { return unary(FusedOperation::relu, request); }
-Tensors fused_hardswish(const Request& request) { return unary(FusedOperation::hardswish, request); }
-Tensors fused_add(const Request& request) {
+// Of one name with what they call, so they are in one namespace with it.
+static Tensors requantize(const Request& request) { return unary(FusedOperation::copy, request); }
+static Tensors fused_relu(const Request& request) { return unary(FusedOperation::relu, request); }
+static Tensors fused_hardswish(const Request& request) { return unary(FusedOperation::hardswish, request); }
+static Tensors fused_add(const Request& request) {
   return binary(FusedOperation::add, request, static_cast<float>(attribute<double>(request, "alpha")));
 }
-Tensors fused_mul(const Request& request) { return binary(FusedOperation::multiply, request, 1.0f); }
+static Tensors fused_mul(const Request& request) { return binary(FusedOperation::multiply, request, 1.0f); }
 
-Tensors fused_bmm(const Request& request) {
+static Tensors fused_bmm(const Request& request) {
   return {{"output", fused_bmm(operand_of(request, "input"), operand_of(request, "other"), output_of(request))}};
 }
+
+static constexpr Row kRows[] = {
+    {"bmm", fused_bmm},         {"fused_add", fused_add},
+    {"fused_bmm", fused_bmm},   {"fused_hardswish", fused_hardswish},
+    {"fused_mul", fused_mul},   {"fused_relu", fused_relu},
+    {"requantize", requantize},
+};
+
+std::span<const Row> fused_rows() { return kRows; }
 
 }  // namespace qgen::reference

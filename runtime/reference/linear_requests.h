@@ -10,7 +10,5 @@
 namespace qgen::reference {
 
 Activation activation_of(const Request& request);  // the attribute
-Tensors q8ta_linear(const Request& request);
-Tensors linear_q8ta_q8csw(const Request& request);
 
 }  // namespace qgen::reference

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/reference/packed_requests.h"
-
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
+#include "runtime/reference/rows.h"
 
 namespace qgen::reference {
 namespace {
@@ -25,19 +24,28 @@ Parameters parameters_of(const Request& request, const std::string& operand) {
 
 }  // namespace
 
-Tensors q8ta_clone(const Request& request) { return {{"output", request.inputs.at("input")}}; }
+// Of one name with what they call, so they are in one namespace with it.
+static Tensors q8ta_clone(const Request& request) { return {{"output", request.inputs.at("input")}}; }
 
-Tensors q8ta_quantize(const Request& request) {
+static Tensors q8ta_quantize(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const Parameters output = parameters_of(request, "output");
   return {{"output", quantize_affine(input, input.shape, output.scale, &output.zero_point, DType::i8, kInt8)}};
 }
 
-Tensors q8ta_dequantize(const Request& request) {
+static Tensors q8ta_dequantize(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const Parameters parameters = parameters_of(request, "input");
   return {{"output", dequantize_affine(input, input.shape, parameters.scale, &parameters.zero_point,
                                        dtype_attribute(request, "output_dtype"))}};
 }
+
+static constexpr Row kRows[] = {
+    {"q8ta_clone", q8ta_clone},
+    {"q8ta_dequantize", q8ta_dequantize},
+    {"q8ta_quantize", q8ta_quantize},
+};
+
+std::span<const Row> packed_rows() { return kRows; }
 
 }  // namespace qgen::reference

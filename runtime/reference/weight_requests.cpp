@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/reference/weight_requests.h"
-
 #include <algorithm>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/linear_requests.h"
+#include "runtime/reference/rows.h"
 #include "runtime/reference/weight_linear.h"
 
 namespace qgen::reference {
@@ -27,27 +26,28 @@ Answer answer_of(const std::string& name, ExactOutput made) {
 
 }  // namespace
 
-Answer weight_only_linear(const Request& request) {
+// Of one name with what they call, so they are in one namespace with it.
+static Answer weight_only_linear(const Request& request) {
   return answer_of("output", weight_only_linear(linear_of(request)));
 }
 
-Answer weight_only_backward(const Request& request) {
+static Answer weight_only_backward(const Request& request) {
   return answer_of("d_input", weight_only_backward(request.inputs.at("d_output"), request.inputs.at("weight"),
                                                    request.inputs.at("weight_scales")));
 }
 
-Answer dynamic_linear(const Request& request) {
+static Answer dynamic_linear(const Request& request) {
   const auto mapping = word_attribute<MappingType>(request, "activation_mapping", generated::words::kMappingType);
   return answer_of("output", dynamic_linear(linear_of(request), mapping, range_of(request)));
 }
 
-Tensors embedding(const Request& request) {
+static Tensors embedding(const Request& request) {
   return {{"output", embedding(request.inputs.at("indices"), request.inputs.at("weight"),
                                request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
 }
 
 // The elements stay what they are, but for those that four bits do not hold.
-Tensors pack_weight(const Request& request) {
+static Tensors pack_weight(const Request& request) {
   HostTensor weight = request.inputs.at("source");
   if (attribute<std::string>(request, "form").starts_with("weight_q4")) {
     for (int8_t& w : weight.as<int8_t>()) w = std::clamp<int8_t>(w, -8, 7);
@@ -55,9 +55,22 @@ Tensors pack_weight(const Request& request) {
   return {{"output", weight}};
 }
 
-Tensors quantize_q4gsw(const Request& request) {
+static Tensors quantize_q4gsw(const Request& request) {
   return {
       {"output", quantize_weight(request.inputs.at("input"), request.inputs.at("weight_scales"), range_of(request))}};
 }
+
+static constexpr Row kRows[] = {
+    {"embedding_q4gsw", embedding},
+    exact_row<dynamic_linear>("linear_dq8ca_q4gsw"),
+    exact_row<dynamic_linear>("linear_dq8ca_q8csw"),
+    exact_row<weight_only_linear>("linear_q4gsw"),
+    exact_row<weight_only_backward>("linear_q4gsw_backward"),
+    exact_row<weight_only_linear>("linear_q8csw"),
+    {"pack_weight", pack_weight},
+    {"quantize_q4gsw", quantize_q4gsw},
+};
+
+std::span<const Row> weight_rows() { return kRows; }
 
 }  // namespace qgen::reference

@@ -8,6 +8,7 @@
 #include "operators.h"
 #include "q8ta_binary.h"
 #include "q8ta_unary.h"
+#include "runtime/library/signature_info.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/kernels/packed_bytes.h"
 #include "tests/support/tensors.h"
@@ -25,7 +26,6 @@ const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializat
 const measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
 
-constexpr std::string_view kUnary[] = {"q8ta_relu", "q8ta_hardswish", "q8ta_sigmoid"};
 constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
 
 const Shape kShapes[] = {
@@ -97,9 +97,9 @@ TEST_F(ElementwiseTest, UnaryOfEveryInteger) {
   std::iota(all.begin(), all.end(), -128.0);
   const HostTensor input = testing::tensor_of(DType::i8, {256}, all);
   const Params kParams[] = {{0.04, 5}, {1, -128}, {0x1p-125, 127}, {0x1p119, 0}, {1.0 / 3, -1}};
-  for (const std::string_view op : kUnary) {
+  for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
     for (const Params& from : kParams) {
-      for (const Params& to : kParams) expect_reference(op, unary_request(input, from, to), kInPlace);
+      for (const Params& to : kParams) expect_reference(op.name, unary_request(input, from, to), kInPlace);
     }
   }
 }

@@ -38,11 +38,10 @@ int quantized(float x, const PerTensor& params) {
   return static_cast<int>(std::nearbyint(std::clamp(scaled, low, high))) + params.zero_point;
 }
 
-// A function of a real. Kernels have its 256 values as a table, so it may be any, and a new one needs no kernel.
-using UnaryFunction = double (*)(double);
-
-// Four results a word, by the bits of the argument.
-std::array<uint32_t, 64> table_of(UnaryFunction function, const PerTensor& input, const PerTensor& output) {
+// Kernels have the 256 values of a function of a real as a table, so it may be any, and a new one needs no kernel. Four
+// results a word, by the bits of the argument.
+template <typename Function>
+std::array<uint32_t, 64> table_of(Function function, const PerTensor& input, const PerTensor& output) {
   std::array<uint32_t, 64> table{};
   for (uint32_t bits = 0; bits < 256; ++bits) {
     const float x = dequantized(static_cast<int8_t>(bits), input);
@@ -54,8 +53,8 @@ std::array<uint32_t, 64> table_of(UnaryFunction function, const PerTensor& input
 
 // ---- of one element -------------------------------------------------------------------------------------------------
 
-template <typename Inputs, typename Attributes, typename Places>
-Expected<Call> unary(UnaryFunction function, const Inputs& inputs, const Attributes& attributes, const Places& places) {
+template <typename Function, typename Inputs, typename Attributes, typename Places>
+Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& attributes, const Places& places) {
   const TensorDesc& input = inputs.input;
   const TensorDesc output = bytes_at(places.output, input.shape);
   if (Done size = check_size("output", output); !size) return size.error();
@@ -212,6 +211,11 @@ Expected<Call> infer(const Q8taReluInputs<Described>& inputs, const Q8taReluAttr
 Expected<Call> infer(const Q8taHardswishInputs<Described>& inputs, const Q8taHardswishAttributes& attributes,
                      const Q8taHardswishPlaces& places) {
   return unary([](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }, inputs, attributes, places);
+}
+Expected<Call> infer(const Q8taLeakyReluInputs<Described>& inputs, const Q8taLeakyReluAttributes& attributes,
+                     const Q8taLeakyReluPlaces& places) {
+  const double slope = attributes.slope;
+  return unary([slope](double x) { return x > 0 ? x : slope * x; }, inputs, attributes, places);
 }
 Expected<Call> infer(const Q8taSigmoidInputs<Described>& inputs, const Q8taSigmoidAttributes& attributes,
                      const Q8taSigmoidPlaces& places) {
