@@ -17,6 +17,7 @@
 #include "common/files.h"
 #include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
+#include "tests/codegen/emit/golden/cpp/operators.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
 #include "tests/codegen/emit/golden/cpp/row_sum.h"
 #include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
@@ -352,7 +353,8 @@ TEST(Depfile, EscapesWhatMakeWouldRead) {
 namespace generated = qgen::generated;
 
 struct ScaleScope {
-  generated::scale::Problem problem{.numel = 1024, .alpha = 2.5f, .sizes = {}};
+  generated::scale::Problem problem{
+      .numel = 1024, .alpha = 2.5f, .sizes = std::array<int32_t, 4>{}, .rounding = generated::words::Rounding{}};
   generated::scale::Parameters parameters{DType::f16, Storage::buffer, generated::scale::Mode::fast, 4, true};
   uint32_t specialization[2] = {128, 2};
   DeviceNumbers device;
@@ -436,7 +438,10 @@ TEST(GeneratedCode, OperandsAreNamedByCallers) {
 TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
   const RecipeInfo& recipe = generated::row_sum::op.recipes[0];
   EXPECT_EQ(recipe.id, "row_sum.two_pass");
-  const generated::row_sum::Problem problem{.rows = 3, .columns = 1000, .stride = {7, 9}};
+  const generated::row_sum::Problem problem{.rows = 3,
+                                            .columns = 1000,
+                                            .stride = std::array<uint32_t, 2>{7, 9},
+                                            .rounding = generated::words::Rounding::nearest};
   const DeviceNumbers device;
   const SelectionScope scope{&problem, nullptr, nullptr, &device};
   EXPECT_EQ(recipe.first_failing(scope), kAllHold);
@@ -446,14 +451,31 @@ TEST(GeneratedCode, RecipesMakeTheProblemsOfTheirSteps) {
   EXPECT_TRUE(recipe.steps[0].operands[1].is_scratch);
   EXPECT_EQ(recipe.steps[1].operands[1].index, 1);
 
-  generated::row_sum_partial::Problem step;
-  recipe.steps[0].make_problem(scope, &step);
+  alignas(generated::row_sum_partial::Problem) std::byte memory[sizeof(generated::row_sum_partial::Problem)] = {};
+  recipe.steps[0].make_problem(scope, memory);
+  const auto& step = *reinterpret_cast<const generated::row_sum_partial::Problem*>(memory);
   EXPECT_EQ(step.rows, 3u);
   EXPECT_EQ(step.length, 16u);
   EXPECT_EQ(step.stride[1], 9u);
   const auto& first = generated::row_sum_partial::op.kernels[0];
   EXPECT_TRUE(recipe.steps[0].takes(first.parameters));
   EXPECT_FALSE(recipe.steps[1].takes(first.parameters));
+}
+
+// A typed function asks the signature first, then infer(), which has names for all that it is given.
+TEST(GeneratedCode, TypedFunctionsCheckAndInfer) {
+  using namespace generated::operators;
+  const TensorDesc rows{DType::f32, {3, 1000}};
+  const auto call = row_sum_call({.input = rows}, {.scale = 2});
+  ASSERT_TRUE(call) << to_text(call.error());
+  EXPECT_EQ(call->problem.op, &generated::row_sum::op);
+  EXPECT_EQ(call->operands[1]->shape, (Shape{3, 2}));  // the scale, which infer() below writes there
+  const auto refused = half_sum_call({.input = rows});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(to_text(refused.error()), "input is f32, and can be f16");
+  EXPECT_EQ(to_text(row_sum_call({.input = rows}, {.scale = 3}).error()), "scale is 3, and can be 2^-125 to 2");
+  EXPECT_EQ(entries().size(), 2u);
+  EXPECT_EQ(entries()[1].name, "row_sum");
 }
 
 TEST(GeneratedCode, TheLibraryHasAllOperators) {
@@ -466,3 +488,29 @@ TEST(GeneratedCode, TheLibraryHasAllOperators) {
 
 }  // namespace
 }  // namespace qgen::emit
+
+// What a project writes for the operators of its specs.
+namespace qgen::generated::operators {
+namespace {
+
+template <typename Inputs>
+Call call_of(const Inputs& inputs, double scale) {
+  const TensorDesc& input = inputs.input->tensor;
+  const row_sum::Problem fields{.rows = static_cast<uint32_t>(input.shape[0]),
+                                .columns = static_cast<uint32_t>(input.shape[1]),
+                                .stride = std::array<uint32_t, 2>{1, 1},
+                                .rounding = Rounding::nearest};
+  const TensorDesc output{DType::f32, {input.shape[0], static_cast<int64_t>(scale)}};
+  return make_call(fields, {.input = input, .output = output});
+}
+
+}  // namespace
+
+Expected<Call> infer(const RowSumInputs<Described>& inputs, const RowSumAttributes& attributes) {
+  return call_of(inputs, attributes.scale);
+}
+Expected<Call> infer(const HalfSumInputs<Described>& inputs, const HalfSumAttributes& attributes) {
+  return call_of(inputs, attributes.scale);
+}
+
+}  // namespace qgen::generated::operators

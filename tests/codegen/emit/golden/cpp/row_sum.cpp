@@ -39,9 +39,9 @@ constexpr auto kNames = table::names({
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
-    case Name::rows: return problem->rows;
-    case Name::columns: return problem->columns;
-    case Name::rounding: return table::word(problem->rounding);
+    case Name::rows: return Integer(problem->rows);
+    case Name::columns: return Integer(problem->columns);
+    case Name::rounding: return table::word(problem->rounding.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
@@ -70,7 +70,7 @@ void row_sum_partial_problem(const SelectionScope& scope, void* step_problem) {
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
   table::set(to.length, ceil_div(Integer(problem.columns), 64));
-  table::set(to.stride, problem.stride);
+  to.stride = problem.stride;
   to.rounding = words::Rounding::down;
 }
 
@@ -85,7 +85,7 @@ void two_pass_row_sum_partial_problem(const SelectionScope& scope, void* step_pr
   auto& to = *static_cast<row_sum_partial::Problem*>(step_problem);
   to.rows = problem.rows;
   table::set(to.length, Integer(64));
-  table::set(to.stride, problem.stride);
+  to.stride = problem.stride;
   to.rounding = problem.rounding;
 }
 

@@ -3,11 +3,13 @@
 // the sum of each row
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 #include "words.h"
 
 namespace qgen::generated::row_sum {
@@ -15,24 +17,16 @@ namespace qgen::generated::row_sum {
 extern const OperatorInfo op;
 extern const SignatureInfo signatures[2];  // row_sum, half_sum
 
-// What the caller knows.
-struct Problem {
-  uint32_t rows = 0;
-  uint32_t columns = 0;
-  uint32_t stride[2] = {};
-  words::Rounding rounding = {};
-};
-
 enum class Operand : uint8_t {
   input,
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T output;
+  Required<T> input;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -40,6 +34,18 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> rows;
+  Required<uint32_t> columns;
+  Required<std::array<uint32_t, 2>> stride;
+  Required<words::Rounding> rounding;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = row_sum::Operands<T>;
+};
 
 // Made of recipes only.
 constexpr uint32_t kVariants = 0;

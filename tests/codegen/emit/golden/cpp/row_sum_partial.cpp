@@ -46,9 +46,9 @@ Integer value(size_t name, const SelectionScope& scope) {
   const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::stage: return table::word(parameters->stage);
-    case Name::rows: return problem->rows;
-    case Name::length: return problem->length;
-    case Name::rounding: return table::word(problem->rounding);
+    case Name::rows: return Integer(problem->rows);
+    case Name::length: return Integer(problem->length);
+    case Name::rounding: return table::word(problem->rounding.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

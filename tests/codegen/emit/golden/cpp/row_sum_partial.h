@@ -4,35 +4,29 @@
 // sums of parts of rows
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 #include "words.h"
 
 namespace qgen::generated::row_sum_partial {
 
 extern const OperatorInfo op;
 
-// What the caller knows.
-struct Problem {
-  uint32_t rows = 0;
-  uint32_t length = 0;
-  uint32_t stride[2] = {};
-  words::Rounding rounding = {};
-};
-
 enum class Operand : uint8_t {
   input,
   sums,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
-  T sums;
+  Required<T> input;
+  Required<T> sums;
 };
 
 // In the order of the operator's table.
@@ -40,6 +34,18 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.sums};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> rows;
+  Required<uint32_t> length;
+  Required<std::array<uint32_t, 2>> stride;
+  Required<words::Rounding> rounding;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = row_sum_partial::Operands<T>;
+};
 
 enum class Stage : uint8_t {
   first,

@@ -65,9 +65,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::fused: return parameters->fused ? 1 : 0;
     case Name::workgroup: return scope.specialization[0];
     case Name::unroll: return scope.specialization[1];
-    case Name::numel: return problem->numel;
+    case Name::numel: return Integer(problem->numel);
     case Name::alpha: return table::truncated(problem->alpha);
-    case Name::rounding: return table::word(problem->rounding);
+    case Name::rounding: return table::word(problem->rounding.get());
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);

@@ -4,24 +4,18 @@
 // multiplies by "alpha"
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/library/kernel_info.h"
+#include "runtime/library/required.h"
 #include "words.h"
 
 namespace qgen::generated::scale {
 
 extern const OperatorInfo op;
-
-// What the caller knows.
-struct Problem {
-  uint32_t numel = 0;
-  float alpha = 0;
-  int32_t sizes[4] = {};
-  words::Rounding rounding = {};
-};
 
 enum class Operand : uint8_t {
   input,
@@ -29,12 +23,12 @@ enum class Operand : uint8_t {
   output,
 };
 
-// One T for each operand.
+// By name, a T for each operand.
 template <typename T>
 struct Operands {
-  T input;
+  Required<T> input;
   T bias{};  // may be left out
-  T output;
+  Required<T> output;
 };
 
 // In the order of the operator's table.
@@ -42,6 +36,18 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {operands.input, operands.bias, operands.output};
 }
+
+// What the caller knows: a number for every field.
+struct Problem {
+  Required<uint32_t> numel;
+  Required<float> alpha;
+  Required<std::array<int32_t, 4>> sizes;
+  Required<words::Rounding> rounding;
+
+  static constexpr const OperatorInfo* kOperator = &op;
+  template <typename T>
+  using Operands = scale::Operands<T>;
+};
 
 enum class Mode : uint8_t {
   exact,
