@@ -104,10 +104,10 @@ TEST(Diagnostics, AreBounded) {
   const std::string text = to_text(many, {});
   EXPECT_TRUE(text.starts_with("a.yaml:1: error: m\na.yaml:2: error: m\n"));
   EXPECT_TRUE(text.ends_with("a.yaml:100: error: m\nand 4900 more, which are not printed\n"));
-  const std::string word(1'000'000, 'w');
+  const std::string word(100'000, 'w');
   const Diagnostic large{{"a.yaml", 1}, word, word, word, Diagnostic{}.notes};
   EXPECT_LT(to_text(large, {}).size(), 10'000u);
-  EXPECT_LT(to_text(Diagnostics(5000, large), {}).size(), 200'000u);
+  EXPECT_LT(to_text(Diagnostics(150, large), {}).size(), 200'000u);
 }
 
 }  // namespace

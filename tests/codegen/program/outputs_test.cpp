@@ -24,12 +24,12 @@ TEST_F(Program, WritesTablesManifestAndBlob) {
   const Answer answer = made({"specs", "-o", "out"});
   EXPECT_THAT(
       names(contents(here() / "out")),
-      ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/operators.h",
+      ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/operators.cpp", "cpp/operators.h",
                   "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "cpp/words.h", "kernels.blob"));
   EXPECT_THAT(answer.out,
               MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
                            "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
-                           "6 compiled, 0 from the cache, 12 files written, [0-9.]+ s\n"));
+                           "6 compiled, 0 from the cache, 13 files written, [0-9.]+ s\n"));
 }
 
 TEST_F(Program, ASecondRunWritesNothing) {
@@ -137,7 +137,7 @@ TEST_F(Program, FragmentsArePartOfTheSpecsThatUseThem) {
 
   replace_in(here() / "specs/lib/length.yaml", "numel: u32", "numel: u32\n  more: u32");
   made({"specs", "-o", "out"});
-  EXPECT_THAT(read_text(here() / "out/cpp/copy.h"), HasSubstr("uint32_t more = 0;"));
+  EXPECT_THAT(read_text(here() / "out/cpp/copy.h"), HasSubstr("Required<uint32_t> more;"));
 
   const Answer alone = qgen({"specs/copy.yaml", "-o", "out"});
   EXPECT_EQ(alone.code, 2);
