@@ -22,10 +22,10 @@ std::vector<std::string> names(const std::map<std::string, std::string>& files) 
 
 TEST_F(Program, WritesTablesManifestAndBlob) {
   const Answer answer = made({"specs", "-o", "out"});
-  EXPECT_THAT(
-      names(contents(here() / "out")),
-      ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h", "cpp/operators.cpp", "cpp/operators.h",
-                  "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp", "cpp/total.h", "cpp/words.h", "kernels.blob"));
+  EXPECT_THAT(names(contents(here() / "out")),
+              ElementsAre("MANIFEST.tsv", "cpp/blob.S", "cpp/copy.cpp", "cpp/copy.h", "cpp/modules.h",
+                          "cpp/operators.cpp", "cpp/operators.h", "cpp/registry.cpp", "cpp/registry.h", "cpp/total.cpp",
+                          "cpp/total.h", "cpp/words.h", "kernels.blob"));
   EXPECT_THAT(answer.out,
               MatchesRegex("2 specs, 6 variants, [56] modules, SPIR-V [0-9]+ (bytes|kB) in a blob of [0-9]+ "
                            "bytes \\([0-9]+ %\\), C\\+\\+ [0-9]+ (bytes|kB)\n"
