@@ -3,7 +3,8 @@
 """check_readme.py SOURCE [--write]: pages show files as they are, and link to what exists.
 
 A code block after the line `<!-- path -->` is that file, if the repository has it; --write puts the file's text there.
-Blocks of other names belong to the tests that run them (tests/support/document.h).
+Blocks of other names belong to the tests that run them (tests/support/document.h). The table after `<!-- FOLDER/* -->`
+has a row for each file of that folder: its name, and the first sentence of the comment that it begins with.
 """
 import pathlib
 import re
@@ -17,6 +18,28 @@ code = re.compile(r"^```.*?^```", re.S | re.M)  # a lambda looks like a link
 problems = []
 
 
+listed = re.compile(r"(<!-- (\S+)/\* -->\n)((?:\|.*\n)*)")
+
+
+# What a file is for, after the lines of its licence.
+def first_sentence(file):
+    lines = [line for line in file.read_text().split("\n") if not line.startswith("// SPDX")]
+    words = []
+    for line in lines:
+        text = line[2:].strip() if line.startswith("//") else ""
+        if text:
+            words.append(text)
+        elif words:
+            break
+    return re.match(r"(.*?[.:])(\s|$)|.*", " ".join(words))[0].strip().rstrip(".:").replace("|", "\\|")
+
+
+def table(match):
+    rows = ["| file | what |", "|---|---|"]
+    rows += [f"| `{f.name}` | {first_sentence(f)} |" for f in sorted((source / match[2]).glob("*.*"))]
+    return match[1] + "\n".join(rows) + "\n"
+
+
 def file_text(match):
     file = source / match[2]
     return match[1] + file.read_text() + match[4] if file.is_file() else match[0]
@@ -26,8 +49,11 @@ for page in pages:
     name = page.relative_to(source)
     text = page.read_text()
     if "--write" in sys.argv:
-        page.write_text(shown.sub(file_text, text))
+        page.write_text(listed.sub(table, shown.sub(file_text, text)))
         continue
+    for match in listed.finditer(text):
+        if table(match) != match[0]:
+            problems.append(f"{name} lists {match[2]} as it was; run tests/check_readme.py . --write")
     for match in shown.finditer(text):
         if file_text(match) != match[0]:
             problems.append(f"{name} shows an older {match[2]}; run tests/check_readme.py . --write")

@@ -56,6 +56,11 @@ cp -r "$source/examples/layers" "$work/layers"
 cmake -G Ninja -S "$work/layers" -B "$work/layers/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
 cmake --build "$work/layers/build"
 "$work/layers/build/layers"
+cp -r "$source/examples/reduction" "$work/reduction"
+cmake -G Ninja -S "$work/reduction" -B "$work/reduction/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DCMAKE_BUILD_TYPE=Release
+cmake --build "$work/reduction/build"
+"$work/reduction/build/reduction"
 mkdir "$work/links"
 cat >"$work/links/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.25)
