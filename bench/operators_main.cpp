@@ -141,9 +141,26 @@ void add(Bench& bench, const Row& row) {
   if (row.plain) add_line("plain", 1);
 }
 
+// The row's chosen way, as a person types it.
+std::string command_of(const Row& row) {
+  std::string text = "qgen-run " + row.op;
+  const auto add_all = [&](std::string_view flag, const std::vector<std::string>& values) {
+    for (const std::string& value : values) text += fmt::format(" {} '{}'", flag, value);
+  };
+  const runner::RequestText& request = row.chosen.request;
+  add_all("--input", request.inputs);
+  add_all("--shape", request.shapes);
+  add_all("--set", request.attributes);
+  add_all("--storage", request.storages);
+  add_all("--layout", request.layouts);
+  if (!row.chosen.kernel.empty()) add_all("--kernel", {row.chosen.kernel});
+  return text + " --time";
+}
+
 struct Arguments {
   std::string device;
   bool is_short = false;
+  bool has_commands = false;
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -151,6 +168,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.get_formatter()->column_width(30);
   app.set_help_flag("-h,--help", "print this");
   app.add_flag("--short", arguments.is_short, "only some rows: every operator at the sizes that fill a large GPU");
+  app.add_flag("--commands", arguments.has_commands,
+               "time nothing: print each row's name and the qgen-run that times it");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
 }
@@ -170,7 +189,14 @@ int fail(const Error& error) {
   return 3;
 }
 
+int print_commands(const std::vector<Row>& rows) {
+  for (const Row& row : rows) fmt::print("{}/{}\t{}\n", row.op, row.size, command_of(row));
+  return 0;
+}
+
 int time_rows(const Arguments& arguments) {
+  const std::vector<Row> rows = arguments.is_short ? bench::short_rows() : bench::operator_rows();
+  if (arguments.has_commands) return print_commands(rows);
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
   const auto device = Device::open(arguments.device, {});
@@ -182,7 +208,7 @@ int time_rows(const Arguments& arguments) {
   if (!clock) return fail(clock.error());
   Bench bench{context, *std::move(clock)};
   benchmark::AddCustomContext("device", device->profile().name);
-  for (const Row& row : arguments.is_short ? bench::short_rows() : bench::operator_rows()) add(bench, row);
+  for (const Row& row : rows) add(bench, row);
   benchmark::RunSpecifiedBenchmarks();
   return bench.has_failed ? 1 : 0;
 }
