@@ -75,10 +75,10 @@ const Refusal kRefusals[] = {
     // Numbers are quoted as they were typed.
     {"alpha_nan",
      {"fused_add", "--shape", "input=4:f32", "--shape", "other=4:f32", "-s", "alpha=nan"},
-     "alpha is 'nan', and must be a finite number"},
+     "alpha is nan, and must be a finite number"},
     {"scale_past_f32",
      {"q8ta_relu", "--shape", "input=4:i8", "-s", "input_scale=1e39", "-s", "output_scale=1"},
-     "input_scale is '1e39', and must be a number within the range of f32, up to 3.4e38"},
+     "input_scale is 1e+39, and must be a number within the range of f32, up to 3.4e38"},
     {"value_past_i8", with(kRelu, {"--shape", "input=4:i8=300"}),
      "'300' cannot be held by i8, which would make it 127\n  hint: for example 4096x4096:f32, 1:f32=0.05, "
      "64x64:i8=-8..7"},
