@@ -229,8 +229,8 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
     steps.emplace_back(&step, family);
   }
   for (const auto& [theirs, ours] : recipe.bind) {
-    const bool is_taken = std::ranges::any_of(steps, [&](const auto& step) {
-      return find_named(step.second->operands, theirs.value) && !said_of(step.first->operands, theirs.value);
+    const bool is_taken = std::ranges::any_of(steps, [&, name = theirs.value](const auto& step) {
+      return find_named(step.second->operands, name) && !said_of(step.first->operands, name);
     });
     if (!is_taken)
       errors.push_back(make_error(theirs.where,
