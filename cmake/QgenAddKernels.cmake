@@ -57,6 +57,9 @@ function(qgen_add_kernels target)
   if(KERNELS_NAMESPACE)
     list(APPEND flags --namespace "${KERNELS_NAMESPACE}")
   endif()
+  if(QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
+    list(APPEND flags --compile-seconds 60)
+  endif()
   if(NOT CMAKE_ASM_COMPILER)
     message(FATAL_ERROR "qgen_add_kernels(${target}): the kernels are embedded by the assembler, and this folder's "
       "project has no ASM: name it in project(... LANGUAGES CXX ASM), or call find_package(qgen) here")
