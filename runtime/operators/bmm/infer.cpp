@@ -22,17 +22,7 @@ Expected<Shape> product_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
-// Of each dimension of the batch a number; 1 past the last.
-using PerDimension = std::array<uint32_t, kMaxRank - 2>;
-template <typename Get>
-PerDimension per_dimension(const FusedShape& batch, Get get) {
-  PerDimension numbers{};
-  for (size_t d = 0; d < numbers.size(); ++d) numbers[d] = u32(get(d < batch.size() ? batch[d] : FusedDimension{}));
-  return numbers;
-}
-PerDimension of_operand(const FusedShape& batch, size_t operand, int64_t FusedSide::*number) {
-  return per_dimension(batch, [&](const FusedDimension& dimension) { return dimension.operands[operand].*number; });
-}
+constexpr size_t kBatchRank = kMaxRank - 2;
 
 bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 uint32_t flip_of(DType dtype) { return dtype == DType::u8 ? 0x80 : 0; }
@@ -80,15 +70,15 @@ Expected<Call> product(const Inputs& inputs, const Attributes& attributes) {
       .output_n_block = u32(output_n.block),
       .output_n_step = u32(output_n.parameter_stride),
       .batch_rank = static_cast<uint32_t>(batch.size()),
-      .batch_sizes = per_dimension(batch, [](const FusedDimension& dimension) { return dimension.side; }),
-      .input_strides = of_operand(batch, 0, &FusedSide::stride),
-      .input_blocks = of_operand(batch, 0, &FusedSide::block),
-      .input_parameter_strides = of_operand(batch, 0, &FusedSide::parameter_stride),
-      .other_strides = of_operand(batch, 1, &FusedSide::stride),
-      .other_blocks = of_operand(batch, 1, &FusedSide::block),
-      .other_parameter_strides = of_operand(batch, 1, &FusedSide::parameter_stride),
-      .output_blocks = of_operand(batch, 2, &FusedSide::block),
-      .output_parameter_strides = of_operand(batch, 2, &FusedSide::parameter_stride),
+      .batch_sizes = sizes_of<kBatchRank>(batch),
+      .input_strides = of_operand<kBatchRank>(batch, 0, &FusedSide::stride),
+      .input_blocks = of_operand<kBatchRank>(batch, 0, &FusedSide::block),
+      .input_parameter_strides = of_operand<kBatchRank>(batch, 0, &FusedSide::parameter_stride),
+      .other_strides = of_operand<kBatchRank>(batch, 1, &FusedSide::stride),
+      .other_blocks = of_operand<kBatchRank>(batch, 1, &FusedSide::block),
+      .other_parameter_strides = of_operand<kBatchRank>(batch, 1, &FusedSide::parameter_stride),
+      .output_blocks = of_operand<kBatchRank>(batch, 2, &FusedSide::block),
+      .output_parameter_strides = of_operand<kBatchRank>(batch, 2, &FusedSide::parameter_stride),
   };
   return make_call(fields, {.input = inputs.input,
                             .input_scale = inputs.input_scale,

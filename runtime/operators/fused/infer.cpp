@@ -13,21 +13,6 @@
 namespace qgen::generated::operators {
 namespace {
 
-// Of each dimension a number; 1 past the last.
-using PerDimension = std::array<uint32_t, kMaxRank>;
-template <typename Get>
-PerDimension per_dimension(const FusedShape& shape, Get get) {
-  PerDimension numbers{};
-  for (size_t d = 0; d < numbers.size(); ++d) numbers[d] = u32(get(d < shape.size() ? shape[d] : FusedDimension{}));
-  return numbers;
-}
-PerDimension sizes_of(const FusedShape& shape) {
-  return per_dimension(shape, [](const FusedDimension& dimension) { return dimension.side; });
-}
-PerDimension of_operand(const FusedShape& shape, size_t operand, int64_t FusedSide::*number) {
-  return per_dimension(shape, [&](const FusedDimension& dimension) { return dimension.operands[operand].*number; });
-}
-
 template <typename Inputs, typename Attributes>
 Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes) {
   const Shape& shape = inputs.input->shape;
@@ -44,11 +29,11 @@ Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attri
       .quant_min = static_cast<int32_t>(given->range.min),
       .quant_max = static_cast<int32_t>(given->range.max),
       .rank = static_cast<uint32_t>(dimensions.size()),
-      .sizes = sizes_of(dimensions),
-      .input_blocks = of_operand(dimensions, 0, &FusedSide::block),
-      .input_parameter_strides = of_operand(dimensions, 0, &FusedSide::parameter_stride),
-      .output_blocks = of_operand(dimensions, 2, &FusedSide::block),
-      .output_parameter_strides = of_operand(dimensions, 2, &FusedSide::parameter_stride),
+      .sizes = sizes_of<kMaxRank>(dimensions),
+      .input_blocks = of_operand<kMaxRank>(dimensions, 0, &FusedSide::block),
+      .input_parameter_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::parameter_stride),
+      .output_blocks = of_operand<kMaxRank>(dimensions, 2, &FusedSide::block),
+      .output_parameter_strides = of_operand<kMaxRank>(dimensions, 2, &FusedSide::parameter_stride),
   };
   return make_call(fields, {.input = inputs.input,
                             .input_scale = inputs.input_scale,
@@ -80,15 +65,15 @@ Expected<Call> binary(FusedOperation operation, const Inputs& inputs, const Attr
       .quant_min = static_cast<int32_t>(given->range.min),
       .quant_max = static_cast<int32_t>(given->range.max),
       .rank = static_cast<uint32_t>(dimensions.size()),
-      .sizes = sizes_of(dimensions),
-      .input_strides = of_operand(dimensions, 0, &FusedSide::stride),
-      .input_blocks = of_operand(dimensions, 0, &FusedSide::block),
-      .input_parameter_strides = of_operand(dimensions, 0, &FusedSide::parameter_stride),
-      .other_strides = of_operand(dimensions, 1, &FusedSide::stride),
-      .other_blocks = of_operand(dimensions, 1, &FusedSide::block),
-      .other_parameter_strides = of_operand(dimensions, 1, &FusedSide::parameter_stride),
-      .output_blocks = of_operand(dimensions, 2, &FusedSide::block),
-      .output_parameter_strides = of_operand(dimensions, 2, &FusedSide::parameter_stride),
+      .sizes = sizes_of<kMaxRank>(dimensions),
+      .input_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::stride),
+      .input_blocks = of_operand<kMaxRank>(dimensions, 0, &FusedSide::block),
+      .input_parameter_strides = of_operand<kMaxRank>(dimensions, 0, &FusedSide::parameter_stride),
+      .other_strides = of_operand<kMaxRank>(dimensions, 1, &FusedSide::stride),
+      .other_blocks = of_operand<kMaxRank>(dimensions, 1, &FusedSide::block),
+      .other_parameter_strides = of_operand<kMaxRank>(dimensions, 1, &FusedSide::parameter_stride),
+      .output_blocks = of_operand<kMaxRank>(dimensions, 2, &FusedSide::block),
+      .output_parameter_strides = of_operand<kMaxRank>(dimensions, 2, &FusedSide::parameter_stride),
   };
   return make_call(fields, {.input = inputs.input,
                             .input_scale = inputs.input_scale,

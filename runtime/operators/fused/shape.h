@@ -12,6 +12,7 @@
 
 #include <array>
 
+#include "runtime/library/integer.h"
 #include "runtime/tensor/tensor.h"
 
 namespace qgen {
@@ -42,5 +43,21 @@ FusedShape fused_shape(const std::array<BlockedOperand, kFusedOperands>& operand
 FusedShape merged(const FusedShape& shape);
 // All dense, of one shape, and none with more than one parameter.
 bool is_simple(const FusedShape& merged);
+
+// As Problems hold them: a number of each of the first N dimensions, past the last that of a side of 1.
+template <size_t N, typename Get>
+std::array<uint32_t, N> per_dimension(const FusedShape& shape, Get get) {
+  std::array<uint32_t, N> numbers{};
+  for (size_t d = 0; d < N; ++d) numbers[d] = u32(get(d < shape.size() ? shape[d] : FusedDimension{}));
+  return numbers;
+}
+template <size_t N>
+std::array<uint32_t, N> sizes_of(const FusedShape& shape) {
+  return per_dimension<N>(shape, [](const FusedDimension& dimension) { return dimension.side; });
+}
+template <size_t N>
+std::array<uint32_t, N> of_operand(const FusedShape& shape, size_t operand, int64_t FusedSide::*number) {
+  return per_dimension<N>(shape, [&](const FusedDimension& dimension) { return dimension.operands[operand].*number; });
+}
 
 }  // namespace qgen
