@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/calls/placement.h"
 #include "runtime/operators/quant_range.h"
 
 namespace qgen {
@@ -60,6 +61,7 @@ Expected<CheckedOperands> checked_operands(const FusedOperand& input, const std:
   FusedOperand output{.tensor = {}, .scale = output_scale, .zero_point = output_zero_point};
   output.tensor.dtype = dtype;
   output.tensor.shape = shape;
+  if (Done size = check_size("output", output.tensor); !size) return size.error();
   auto first = checked("input", input);
   if (!first) return first.error();
   auto second = other ? checked("other", *other) : CheckedOperand{{shape, shape}, 0};
