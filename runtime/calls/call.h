@@ -72,7 +72,7 @@ Argument argument_of(const DeviceTensor* tensor);  // null: left out
 
 // One for each operand of a Call: by name, or in the operator's order where the operator is known from tables only.
 //
-//   run(context, call, generated::q8ta_unary::Operands<Argument>{.input = &x, .output = {}});
+//   run(context, call, generated::q8ta_unary::Operands<Argument>{.input = &x, .output = Argument()});
 class ArgumentList {
  public:
   ArgumentList() = default;

@@ -209,15 +209,20 @@ Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&)
   return call;
 }
 
-Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
-                                        ArgumentList arguments) {
-  if (!call) return call.error();
+Done add_derived(Executor& executor, const SignatureInfo& signature, const Call& call, ArgumentList& arguments) {
   for (const TensorInfo& info : signature.tensors) {
     if (info.role != TensorInfo::Role::derived) continue;
-    const auto sums = row_sums(context.executor, *call, *std::get<Weight*>(arguments[info.source]));
+    const auto sums = row_sums(executor, call, *std::get<Weight*>(arguments[info.source]));
     if (!sums) return sums.error();
     arguments[info.operand] = *sums;
   }
+  return std::monostate{};
+}
+
+Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,
+                                        ArgumentList arguments) {
+  if (!call) return call.error();
+  if (Done added = add_derived(context.executor, signature, *call, arguments); !added) return added.error();
   return run(context, *call, arguments);
 }
 

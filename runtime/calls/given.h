@@ -135,6 +135,9 @@ inline Argument argument_of(const DeviceTensor& tensor) { return &tensor; }
 inline Argument argument_of(const ViewedTensor& viewed) { return viewed.tensor; }
 inline Argument argument_of(Weight& weight) { return &weight; }
 
+// Puts in what is derived from other arguments of `call`, an operator's of this signature.
+Done add_derived(Executor& executor, const SignatureInfo& signature, const Call& call, ArgumentList& arguments);
+
 // Runs `call`, an operator's of this signature: what is derived from other arguments is made. Otherwise as run() of a
 // Call. The second form gives the one tensor that is made.
 Expected<std::vector<DeviceTensor>> run(Context& context, const SignatureInfo& signature, const Expected<Call>& call,

@@ -101,12 +101,10 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
   switch (info.role) {
     case TensorInfo::Role::input: return upload_input(context, info, request, prepared);
     case TensorInfo::Role::weight: return Argument(weights.at(info.operand).get());
-    case TensorInfo::Role::output: return Argument();
-    case TensorInfo::Role::derived: break;
+    case TensorInfo::Role::derived:  // add_derived()
+    case TensorInfo::Role::output: break;
   }
-  const auto sums = row_sums(context.executor, prepared.call, *weights.at(info.source));
-  if (!sums) return sums.error();
-  return Argument(*sums);
+  return Argument();
 }
 
 }  // namespace
@@ -125,6 +123,8 @@ Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, con
     arguments.push_back(*argument);
   }
   prepared.arguments = ArgumentList(std::move(arguments));
+  if (Done added = add_derived(context.executor, entry, prepared.call, prepared.arguments); !added)
+    return added.error();
   for (auto& [operand, weight] : *weights) prepared.weights.push_back(std::move(weight));
   return prepared;
 }

@@ -10,6 +10,7 @@
 #include "runtime/library/integer.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/linear/depth.h"
+#include "runtime/operators/linear/rows.h"
 
 namespace qgen::generated::operators {
 namespace {
@@ -20,14 +21,6 @@ Done check_depth(int64_t k) {
                  "split K, and add the results");
 }
 
-Shape output_shape(const Shape& input, int64_t n) {
-  Shape shape = input;
-  shape.back() = n;
-  return shape;
-}
-
-uint32_t rows_of(const Shape& input) { return u32(element_count(Shape(input.begin(), input.end() - 1))); }
-
 float inverse(float scale) { return flush_subnormal(1.0f / scale); }
 
 }  // namespace
@@ -37,7 +30,7 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
   const TensorDesc& input = inputs.input;
   const int64_t n = inputs.weight->shape[0], k = inputs.weight->shape[1];
   if (Done exact = check_depth(k); !exact) return exact.error();
-  const TensorDesc output{DType::i8, output_shape(input.shape, n), places.output->storage, places.output->layout};
+  const TensorDesc output{DType::i8, with_last_side(input.shape, n), places.output->storage, places.output->layout};
   if (output.layout != input.layout) {
     return Error{Error::Kind::unsupported,
                  fmt::format("output is {} and input {}, and a linear layer keeps the layout", name(output.layout),
@@ -85,7 +78,7 @@ Expected<Call> infer(const LinearQ8taQ8cswInputs<Described>& inputs, const Linea
                             .weight_sums = TensorDesc{DType::i32, {n}},
                             .weight_scales = inputs.weight_scales,
                             .bias = inputs.bias,
-                            .output = TensorDesc{input.dtype, output_shape(input.shape, n)}});
+                            .output = TensorDesc{input.dtype, with_last_side(input.shape, n)}});
 }
 
 }  // namespace qgen::generated::operators

@@ -15,19 +15,12 @@
 #include "linear_q8csw.h"
 #include "operators.h"
 #include "runtime/library/integer.h"
+#include "runtime/operators/linear/rows.h"
 #include "runtime/operators/mapping.h"
 #include "runtime/operators/weight_linear/checks.h"
 
 namespace qgen::generated::operators {
 namespace {
-
-uint32_t rows_of(const Shape& shape) { return u32(element_count(Shape(shape.begin(), shape.end() - 1))); }
-
-TensorDesc with_last_side(const TensorDesc& rows, int64_t side) {
-  TensorDesc result{rows.dtype, rows.shape};
-  result.shape.back() = side;
-  return result;
-}
 
 // ---- weights alone are integers -------------------------------------------------------------------------------------
 
@@ -49,11 +42,12 @@ Expected<Call> weight_only(const WeightKind& kind, const Inputs& inputs, std::op
       .has_bias = inputs.bias ? 1u : 0u,
       .activation = activation,
   };
-  return make_call(fields, {.input = inputs.input,
-                            .weight = *form,
-                            .weight_scales = inputs.weight_scales,
-                            .bias = inputs.bias,
-                            .output = with_last_side(inputs.input, weight.shape[0])});
+  return make_call(fields,
+                   {.input = inputs.input,
+                    .weight = *form,
+                    .weight_scales = inputs.weight_scales,
+                    .bias = inputs.bias,
+                    .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
 }
 
 // ---- each row of the input becomes integers, when its range is known ------------------------------------------------
@@ -99,12 +93,13 @@ Expected<Call> dynamic(const WeightKind& kind, const Inputs& inputs, const Attri
       .quant_max = mapping.quant_max,
       .symmetric_zero_point = mapping.symmetric_zero_point,
   };
-  Call call = make_call(fields, {.input = inputs.input,
-                                 .weight = *form,
-                                 .weight_scales = inputs.weight_scales,
-                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
-                                 .bias = inputs.bias,
-                                 .output = with_last_side(inputs.input, weight.shape[0])});
+  Call call = make_call(
+      fields, {.input = inputs.input,
+               .weight = *form,
+               .weight_scales = inputs.weight_scales,
+               .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
+               .bias = inputs.bias,
+               .output = TensorDesc{inputs.input->dtype, with_last_side(inputs.input->shape, weight.shape[0])}});
   call.row_sum_run = run;
   return call;
 }
@@ -140,10 +135,11 @@ Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
       .group_size = u32(weight.shape[1] / *groups),
       .groups = u32(*groups),
   };
-  return make_call(fields, {.d_output = inputs.d_output,
-                            .weight = *form,
-                            .weight_scales = inputs.weight_scales,
-                            .d_input = with_last_side(inputs.d_output, weight.shape[1])});
+  return make_call(
+      fields, {.d_output = inputs.d_output,
+               .weight = *form,
+               .weight_scales = inputs.weight_scales,
+               .d_input = TensorDesc{inputs.d_output->dtype, with_last_side(inputs.d_output->shape, weight.shape[1])}});
 }
 
 // Rows of the weight, gathered by index; that of an index which is negative or past the last is NaN.
