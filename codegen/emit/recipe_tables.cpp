@@ -129,10 +129,12 @@ class RecipePrinter {
   std::string source(const spec::Recipe& recipe, const spec::Step& step, std::string_view operand) const {
     const std::string_view ours = spec::source_of(spec_, recipe, step, operand);
     if (ours.empty()) return "table::kNoSource";
+    const std::string_view layout = spec::layout_seen(recipe, step, operand);
+    const std::string seen = layout.empty() ? "" : fmt::format(", Layout::{}", layout);
     for (size_t i = 0; i < recipe.scratch.size(); ++i) {
-      if (recipe.scratch[i].name.value == ours) return fmt::format("table::scratch({})", i);
+      if (recipe.scratch[i].name.value == ours) return fmt::format("table::scratch({}{})", i, seen);
     }
-    return fmt::format("table::ours(Operand::{})", identifier(ours));
+    return fmt::format("table::ours(Operand::{}{})", identifier(ours), seen);
   }
 
   std::string print_make_problem(const spec::Recipe& recipe, const spec::Step& step, const Spec& family) {

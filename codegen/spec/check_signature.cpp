@@ -96,13 +96,16 @@ class SignatureChecker {
     const bool has_forms = !layouts.empty() && std::ranges::all_of(layouts, [](const std::string& word) {
       return info(*find_layout(word)).is_weight;
     });
-    const bool is_matrix =
-        operand.shapes.size() == 1 && !operand.shapes[0].has_leading && operand.shapes[0].sides.size() == 2;
+    // A matrix, or a window's taps for each pair of channels: runtime/tensor/weight_form.h.
+    const bool is_weight = std::ranges::all_of(operand.shapes, [](const ShapePattern& shape) {
+      return !shape.has_leading && shape.sides.size() >= 2 && shape.sides.size() <= 4;
+    });
     if (!has_forms)
       report(operand.name.where, fmt::format("weight '{}' has no layout of a weight", operand.name.value),
              "a layout weight_...");
-    if (!is_matrix && !operand.shapes.empty())
-      report(operand.name.where, fmt::format("weight '{}' is no matrix", operand.name.value), "shape: [N, K]");
+    if (!is_weight)
+      report(operand.name.where, fmt::format("weight '{}' is neither a matrix nor a window", operand.name.value),
+             "shape: [N, K], or [N, C, H, W]");
   }
 
   void check_like(const Operand& operand, const Located<std::string>& like) {

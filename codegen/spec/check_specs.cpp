@@ -55,6 +55,9 @@ class StepChecker {
     for (const auto& [theirs, ours] : step_.operands) {
       if (!find_named(family_.operands, theirs.value)) report_unknown(theirs, "operand", family_.operands);
     }
+    for (const auto& [theirs, layout] : step_.seen_as) {
+      if (!find_named(family_.operands, theirs.value)) report_unknown(theirs, "operand", family_.operands);
+    }
     for (const auto& [theirs, text] : step_.problem) {
       if (!find_named(family_.problem, theirs.value)) report_unknown(theirs, "problem field", family_.problem);
     }
@@ -92,8 +95,21 @@ class StepChecker {
                                 operand.name.value, source, spec_.name.value))
           .notes.push_back({ours->name.where, fmt::format("'{}' is declared here", source)});
     }
+    if (const std::string_view seen = layout_seen(recipe_, step_, operand.name.value); !seen.empty())
+      check_seen(operand, seen);
     const Scratch* scratch = find_named(recipe_.scratch, source);
     if (scratch) check_scratch(operand, where, name(scratch->dtype));
+  }
+
+  void check_seen(const Operand& operand, std::string_view layout) {
+    const auto* of_step = said_of(step_.seen_as, operand.name.value);
+    const auto* said = of_step ? of_step : said_of(recipe_.seen_as, operand.name.value);
+    const std::vector<std::string> takes = operand.layout ? words_of(family_, *operand.layout) : std::vector<std::string>();
+    if (std::find(takes.begin(), takes.end(), layout) != takes.end()) return;
+    report(said->second.where,
+           fmt::format("'{}' of '{}' is never {}", operand.name.value, family_.name.value, layout),
+           takes.empty() ? "" : fmt::format("one of {}", join_sorted(takes)), suggest(layout, takes))
+        .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }
 
   // Where the step or its recipe says what the operand is; without a word of it, the step.
@@ -236,6 +252,13 @@ void check_recipe(const Spec& spec, const Recipe& recipe, const Families& famili
       errors.push_back(make_error(theirs.where,
                                   fmt::format("no step of '{}' takes this '{}'", recipe.name.value, theirs.value),
                                   "an operand that some step's kernels have, and the step says nothing of"));
+  }
+  for (const auto& [theirs, layout] : recipe.seen_as) {
+    const bool is_taken = std::ranges::any_of(
+        steps, [&, name = theirs.value](const auto& step) { return find_named(step.second->operands, name); });
+    if (!is_taken)
+      errors.push_back(
+          make_error(theirs.where, fmt::format("no step of '{}' has a '{}'", recipe.name.value, theirs.value)));
   }
   for (const Scratch& scratch : recipe.scratch) {
     const bool is_used = std::any_of(steps.begin(), steps.end(), [&](const auto& step) {

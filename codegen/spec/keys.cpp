@@ -107,17 +107,20 @@ const std::array kStepKeys = {
     Key{"problem", "its field: an expression over ours; a field or definition of the same name passes unsaid",
         Form::map, Leaf::expression},
     Key{"with", "its parameter: the one value this step takes", Form::map, Leaf::value},
+    Key{"seen_as", "its operand: the layout that the memory is taken for", Form::map, Leaf::reference},
 };
 
 const Key kUseKey = {"use", "fragments: what they hold stands before what is said here", Form::list, Leaf::reference};
 const Key kScratchKey = {"scratch", "memory between the steps", Form::section, Leaf::object, false, {}, kScratchKeys};
 const Key kBindKey = {"bind", "an operand of the steps: ours, scratch, or 'none'; unless the step says", Form::map,
                       Leaf::reference};
+const Key kSeenAsKey = {"seen_as", "an operand of the steps: the layout that its memory is taken for; unless the step says",
+                        Form::map, Leaf::reference};
 const Key kStepsKey = {"steps", "kernels, in the order they run", Form::list, Leaf::object, false, {}, kStepKeys};
 
 const Key kRecipeConditionsKey = {"applies_when", "conditions on the problem and the device", Form::list,
                                   Leaf::expression};
-const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBindKey, kStepsKey};
+const std::array kRecipeKeys = {kUseKey, kRecipeConditionsKey, kScratchKey, kBindKey, kSeenAsKey, kStepsKey};
 
 const std::array kSpecKeys = {
     Key{"operator", "the operator's name, which is the file's", Form::one, Leaf::name},
@@ -168,6 +171,7 @@ std::vector<Key> make_fragment_keys() {
   }
   keys.push_back(kScratchKey);
   keys.push_back(kBindKey);
+  keys.push_back(kSeenAsKey);
   keys.push_back(kStepsKey);
   keys.emplace_back(Key{"words", "what attributes and problem fields can be: an enum in C++, named as the fragment",
                         Form::list, Leaf::name});

@@ -329,6 +329,8 @@ class SpecParser {
     }
     for (const YamlEntry& bound : entries(entry.value, "bind"))
       recipe.bind.emplace_back(located(bound.key), located(bound.value));
+    for (const YamlEntry& seen : entries(entry.value, "seen_as"))
+      recipe.seen_as.emplace_back(located(seen.key), located(seen.value));
     for (const YamlNode& item : items(entry.value, "steps")) recipe.steps.push_back(step(item));
     return recipe;
   }
@@ -345,6 +347,8 @@ class SpecParser {
     for (const YamlEntry& entry : entries(node, "with")) {
       step.with.emplace_back(located(entry.key), Located<Value>{parse_value(entry.value), entry.value.where});
     }
+    for (const YamlEntry& entry : entries(node, "seen_as"))
+      step.seen_as.emplace_back(located(entry.key), located(entry.value));
     return step;
   }
 

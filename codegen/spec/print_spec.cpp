@@ -189,6 +189,8 @@ class Printer {
     }
     if (!recipe.bind.empty()) line("    bind:");
     for (const auto& [theirs, ours] : recipe.bind) line("      {}: {}", theirs.value, ours.value);
+    if (!recipe.seen_as.empty()) line("    seen_as:");
+    for (const auto& [theirs, layout] : recipe.seen_as) line("      {}: {}", theirs.value, layout.value);
     line("    steps:");
     for (const Step& step : recipe.steps) print_step(step);
   }
@@ -202,6 +204,8 @@ class Printer {
     if (!step.with.empty()) line("        with:");
     for (const auto& [parameter, value] : step.with)
       line("          {}: {}", parameter.value, expression::to_text(value.value));
+    if (!step.seen_as.empty()) line("        seen_as:");
+    for (const auto& [theirs, layout] : step.seen_as) line("          {}: {}", theirs.value, layout.value);
   }
 
   std::string text_;

@@ -164,13 +164,16 @@ struct Step {
   // Its field <- an expression over our names; what is not said, expression_of() tells.
   std::vector<std::pair<Located<std::string>, Passed>> problem;
   std::vector<std::pair<Located<std::string>, Located<expression::Value>>> with;  // parameters this step fixes
+  // Its operand <- a layout that the memory is taken for; what is not said, layout_seen() tells.
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> seen_as;
 };
 
 struct Recipe {
   Located<std::string> name;
   std::vector<Condition> applies_when;
   std::vector<Scratch> scratch;
-  std::vector<std::pair<Located<std::string>, Located<std::string>>> bind;  // as Step::operands, of all steps
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> bind;     // as Step::operands, of all steps
+  std::vector<std::pair<Located<std::string>, Located<std::string>>> seen_as;  // as Step::seen_as, of all steps
   std::vector<Step> steps;
 };
 
@@ -219,6 +222,9 @@ auto said_of(const Pairs& pairs, std::string_view name) -> const typename Pairs:
 // What a step binds to an operand of its family: ours or scratch as it says, else as its recipe says, else that of the
 // same name. Empty: nothing, since it says 'none', or nothing bears the name.
 std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& step, std::string_view operand);
+
+// The layout that a step takes the operand of its family for, as it says, or its recipe. Empty: that which it lies in.
+std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string_view operand);
 
 // What steps write for no operand; no operand or scratch bears this name.
 constexpr std::string_view kNoOperand = "none";

@@ -22,6 +22,12 @@ std::string_view source_of(const Spec& spec, const Recipe& recipe, const Step& s
   return has(spec.operands, operand) || has(recipe.scratch, operand) ? operand : std::string_view();
 }
 
+std::string_view layout_seen(const Recipe& recipe, const Step& step, std::string_view operand) {
+  const auto* of_step = said_of(step.seen_as, operand);
+  const auto* said = of_step ? of_step : said_of(recipe.seen_as, operand);
+  return said ? said->second.value : std::string_view();
+}
+
 std::string_view expression_of(const Spec& spec, const Step& step, std::string_view field) {
   if (const auto* said = said_of(step.problem, field)) return said->second.text;
   return has(spec.problem, field) || spec.scope.find_definition(field) ? field : std::string_view();

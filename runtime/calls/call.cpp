@@ -41,8 +41,19 @@ std::optional<TensorDesc> desc_of(const DeviceTensor* tensor) {
   return tensor ? std::optional(desc_of(*tensor)) : std::nullopt;
 }
 
+namespace {
+
+// As kernels of the Call read it.
+Expected<Weight*> weight_read(Executor& executor, const Call& call, Weight& weight) {
+  return call.turned_groups == 0 ? &weight : weight.turned(executor, call.turned_groups);
+}
+
+}  // namespace
+
 Expected<const DeviceTensor*> row_sums(Executor& executor, const Call& call, Weight& weight) {
-  return weight.sums(executor, call.row_sum_run == 0 ? weight.k() : call.row_sum_run);
+  const auto read = weight_read(executor, call, weight);
+  if (!read) return read.error();
+  return (*read)->sums(executor, call.row_sum_run == 0 ? (*read)->k() : call.row_sum_run);
 }
 
 Argument argument_of(const DeviceTensor* tensor) { return tensor ? Argument(tensor) : Argument(); }
@@ -53,7 +64,9 @@ std::string text_of(const TensorDesc& desc) {
   return fmt::format("{} {} {} {}", name(desc.dtype), to_text(desc.shape), name(desc.storage), name(desc.layout));
 }
 
-Done check_argument(const OperandInfo& operand, const std::optional<TensorDesc>& desc, const Argument& argument) {
+Done check_argument(Executor& executor, const Call& call, size_t index, const Argument& argument) {
+  const OperandInfo& operand = call.problem.op->operands[index];
+  const std::optional<TensorDesc>& desc = call.operands[index];
   const auto* tensor = std::get_if<const DeviceTensor*>(&argument);
   const auto* weight = std::get_if<Weight*>(&argument);
   const bool is_null = (tensor && !*tensor) || (weight && !*weight);
@@ -66,14 +79,16 @@ Done check_argument(const OperandInfo& operand, const std::optional<TensorDesc>&
   if (!tensor && !weight) {  // to be allocated
     return operand.access == Access::write ? Done(std::monostate{}) : refuse("is read, and no tensor is given");
   }
-  const TensorDesc given = tensor ? desc_of(**tensor) : desc_of(**weight);
+  const auto read = weight ? weight_read(executor, call, **weight) : Expected<Weight*>(nullptr);
+  if (!read) return read.error();
+  const TensorDesc given = tensor ? desc_of(**tensor) : desc_of(**read);
   const bool is_same = given.dtype == desc->dtype && given.shape == desc->shape && given.storage == desc->storage &&
                        (weight || given.layout == desc->layout);
   if (is_same) return std::monostate{};
   return refuse(fmt::format("is {}, and the call was made for {}", text_of(given), text_of(*desc)));
 }
 
-Done check_arguments(const Call& call, const ArgumentList& arguments) {
+Done check_arguments(Executor& executor, const Call& call, const ArgumentList& arguments) {
   const OperatorInfo& op = *call.problem.op;
   if (arguments.size() != call.operands.size()) {
     return refused(fmt::format("'{}' was given {} arguments, and has {} operands", op.name, arguments.size(),
@@ -81,7 +96,7 @@ Done check_arguments(const Call& call, const ArgumentList& arguments) {
                    "give one an operand, those too that are left out or to be made");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (Done sound = check_argument(op.operands[i], call.operands[i], arguments[i]); !sound) return sound;
+    if (Done sound = check_argument(executor, call, i, arguments[i]); !sound) return sound;
   }
   return std::monostate{};
 }
@@ -97,7 +112,7 @@ Done check_call(const Call& call) {
 
 Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choice, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
-  if (Done sound = check_arguments(call, arguments); !sound) return sound.error();
+  if (Done sound = check_arguments(context.executor, call, arguments); !sound) return sound.error();
   BoundCall bound;
   bound.made.reserve(call.operands.size());  // operands point into it
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -107,7 +122,9 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
     } else if (const auto* tensor = std::get_if<const DeviceTensor*>(&arguments[i])) {
       bound.operands.push_back(*tensor);
     } else if (const auto* weight = std::get_if<Weight*>(&arguments[i])) {
-      const auto form = (*weight)->form(context.executor, layout_read(choice, i, desc->layout));
+      const auto read = weight_read(context.executor, call, **weight);
+      if (!read) return read.error();
+      const auto form = (*read)->form(context.executor, layout_read(choice, i, desc->layout));
       if (!form) return form.error();
       bound.operands.push_back(*form);
     } else {

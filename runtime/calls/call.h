@@ -51,6 +51,8 @@ struct Call {
   std::vector<std::optional<TensorDesc>> operands;
   // Of an operand that is sums along a weight's rows: how many neighbours each sums. 0: the whole row.
   int64_t row_sum_run = 0;
+  // Of a weight: kernels read it turned, as Weight::turned() of so many groups, whose shape the operand has. 0: as it is.
+  int64_t turned_groups = 0;
 };
 
 // A Call of the operator whose generated Problem is `fields`.

@@ -122,6 +122,39 @@ Done Weight::keep(DeviceTensor form) {
   return std::monostate{};
 }
 
+namespace {
+
+// From [C, N / groups, taps] to [N, C / groups, taps], group by group.
+HostTensor turned_source(const HostTensor& source, int64_t groups) {
+  const WeightMatrix from = matrix_of(source.shape);
+  const int64_t channels = from.n / groups, outputs = from.channels;
+  Shape shape = source.shape;
+  shape[0] = outputs * groups;
+  shape[1] = channels;
+  HostTensor turned = zeros(DType::i8, shape);
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t row = (n / outputs * channels + c) * outputs + n % outputs;
+      const auto taps = source.as<int8_t>().subspan(static_cast<size_t>(row * from.taps), static_cast<size_t>(from.taps));
+      std::ranges::copy(taps, turned.as<int8_t>().begin() + (n * channels + c) * from.taps);
+    }
+  }
+  return turned;
+}
+
+}  // namespace
+
+Expected<Weight*> Weight::turned(Executor& executor, int64_t groups) {
+  if (const auto made = turned_.find(groups); made != turned_.end()) return made->second.get();
+  if (groups < 1 || shape_[0] % groups != 0)
+    return refused(fmt::format("a weight {} does not fall into {} groups", to_text(shape_), groups));
+  const auto plain = source(executor);
+  if (!plain) return plain.error();
+  auto weight = create(turned_source(**plain, groups), {.max_form_bytes = max_form_bytes_ - form_bytes_});
+  if (!weight) return weight.error();
+  return turned_.emplace(groups, std::make_unique<Weight>(*std::move(weight))).first->second.get();
+}
+
 Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
   if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
   const auto matrix = source(executor);

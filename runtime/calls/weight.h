@@ -4,7 +4,7 @@
 // A weight matrix and the packed forms that kernels read (runtime/tensor/weight_form.h). A form is made when a kernel
 // that reads it is first chosen, and kept. Two layers that share a matrix, an embedding and its head, share one Weight.
 //
-//   Weight weight = *Weight::create(codes, {});                        // [N, K] of i8, in host memory
+//   Weight weight = *Weight::create(codes, {});                        // [N, K] or [N, C, H, W] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
 // packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again; or one
@@ -17,6 +17,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -33,7 +34,7 @@ struct WeightOptions {
 
 class Weight {
  public:
-  // Errors: the source is no matrix of i8 or lacks some of it, a zero point is not 0, not one form fits the bound.
+  // Errors: the source is no weight or lacks some of it, a zero point is not 0, not one form fits the bound.
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
   // Of a form that was saved. Errors: those of unpack() too.
   static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
@@ -42,7 +43,7 @@ class Weight {
 
   const Shape& shape() const { return shape_; }
   int64_t n() const { return shape_[0]; }
-  int64_t k() const { return shape_[1]; }
+  int64_t k() const { return matrix_of(shape_).k(); }
   // Each element is known to be from -8 to 7: there are forms of four bits too.
   bool fits_four_bits() const { return fits_four_bits_; }
 
@@ -59,6 +60,9 @@ class Weight {
   Done keep(DeviceTensor form);
   // The matrix in one form, to save.
   Expected<PackedWeight> packed(Executor& executor, Layout layout);
+  // A transposed convolution's weight [C, N / groups, H, W], as [N, C / groups, H, W]: made once. Errors: no weight of
+  // so many groups, and those of downloading.
+  Expected<Weight*> turned(Executor& executor, int64_t groups);
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, of the shape that run_sums_shape() says.
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
   Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);
@@ -77,6 +81,7 @@ class Weight {
   std::optional<PackedWeight> loaded_;  // until it is uploaded
   std::map<Layout, DeviceTensor> forms_;
   std::map<int64_t, DeviceTensor> sums_;  // by run
+  std::map<int64_t, std::unique_ptr<Weight>> turned_;  // by groups
 };
 
 }  // namespace qgen

@@ -223,6 +223,7 @@ struct ScratchInfo {
 struct OperandSource {
   bool is_scratch;
   uint8_t index;  // kAbsent: an optional operand that this step leaves out
+  uint8_t seen_as = 0xff;  // the Layout that its memory is taken for; kAbsent: that which it lies in
 };
 constexpr uint8_t kAbsent = 0xff;
 

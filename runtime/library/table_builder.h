@@ -207,7 +207,12 @@ template <typename Operand>
 constexpr OperandSource ours(Operand operand) {
   return {false, place(operand)};
 }
+template <typename Operand>
+constexpr OperandSource ours(Operand operand, Layout seen_as) {
+  return {false, place(operand), place(seen_as)};
+}
 constexpr OperandSource scratch(uint8_t index) { return {true, index}; }
+constexpr OperandSource scratch(uint8_t index, Layout seen_as) { return {true, index, place(seen_as)}; }
 constexpr OperandSource kNoSource = {false, kAbsent};
 
 // Values past the field's range become its nearest.

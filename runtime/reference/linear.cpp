@@ -33,6 +33,12 @@ int64_t sum_of(std::span<const int8_t> x, std::span<const int8_t> w, int32_t zer
 
 }  // namespace
 
+float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTensor* bias, const LinearParams& params) {
+  const float scaled = static_cast<float>(sum) * product(params.input_scale, scales.as<float>()[n]);
+  const float real = flushed(scaled + (bias ? flushed(bias->as<float>()[n]) : 0.0f));
+  return activated(real, params.activation);
+}
+
 HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                   const LinearParams& params) {
   const auto n = static_cast<size_t>(w.shape[0]);
@@ -45,9 +51,7 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
     for (size_t column = 0; column < n; ++column) {
       const int64_t sum =
           sum_of(x.as<int8_t>().subspan(row * k, k), w.as<int8_t>().subspan(column * k, k), params.input_zero_point);
-      const float scaled = static_cast<float>(sum) * product(params.input_scale, scales.as<float>()[column]);
-      const float real = flushed(scaled + (bias ? flushed(bias->as<float>()[column]) : 0.0f));
-      y.as<float>()[row * n + column] = activated(real, params.activation);
+      y.as<float>()[row * n + column] = output_of(sum, column, scales, bias, params);
     }
   }
   return y;

@@ -19,6 +19,9 @@ struct LinearParams {
   Activation activation = Activation::none;
 };
 
+// An output of column n from its sum, as real.
+float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTensor* bias, const LinearParams& params);
+
 // y[m, n] of x [..., K] and w [N, K], both i8; `bias` may be null. The result is f32 [..., N].
 HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                   const LinearParams& params);

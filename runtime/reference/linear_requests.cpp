@@ -10,14 +10,10 @@ Activation activation_of(const Request& request) {
   return word_attribute<Activation>(request, "activation", generated::words::kActivation);
 }
 
-namespace {
-
 LinearParams params_of(const Request& request) {
   return {static_cast<float>(attribute<double>(request, "input_scale")),
           static_cast<int32_t>(attribute<int64_t>(request, "input_zero_point")), activation_of(request)};
 }
-
-}  // namespace
 
 // Of one name with what they call, so they are in one namespace with it.
 static Tensors q8ta_linear(const Request& request) {

@@ -9,6 +9,8 @@
 
 namespace qgen::reference {
 
-Activation activation_of(const Request& request);  // the attribute
+// The attributes.
+Activation activation_of(const Request& request);
+LinearParams params_of(const Request& request);
 
 }  // namespace qgen::reference

@@ -24,6 +24,7 @@ constexpr Row exact_row(std::string_view name) {
 }
 
 std::span<const Row> affine_rows();
+std::span<const Row> conv_rows();
 std::span<const Row> elementwise_rows();
 std::span<const Row> fused_rows();
 std::span<const Row> linear_rows();

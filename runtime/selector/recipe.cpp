@@ -32,6 +32,7 @@ Step resolve(const StepInfo& info, const RecipeInfo& recipe, const Problem& prob
       desc =
           source.is_scratch ? OperandDesc{.dtype = recipe.scratch[source.index].dtype} : problem.operands[source.index];
     }
+    if (source.seen_as != kAbsent) desc.layout = static_cast<Layout>(source.seen_as);
     step.operands.push_back(desc);
     step.sources.push_back(desc.is_present ? source : OperandSource{false, kAbsent});
   }

@@ -21,13 +21,6 @@ constexpr WeightForm kForms[] = {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
-struct Blocks {
-  int64_t n, k;
-};
-Blocks blocks_of(const WeightForm& form, const Shape& shape) {
-  return {ceil_div(shape[0], form.block_n), ceil_div(shape[1], form.block_k)};
-}
-
 struct Offset {
   int64_t n, k;
 };
@@ -56,22 +49,35 @@ std::vector<Offset> order_in_block(const WeightForm& form) {
   return order;
 }
 
-// visit(index, n, k) for every element of the form, padding too, in packed order.
+constexpr int64_t kPadding = -1;
+
+// visit(index, place in the source or kPadding) for every element of the form, in packed order.
 template <typename Visit>
 void for_each_packed(const WeightForm& form, const Shape& shape, Visit visit) {
-  const Blocks blocks = blocks_of(form, shape);
+  const WeightMatrix matrix = matrix_of(shape);
+  const int64_t blocks_n = matrix.blocks_n(form), blocks_k = matrix.blocks_k(form);
+  const int64_t blocks_of_a_tap = ceil_div(matrix.channels, form.block_k);
   const std::vector<Offset> order = order_in_block(form);
   int64_t index = 0;
-  for (int64_t block = 0; block < blocks.n * blocks.k; ++block) {
-    const int64_t n = (form.k_outer ? block % blocks.n : block / blocks.k) * form.block_n;
-    const int64_t k = (form.k_outer ? block / blocks.n : block % blocks.k) * form.block_k;
-    for (const Offset& offset : order) visit(index++, n + offset.n, k + offset.k);
+  for (int64_t block = 0; block < blocks_n * blocks_k; ++block) {
+    const int64_t block_n = form.k_outer ? block % blocks_n : block / blocks_k;
+    const int64_t block_k = form.k_outer ? block / blocks_n : block % blocks_k;
+    const int64_t tap = block_k / blocks_of_a_tap;
+    for (const Offset& offset : order) {
+      const int64_t n = block_n * form.block_n + offset.n;
+      const int64_t channel = block_k % blocks_of_a_tap * form.block_k + offset.k;
+      const bool is_padding = n >= matrix.n || channel >= matrix.channels;
+      visit(index++, is_padding ? kPadding : (n * matrix.channels + channel) * matrix.taps + tap);
+    }
   }
 }
 
-Error past_four_bits(const WeightForm& form, int64_t n, int64_t k, int value) {
+Error past_four_bits(const WeightForm& form, const Shape& shape, int64_t place, int value) {
+  const int64_t row = element_count(shape) / shape[0];
   return {Error::Kind::invalid_argument,
-          fmt::format("weight element [{}, {}] is {}, and {} holds -8 to 7", n, k, value, name(form.layout)), ""};
+          fmt::format("weight element [{}, {}] is {}, and {} holds -8 to 7", place / row, place % row, value,
+                      name(form.layout)),
+          ""};
 }
 
 constexpr int kNibbleZero = 8;
@@ -85,47 +91,58 @@ const WeightForm* find_weight_form(Layout layout) {
   return found == std::end(kForms) ? nullptr : found;
 }
 
+int64_t WeightMatrix::blocks_n(const WeightForm& form) const { return ceil_div(n, form.block_n); }
+int64_t WeightMatrix::blocks_k(const WeightForm& form) const {
+  return (Integer(ceil_div(channels, form.block_k)) * taps).value;
+}
+
+WeightMatrix matrix_of(const Shape& weight) {
+  return {weight[0], weight[1], element_count(Shape(weight.begin() + 2, weight.end()))};
+}
+
 int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k) {
-  const Blocks blocks = blocks_of(form, shape);
+  const WeightMatrix matrix = matrix_of(shape);
   const int64_t block_n = n / form.block_n;
   const int64_t block_k = k / form.block_k;
-  const int64_t block = form.k_outer ? block_k * blocks.n + block_n : block_n * blocks.k + block_k;
+  const int64_t block =
+      form.k_outer ? block_k * matrix.blocks_n(form) + block_n : block_n * matrix.blocks_k(form) + block_k;
   return block * elements(form) + index_in_block(form, n % form.block_n, k % form.block_k);
 }
 
 int64_t packed_bytes(const WeightForm& form, const Shape& shape) {
-  const Blocks blocks = blocks_of(form, shape);
+  const WeightMatrix matrix = matrix_of(shape);
   // A block of 128 elements may hold one, so that the padding of 2^60 elements is past 64 bits.
-  return (Integer(blocks.n) * blocks.k * (elements(form) * form.bits / 8)).value;
+  return (Integer(matrix.blocks_n(form)) * matrix.blocks_k(form) * (elements(form) * form.bits / 8)).value;
 }
 
 Done check_weight(DType dtype, const Shape& shape) {
   if (const Done sane = check_shape(shape); !sane) return sane.error();
-  if (dtype == DType::i8 && shape.size() == 2) return std::monostate{};
+  if (dtype == DType::i8 && shape.size() >= 2 && shape.size() <= 4) return std::monostate{};
   return Error{Error::Kind::invalid_argument,
-               fmt::format("{} {} is no weight, which is a matrix [N, K] of i8", name(dtype), to_text(shape)), ""};
+               fmt::format("{} {} is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8", name(dtype),
+                           to_text(shape)),
+               ""};
 }
 
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source) {
   if (const Done fits = check_weight(source.dtype, source.shape); !fits) return fits.error();
   if (const Done whole = check_host_tensor(source, "the weight"); !whole) return whole.error();
   const auto values = source.as<int8_t>();
-  const int64_t rows = source.shape[0];
-  const int64_t columns = source.shape[1];
   std::vector<std::byte> packed(static_cast<size_t>(packed_bytes(form, source.shape)));
-  const auto value_at = [&](int64_t n, int64_t k) {
-    return n < rows && k < columns ? values[static_cast<size_t>(n * columns + k)] : int8_t{0};
+  const auto value_at = [&](int64_t place) {
+    return place == kPadding ? int8_t{0} : values[static_cast<size_t>(place)];
   };
   if (form.bits == 8) {
-    for_each_packed(form, source.shape, [&](int64_t index, int64_t n, int64_t k) {
-      packed[static_cast<size_t>(index)] = static_cast<std::byte>(value_at(n, k));
+    for_each_packed(form, source.shape, [&](int64_t index, int64_t place) {
+      packed[static_cast<size_t>(index)] = static_cast<std::byte>(value_at(place));
     });
     return packed;
   }
   std::optional<Error> fault;
-  for_each_packed(form, source.shape, [&](int64_t index, int64_t n, int64_t k) {
-    const int value = value_at(n, k);
-    if ((value < -kNibbleZero || value >= kNibbleZero) && !fault) fault = past_four_bits(form, n, k, value);
+  for_each_packed(form, source.shape, [&](int64_t index, int64_t place) {
+    const int value = value_at(place);
+    if ((value < -kNibbleZero || value >= kNibbleZero) && !fault)
+      fault = past_four_bits(form, source.shape, place, value);
     packed[static_cast<size_t>(index / 2)] |= static_cast<std::byte>(((value + kNibbleZero) & 15) << (index % 2 * 4));
   });
   if (fault) return *fault;
@@ -140,34 +157,37 @@ Expected<HostTensor> unpack_weight(const WeightForm& form, const Shape& shape, s
                              name(form.layout), packed_bytes(form, shape)),
                  ""};
   }
-  HostTensor matrix = zeros(DType::i8, shape);
-  const auto values = matrix.as<int8_t>();
-  for_each_packed(form, shape, [&](int64_t index, int64_t n, int64_t k) {
-    if (n >= shape[0] || k >= shape[1]) return;
+  HostTensor weight = zeros(DType::i8, shape);
+  const auto values = weight.as<int8_t>();
+  for_each_packed(form, shape, [&](int64_t index, int64_t place) {
+    if (place == kPadding) return;
     const auto byte = static_cast<uint8_t>(packed[static_cast<size_t>(form.bits == 8 ? index : index / 2)]);
     const int value = form.bits == 8 ? static_cast<int8_t>(byte) : (byte >> (index % 2 * 4) & 15) - kNibbleZero;
-    values[static_cast<size_t>(n * shape[1] + k)] = static_cast<int8_t>(value);
+    values[static_cast<size_t>(place)] = static_cast<int8_t>(value);
   });
-  return matrix;
+  return weight;
 }
 
 std::vector<int32_t> run_sums(const HostTensor& source, int64_t run) {
   const auto values = source.as<int8_t>();
-  const auto rows = static_cast<size_t>(source.shape[0]), columns = static_cast<size_t>(source.shape[1]);
+  const WeightMatrix matrix = matrix_of(source.shape);
+  const auto columns = static_cast<size_t>(matrix.k()), channels = static_cast<size_t>(matrix.channels);
   const auto length = static_cast<size_t>(std::max<int64_t>(run, 1));
   const size_t runs = std::max<size_t>((columns + length - 1) / length, 1);
-  std::vector<int32_t> sums(rows * runs, 0);
-  for (size_t n = 0; n < rows; ++n) {
-    for (size_t k = 0; k < columns; ++k) sums[n * runs + k / length] += values[n * columns + k];
+  std::vector<int32_t> sums(static_cast<size_t>(matrix.n) * runs, 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t tap = i % static_cast<size_t>(matrix.taps), channel = i / static_cast<size_t>(matrix.taps) % channels;
+    sums[i / columns * runs + (tap * channels + channel) / length] += values[i];
   }
   return sums;
 }
 
-std::vector<int32_t> row_sums(const HostTensor& source) { return run_sums(source, source.shape[1]); }
+std::vector<int32_t> row_sums(const HostTensor& source) { return run_sums(source, matrix_of(source.shape).k()); }
 
 Shape run_sums_shape(const Shape& weight, int64_t run) {
-  if (run >= weight[1]) return {weight[0]};
-  return {weight[0], ceil_div(weight[1], std::max<int64_t>(run, 1))};
+  const WeightMatrix matrix = matrix_of(weight);
+  if (run >= matrix.k()) return {matrix.n};
+  return {matrix.n, ceil_div(matrix.k(), std::max<int64_t>(run, 1))};
 }
 
 }  // namespace qgen

@@ -1,110 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a linear layer to its outputs, four neighbouring columns at a time. docs/linear.md is the
-// definition; each line below is one of its roundings.
+// From the integer sums of a linear layer to its outputs, four neighbouring columns at a time:
 //
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
-$include "lib/float32.glsl"
-$include "lib/rounding_shift.glsl"
-$include "lib/words.glsl"
-
-uint ceil_div4(uint x) { return (x + 3u) / 4u; }
-
-// What the outputs of four columns have in common.
-struct Columns {
-  vec4 scale;
-  vec4 bias;
-  ivec4 correction;  // minus zero point times the sum of the weights
-$if output_dtype == i8
-  bool is_short;
-$end
-};
+int weight_sum(uint n) { return weight_sums_data[n]; }
+uint last_column() { return problem.n - 1u; }
+$include "lib/linear_outputs.glsl"
 
 $if output_dtype == i8
-const uint kShortReciprocal = 0x7e000000u;  // 2^125
-
-// Whether short_outputs() serves: no real output is NaN, and a subnormal one comes to less than a half, flushed or not.
-bool have_short_way(Columns columns) {
-  bool is_short = problem.activation != kActivationHardswish && problem.output_inverse_scale > 0.0 &&
-                  floatBitsToUint(problem.output_inverse_scale) <= kShortReciprocal;
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    is_short = is_short && is_finite(columns.scale[lane]) && is_finite(columns.bias[lane]);
-  }
-  return is_short;
-}
-$end
-
-Columns columns_at(uint column) {
-  Columns columns;
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    const uint n = min(column + lane, problem.n - 1u);
-    precise const float scale = problem.input_scale * flush_subnormal(weight_scales_data[n]);
-    columns.scale[lane] = flush_product(scale);
-    columns.bias[lane] = problem.has_bias != 0u ? flush_subnormal(bias_data[n]) : 0.0;
-    columns.correction[lane] = -problem.input_zero_point * weight_sums_data[n];
-  }
-$if output_dtype == i8
-  columns.is_short = have_short_way(columns);
-$end
-  return columns;
-}
-
-// a - b rounded once, although it may not fit an int. The differences of the halves become floats by their bits, the
-// low ones still with the shift in them, which the high ones are rid of in advance: only the last sum rounds.
-vec4 exact_difference(ivec4 a, ivec4 b) {
-  const vec4 high = intBitsToFloat((a >> 16) - (b >> 16) + kRoundingShiftBits);
-  const vec4 low = intBitsToFloat((a & 0xffff) - (b & 0xffff) + kRoundingShiftBits);
-  precise const vec4 difference = (high * 65536.0 - kRoundingShift * 65537.0) + low;
-  return difference;
-}
-
-// Before the activation; a subnormal is still to be flushed. The sum over k of q * w is above -2^31 and at most 2^31,
-// which an int holds as -2^31. Negated it always fits, and so does the correction. No product is subnormal: scales are
-// not, and are multiplied by integers.
-vec4 linear_outputs(ivec4 sums, Columns columns) {
-  precise const vec4 product = exact_difference(columns.correction, -sums) * columns.scale;
-  precise const vec4 y = product + columns.bias;
-  return y;
-}
-
-float activate(float y) {
-  if (problem.activation == kActivationNone || is_nan(y)) return y;
-  if (problem.activation == kActivationRelu) return max(y, 0.0);
-  if (problem.activation == kActivationRelu6) return clamp(y, 0.0, 6.0);
-  precise const float shifted = y + 3.0;
-  precise const float product = y * clamp(shifted, 0.0, 6.0);
-  return divide_by_six(product);
-}
-
-$if output_dtype == i8
-// round_to_int() and a saturating sum, with the clamp before the conversion: both bounds are small integers.
-int quantized_output(float y) {
-  precise const float scaled = y * problem.output_inverse_scale;
-  const float offset = float(problem.output_zero_point);
-  const float rounded = is_nan(scaled) ? 0.0 : roundEven(scaled);
-  return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.output_zero_point;
-}
-
-// An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
-ivec4 short_outputs(vec4 y) {
-  precise const vec4 scaled = y * problem.output_inverse_scale;
-  precise const float six = 6.0 * problem.output_inverse_scale;
-  const float offset = float(problem.output_zero_point);
-  const float lowest = problem.activation == kActivationNone ? -128.0 - offset : 0.0;
-  const float highest = problem.activation == kActivationRelu6 ? min(six, 127.0 - offset) : 127.0 - offset;
-  precise const vec4 shifted = clamp(scaled, lowest, highest) + kRoundingShift;
-  return floatBitsToInt(shifted) + (problem.output_zero_point - kRoundingShiftBits);
-}
-
-ivec4 quantized_outputs(ivec4 sums, Columns columns) {
-  const vec4 y = linear_outputs(sums, columns);
-  if (columns.is_short) return short_outputs(y);
-  ivec4 q;
-  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantized_output(activate(flush_subnormal(y[lane])));
-  return q;
-}
-
 ${declare_words(output)}
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {

@@ -8,23 +8,10 @@
 #include "operators.h"
 #include "q8ta_linear.h"
 #include "runtime/library/integer.h"
-#include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/linear/depth.h"
 #include "runtime/operators/linear/rows.h"
 
 namespace qgen::generated::operators {
-namespace {
-
-Done check_depth(int64_t k) {
-  if (k <= kMaxLinearDepth) return std::monostate{};
-  return refused(fmt::format("K is {}, and sums are exact up to {}", k, kMaxLinearDepth),
-                 "split K, and add the results");
-}
-
-float inverse(float scale) { return flush_subnormal(1.0f / scale); }
-
-}  // namespace
-
 Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinearAttributes& attributes,
                      const Q8taLinearPlaces& places) {
   const TensorDesc& input = inputs.input;

@@ -221,7 +221,7 @@ struct Mistake {
 constexpr Mistake kMistakes[] = {
     {", shape: [N, K], weight: true", ", weight: true", "'weight' has no 'shape', and other operands have one"},
     {"layout: weight_q8_rows, ", "", "weight 'weight' has no layout of a weight"},
-    {"shape: [N, K], weight", "shape: [..., K], weight", "weight 'weight' is no matrix"},
+    {"shape: [N, K], weight", "shape: [..., K], weight", "weight 'weight' is neither a matrix nor a window"},
     {"row_sums_of: weight", "row_sums_of: input", "'input' is no weight"},
     {"row_sums_of: weight", "row_sums_of: wieght", "'wieght' is no operand"},
     {"like: input", "like: output", "'output' is like 'output'"},

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Convolutions as docs/convolution.md defines them: for each output, a loop over the window and the channels.
+#include <algorithm>
+
+#include "runtime/calls/attributes.h"
+#include "runtime/reference/affine.h"
+#include "runtime/reference/linear_requests.h"
+#include "runtime/reference/rows.h"
+
+namespace qgen::reference {
+namespace {
+
+// [height, width].
+struct Pair {
+  int64_t y, x;
+};
+
+// An image or, of rank 3, a row: one of height 1.
+struct Image {
+  explicit Image(const HostTensor& tensor) : data(tensor.as<int8_t>()), is_row(tensor.shape.size() == 3) {
+    const Shape& shape = tensor.shape;
+    batch = shape[0];
+    channels = shape[1];
+    sides = {is_row ? 1 : shape[2], shape.back()};
+  }
+  // nullptr: outside.
+  const int8_t* find(int64_t n, int64_t c, Pair at) const {
+    if (at.y < 0 || at.x < 0 || at.y >= sides.y || at.x >= sides.x) return nullptr;
+    return &data[static_cast<size_t>(((n * channels + c) * sides.y + at.y) * sides.x + at.x)];
+  }
+
+  std::span<const int8_t> data;
+  bool is_row;
+  int64_t batch = 0, channels = 0;
+  Pair sides{};
+};
+
+// A list of an attribute: one number for both, or [height, width]; of a row its height is `otherwise`.
+Pair pair_of(const std::vector<int64_t>& list, bool is_row, int64_t otherwise) {
+  return {is_row ? otherwise : list.front(), list.back()};
+}
+
+struct Geometry {
+  Pair taps, stride, before, after, dilation, output_padding;
+};
+
+Geometry geometry_of(const Request& request, const Image& weight) {
+  const bool is_row = weight.is_row;
+  const auto list = [&](std::string_view name, int64_t otherwise) {
+    return find_attribute<std::vector<int64_t>>(request, name).value_or(std::vector<int64_t>{otherwise});
+  };
+  const std::vector<int64_t> padding = list("padding", 0);
+  const bool says_ends = padding.size() == (is_row ? 2 : 4);
+  const auto middle = padding.begin() + (says_ends ? std::ssize(padding) / 2 : 0);
+  return {weight.sides,
+          pair_of(list("stride", 1), is_row, 1),
+          pair_of(says_ends ? std::vector(padding.begin(), middle) : padding, is_row, 0),
+          pair_of({middle, padding.end()}, is_row, 0),
+          pair_of(list("dilation", 1), is_row, 1),
+          pair_of(list("output_padding", 0), is_row, 0)};
+}
+
+// Where tap t of the window at output place o reads; a place outside of any image if it reads nothing.
+using ReadAt = int64_t (*)(int64_t o, int64_t t, int64_t stride, int64_t before, int64_t dilation);
+int64_t forward_at(int64_t o, int64_t t, int64_t stride, int64_t before, int64_t dilation) {
+  return o * stride - before + t * dilation;
+}
+int64_t transposed_at(int64_t o, int64_t t, int64_t stride, int64_t before, int64_t dilation) {
+  const int64_t spread = o + before - t * dilation;
+  return spread >= 0 && spread % stride == 0 ? spread / stride : -1;
+}
+
+// `weight` is [N, C / groups, taps].
+struct Convolution {
+  Image input, weight;
+  Geometry geometry;
+  int64_t groups, zero_point;
+  ReadAt read_at;
+};
+
+int64_t sum_at(const Convolution& conv, int64_t n, int64_t o, Pair at) {
+  const auto& [input, weight, g, groups, zero_point, read_at] = conv;
+  const int64_t first = o / (weight.batch / groups) * weight.channels;
+  int64_t sum = 0;
+  for (int64_t y = 0; y < g.taps.y; ++y) {
+    for (int64_t x = 0; x < g.taps.x; ++x) {
+      const Pair from{read_at(at.y, y, g.stride.y, g.before.y, g.dilation.y),
+                      read_at(at.x, x, g.stride.x, g.before.x, g.dilation.x)};
+      for (int64_t c = 0; c < weight.channels; ++c) {
+        const int8_t* value = input.find(n, first + c, from);
+        if (value) sum += (*value - zero_point) * *weight.find(o, c, {y, x});
+      }
+    }
+  }
+  return sum;
+}
+
+// f32 [N, O, sides].
+HostTensor convolved(const Convolution& conv, Pair sides, const Request& request) {
+  const int64_t outputs = conv.weight.batch;
+  HostTensor y = zeros(DType::f32, conv.weight.is_row ? Shape{conv.input.batch, outputs, sides.x}
+                                                      : Shape{conv.input.batch, outputs, sides.y, sides.x});
+  const LinearParams params = params_of(request);
+  for (size_t i = 0; i < y.as<float>().size(); ++i) {
+    const auto place = static_cast<int64_t>(i);
+    const int64_t o = place / (sides.y * sides.x) % outputs;
+    const int64_t sum =
+        sum_at(conv, place / (sides.y * sides.x) / outputs, o, {place / sides.x % sides.y, place % sides.x});
+    y.as<float>()[i] = output_of(sum, static_cast<size_t>(o), request.inputs.at("weight_scales"),
+                                 find_input(request, "bias"), params);
+  }
+  return y;
+}
+
+HostTensor quantized(const HostTensor& real, const Request& request) {
+  const auto scale = static_cast<float>(attribute<double>(request, "output_scale"));
+  const auto zero_point = static_cast<int32_t>(attribute<int64_t>(request, "output_zero_point"));
+  HostTensor q = zeros(DType::i8, real.shape);
+  std::ranges::transform(real.as<float>(), q.as<int8_t>().begin(), [&](float value) {
+    return static_cast<int8_t>(quantize(value, scale, zero_point, {-128, 127}));
+  });
+  return q;
+}
+
+int64_t places(int64_t side, int64_t stride, int64_t padding, int64_t dilation, int64_t taps) {
+  return (side + padding - dilation * (taps - 1) - 1) / stride + 1;
+}
+
+Convolution convolution_of(const Request& request, const HostTensor& weight, ReadAt read_at) {
+  return {Image(request.inputs.at("input")),
+          Image(weight),
+          geometry_of(request, Image(weight)),
+          attribute<int64_t>(request, "groups"),
+          attribute<int64_t>(request, "input_zero_point"),
+          read_at};
+}
+
+Tensors q8ta_conv2d(const Request& request) {
+  const Convolution conv = convolution_of(request, request.inputs.at("weight"), forward_at);
+  const Geometry& g = conv.geometry;
+  const Pair sides{places(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y),
+                   places(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
+  return {{"output", quantized(convolved(conv, sides, request), request)}};
+}
+
+constexpr Row kRows[] = {
+    {"q8ta_conv2d", q8ta_conv2d},
+};
+
+}  // namespace
+
+std::span<const Row> conv_rows() { return kRows; }
+
+}  // namespace qgen::reference

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Pixels of the int8 image `input`, four channels at a time. What lies outside of the image has the input's zero point.
+${declare_packed(input)}
+$include "lib/words.glsl"
+
+bool is_inside(ivec2 at) { return all(lessThan(uvec2(at), uvec2(problem.input_sides[0], problem.input_sides[1]))); }
+uint zero_point_word() { return uint(problem.input_zero_point & 0xff) * 0x01010101u; }
+
+// Four channels, which begin anywhere: bytes past the image's last channel are anything.
+uint any_channels(uint image, ivec2 at, uint channel) {
+  if (!is_inside(at)) return zero_point_word();
+  uint word = 0u;
+  for (uint lane = 0u; lane < 4u; ++lane) {
+    word |= input_element(uvec4(at, min(channel + lane, problem.all_channels - 1u), image)) << (8u * lane);
+  }
+  return word;
+}
+
+// Of a multiple of four.
+uint four_channels(uint image, ivec2 at, uint channel) {
+$if packed(input_layout) == 2
+  return is_inside(at) ? input_load(uvec4(at, channel, image)) : zero_point_word();
+$else
+  return any_channels(image, at, channel);
+$end
+}
