@@ -9,7 +9,10 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "conv_coopmat.h"
+#include "conv_finish.h"
 #include "conv_plain.h"
+#include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
 #include "dynamic_coopmat.h"
@@ -39,6 +42,7 @@
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
@@ -62,8 +66,11 @@ namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule +
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
-namespace conv_plain { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace copy_words { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
+namespace conv_coopmat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
+namespace conv_finish { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
+namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
+namespace conv_tile { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
+namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
 namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }
 namespace dynamic_finish { constexpr uint32_t kFirstModule = dynamic_coopmat::kFirstModule + dynamic_coopmat::kVariants; }
@@ -92,7 +99,8 @@ namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_quantize:
 namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
 namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
-namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
+namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
+namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
 namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
 namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }

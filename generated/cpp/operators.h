@@ -477,6 +477,44 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dAttributes& attributes,
                                    const Q8taConv2dPlaces& places = {});
 
+// q8ta_conv2d_transposed: int8 x int8 per-channel transposed convolution, int8 output
+template <typename As>
+struct Q8taConv2dTransposedInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]
+  typename As::Weight weight;  // i8 [C, O, KH, KW] or [C, O, KW]; symmetric; of a group's outputs
+  typename As::Tensor weight_scales;  // f32 [S]; one a channel of the output
+  typename As::Optional bias = {};  // f32 [S]; without: 0
+};
+struct Q8taConv2dTransposedAttributes {
+  // from place to place of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
+  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
+  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+  words::Activation activation = words::Activation::none;  // applied before the output is quantized
+  // more of the output at the bottom and on the right; elements; without: 0
+  std::optional<std::vector<int64_t>> output_padding = std::nullopt;
+};
+struct Q8taConv2dTransposedPlaces {
+  std::optional<Place> output = std::nullopt;  // without: as input lies
+};
+Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
+                     const Q8taConv2dTransposedAttributes& attributes,
+                     const Q8taConv2dTransposedPlaces& places);
+Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Described>& inputs,
+                                           const Q8taConv2dTransposedAttributes& attributes,
+                                           const Q8taConv2dTransposedPlaces& places = {});
+Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
+                                              const Q8taConv2dTransposedInputs<OnDevice>& inputs,
+                                              const Q8taConv2dTransposedAttributes& attributes,
+                                              const Q8taConv2dTransposedPlaces& places = {});
+
 // q8ta_dequantize: i8 in any layout to real, one scale and zero point
 template <typename As>
 struct Q8taDequantizeInputs {

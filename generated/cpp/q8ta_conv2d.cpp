@@ -44,6 +44,9 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
+  {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
+  {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -64,6 +67,7 @@ enum class Name : uint16_t {
   output_zero_point,
   activation,
   has_bias,
+  is_pointwise,
   kDevice,
 };
 
@@ -84,6 +88,7 @@ constexpr auto kNames = table::names({
   {"output_zero_point", {}},
   {"activation", words::kActivation},
   {"has_bias", {}},
+  {"is_pointwise", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
@@ -105,10 +110,175 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_zero_point: return Integer(problem->output_zero_point);
     case Name::activation: return table::word(problem->activation.get());
     case Name::has_bias: return Integer(problem->has_bias);
+    case Name::is_pointwise: return Integer(problem->is_pointwise);
     case Name::kDevice: break;
   }
   return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
 }
+
+constexpr OperandSource conv_coopmat_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, Integer(2147483632));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+}
+
+bool conv_coopmat_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_coopmat::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_coopmat::Direction::forward;
+}
+
+constexpr StepInfo coopmat_steps[] = {
+  {&conv_coopmat::op, conv_coopmat_operands, conv_coopmat_problem, conv_coopmat_takes},
+};
+
+constexpr ConditionInfo coopmat_split_conditions[] = {
+  {"k / max(channels, 1) * 16 * ceil_div(channels, 16) >= 1024", table::kNamesOf<Name::k, Name::channels>},
+};
+
+int coopmat_split_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  return table::first_false({
+      padded_k >= 1024,
+  });
+}
+
+Integer partial_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_sums = 4 * Integer(problem.m) * ceil_div(Integer(problem.outputs), 4) * matrix_slices;
+  return matrix_sums;
+}
+
+constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
+constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
+};
+void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  const Integer matrix_k = 64 * ceil_div(padded_k, 64 * matrix_slices);
+  auto& to = *static_cast<conv_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.slices, matrix_slices);
+  table::set(to.slice_k, matrix_k);
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+}
+
+constexpr OperandSource conv_finish_operands[] = {
+  table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
+  table::ours(Operand::output),
+};
+void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer matrix_tiles = max(1,
+      ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64) * Integer(problem.products));
+  const Integer matrix_slices = max(2,
+      min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), matrix_tiles)));
+  auto& to = *static_cast<conv_finish::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  table::set(to.slices, matrix_slices);
+}
+
+constexpr StepInfo coopmat_split_steps[] = {
+  {&conv_coopmat::op, coopmat_split_conv_coopmat_operands, coopmat_split_conv_coopmat_problem},
+  {&conv_finish::op, conv_finish_operands, conv_finish_problem},
+};
 
 constexpr OperandSource conv_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
@@ -152,10 +322,67 @@ constexpr StepInfo plain_steps[] = {
   {&conv_plain::op, conv_plain_operands, conv_plain_problem, conv_plain_takes},
 };
 
+constexpr OperandSource conv_tile_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, Integer(2147483632));
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.tap_step = problem.tap_step;
+  to.tap_reach = problem.tap_reach;
+}
+
+bool conv_tile_takes(const void* kernel_parameters) {
+  const auto& parameters = *static_cast<const conv_tile::Parameters*>(kernel_parameters);
+  return parameters.direction == conv_tile::Direction::forward;
+}
+
+constexpr StepInfo tile_steps[] = {
+  {&conv_tile::op, conv_tile_operands, conv_tile_problem, conv_tile_takes},
+};
+
 constexpr RecipeInfo kRecipes[] = {
+  {.id = "q8ta_conv2d.coopmat",
+      .first_failing = table::all_hold,
+      .steps = coopmat_steps},
+  {.id = "q8ta_conv2d.coopmat_split",
+      .conditions = coopmat_split_conditions,
+      .first_failing = coopmat_split_first_failing,
+      .scratch = scratch,
+      .steps = coopmat_split_steps},
   {.id = "q8ta_conv2d.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "q8ta_conv2d.tile",
+      .first_failing = table::all_hold,
+      .steps = tile_steps},
 };
 
 }  // namespace
@@ -201,8 +428,8 @@ constexpr TensorInfo kQ8taConv2dTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows), .shapes = kWeightShapes,
-    .help = "symmetric; I is C / groups",
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines),
+    .shapes = kWeightShapes, .help = "symmetric; I is C / groups",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},
   {

@@ -9,7 +9,10 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "conv_coopmat.h"
+#include "conv_finish.h"
 #include "conv_plain.h"
+#include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
 #include "dynamic_coopmat.h"
@@ -39,6 +42,7 @@
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
@@ -68,7 +72,10 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_affine::op,
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
+  &conv_coopmat::op,
+  &conv_finish::op,
   &conv_plain::op,
+  &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,
   &dynamic_coopmat::op,
@@ -98,6 +105,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_binary::op,
   &q8ta_clone::op,
   &q8ta_conv2d::op,
+  &q8ta_conv2d_transposed::op,
   &q8ta_dequantize::op,
   &q8ta_linear::op,
   &q8ta_pixel_shuffle::op,
@@ -134,6 +142,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_binary::signatures[0],  // q8ta_add
   &q8ta_clone::signatures[0],  // q8ta_clone
   &q8ta_conv2d::signatures[0],  // q8ta_conv2d
+  &q8ta_conv2d_transposed::signatures[0],  // q8ta_conv2d_transposed
   &q8ta_dequantize::signatures[0],  // q8ta_dequantize
   &q8ta_unary::signatures[1],  // q8ta_hardswish
   &q8ta_unary::signatures[2],  // q8ta_leaky_relu

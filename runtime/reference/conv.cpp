@@ -145,8 +145,38 @@ Tensors q8ta_conv2d(const Request& request) {
   return {{"output", quantized(convolved(conv, sides, request), request)}};
 }
 
+// [C, O / groups, taps] as [O, C / groups, taps].
+HostTensor turned(const HostTensor& weight, int64_t groups) {
+  Shape shape = weight.shape;
+  const int64_t channels = shape[0] / groups, outputs = shape[1];
+  shape[0] = outputs * groups;
+  shape[1] = channels;
+  HostTensor result = zeros(DType::i8, shape);
+  const int64_t taps = element_count(Shape(shape.begin() + 2, shape.end()));
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    const int64_t o = i / taps / channels, c = i / taps % channels;
+    const int64_t from = (o / outputs * channels + c) * outputs + o % outputs;
+    result.as<int8_t>()[static_cast<size_t>(i)] = weight.as<int8_t>()[static_cast<size_t>(from * taps + i % taps)];
+  }
+  return result;
+}
+
+Tensors q8ta_conv2d_transposed(const Request& request) {
+  const HostTensor weight = turned(request.inputs.at("weight"), attribute<int64_t>(request, "groups"));
+  const Convolution conv = convolution_of(request, weight, transposed_at);
+  const Geometry& g = conv.geometry;
+  const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
+    return (input - 1) * stride - padding + dilation * (taps - 1) + more + 1;
+  };
+  const Pair sides{
+      side(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y, g.output_padding.y),
+      side(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
+  return {{"output", quantized(convolved(conv, sides, request), request)}};
+}
+
 constexpr Row kRows[] = {
     {"q8ta_conv2d", q8ta_conv2d},
+    {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},
 };
 
 }  // namespace

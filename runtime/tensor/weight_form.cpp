@@ -51,22 +51,30 @@ std::vector<Offset> order_in_block(const WeightForm& form) {
 
 constexpr int64_t kPadding = -1;
 
+// Elements that a tap takes, where taps are joined.
+int64_t padded_channels(const WeightForm& form, const WeightMatrix& matrix) {
+  return form.joins_lines ? ceil_div(matrix.channels, 4) * 4 : matrix.channels;
+}
+
 // visit(index, place in the source or kPadding) for every element of the form, in packed order.
 template <typename Visit>
 void for_each_packed(const WeightForm& form, const Shape& shape, Visit visit) {
   const WeightMatrix matrix = matrix_of(shape);
   const int64_t blocks_n = matrix.blocks_n(form), blocks_k = matrix.blocks_k(form);
-  const int64_t blocks_of_a_tap = ceil_div(matrix.channels, form.block_k);
+  const int64_t channels = padded_channels(form, matrix);
+  const int64_t joined = form.joins_lines ? matrix.line : 1;
+  const int64_t blocks_of_a_run = ceil_div(joined * channels, form.block_k);
   const std::vector<Offset> order = order_in_block(form);
   int64_t index = 0;
   for (int64_t block = 0; block < blocks_n * blocks_k; ++block) {
     const int64_t block_n = form.k_outer ? block % blocks_n : block / blocks_k;
     const int64_t block_k = form.k_outer ? block / blocks_n : block % blocks_k;
-    const int64_t tap = block_k / blocks_of_a_tap;
     for (const Offset& offset : order) {
       const int64_t n = block_n * form.block_n + offset.n;
-      const int64_t channel = block_k % blocks_of_a_tap * form.block_k + offset.k;
-      const bool is_padding = n >= matrix.n || channel >= matrix.channels;
+      const int64_t in_run = block_k % blocks_of_a_run * form.block_k + offset.k;
+      const int64_t tap = block_k / blocks_of_a_run * joined + (form.joins_lines ? in_run / channels : 0);
+      const int64_t channel = form.joins_lines ? in_run % channels : in_run;
+      const bool is_padding = n >= matrix.n || channel >= matrix.channels || in_run >= joined * channels;
       visit(index++, is_padding ? kPadding : (n * matrix.channels + channel) * matrix.taps + tap);
     }
   }
@@ -93,11 +101,14 @@ const WeightForm* find_weight_form(Layout layout) {
 
 int64_t WeightMatrix::blocks_n(const WeightForm& form) const { return ceil_div(n, form.block_n); }
 int64_t WeightMatrix::blocks_k(const WeightForm& form) const {
-  return (Integer(ceil_div(channels, form.block_k)) * taps).value;
+  const int64_t joined = form.joins_lines ? line : 1;
+  const Integer run = Integer(padded_channels(form, *this)) * joined;
+  return (ceil_div(run, form.block_k) * (taps / joined)).value;
 }
 
 WeightMatrix matrix_of(const Shape& weight) {
-  return {weight[0], weight[1], element_count(Shape(weight.begin() + 2, weight.end()))};
+  const bool is_matrix = weight.size() == 2;
+  return {weight[0], weight[1], element_count(Shape(weight.begin() + 2, weight.end())), is_matrix ? 1 : weight.back()};
 }
 
 int64_t packed_index(const WeightForm& form, const Shape& shape, int64_t n, int64_t k) {

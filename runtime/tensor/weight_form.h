@@ -33,6 +33,8 @@ struct WeightForm {
   // Elements of a block are row-major too. With 4 bits, the nibbles of a byte are two rows n and n + pair_n, or two
   // columns k and k + pair_k, the first in the low one; the other is 0.
   uint32_t pair_n = 0, pair_k = 0;
+  // The taps of a line of the window are one, of the channels of all, each rounded up to four.
+  bool joins_lines = false;
 };
 
 std::span<const WeightForm> weight_forms();
@@ -41,6 +43,7 @@ const WeightForm* find_weight_form(Layout layout);  // null: a layout of activat
 // A weight as a matrix: [N, K] has one tap.
 struct WeightMatrix {
   int64_t n, channels, taps;
+  int64_t line = 1;  // taps of a line of the window
 
   int64_t k() const { return channels * taps; }
   int64_t blocks_n(const WeightForm& form) const;

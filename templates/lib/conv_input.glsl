@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Pixels of the int8 image `input`, four channels at a time. What lies outside of the image has the input's zero point.
+// Pixels of the int8 image `input`, four channels at a time.
 ${declare_packed(input)}
 $include "lib/words.glsl"
-
-bool is_inside(ivec2 at) { return all(lessThan(uvec2(at), uvec2(problem.input_sides[0], problem.input_sides[1]))); }
-uint zero_point_word() { return uint(problem.input_zero_point & 0xff) * 0x01010101u; }
+$include "lib/conv_bounds.glsl"
 
 // Four channels, which begin anywhere: bytes past the image's last channel are anything.
 uint any_channels(uint image, ivec2 at, uint channel) {

@@ -6,6 +6,7 @@
 //
 //   put_block(i, j, word)       stores block (i, j) of this subgroup's sums from that word on, rows kStripPitch apart
 //   sums_at(word)               four sums from there
+//   is_output(row, column)      whether there is one
 //   Columns, columns_at(n)      what the outputs of four columns from n on have in common
 //   store_outputs(row, column, sums_at(word), columns_at(column))
 
@@ -31,7 +32,7 @@ void store_sums(uvec2 corner, uint row_offset) {
     for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
       const uint strip_row = at / kStripVectors;
       const uint row = corner.x + block * ${matrix.m}u + strip_row;
-      if (row < problem.m && column < problem.n) {
+      if (is_output(row, column)) {
         const uint word = first + strip_row * kStripPitch + at % kStripVectors * kWords;
         store_outputs(row + row_offset, column, sums_at(word), columns);
       }

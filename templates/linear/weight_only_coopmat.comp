@@ -185,6 +185,7 @@ $end
   }
 }
 
+$include "lib/product_outputs.glsl"
 $include "lib/matrix_strips.glsl"
 
 void main() {

@@ -4,8 +4,11 @@
 // The Calls of convolutions in int8. docs/convolution.md says what is computed, to the bit.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "operators.h"
 #include "q8ta_conv2d.h"
+#include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
 #include "runtime/library/integer.h"
 #include "runtime/library/layout_table.h"
@@ -14,6 +17,8 @@
 
 namespace qgen::generated::operators {
 namespace {
+
+constexpr int64_t kMostPixels = int64_t{1} << 30;  // along a side: kernels compute places in 32 bits
 
 // A weight [O, I, taps], and what it is a convolution of.
 struct Channels {
@@ -31,19 +36,41 @@ Expected<Channels> channels_of(const TensorDesc& input, const TensorDesc& weight
   return channels;
 }
 
-// The window's lists of an operator, whose taps are the weight's.
-template <typename Attributes>
-Expected<Window> window_over(const Attributes& attributes, const TensorDesc& weight) {
-  return window_of(weight.shape.size(), {.taps = std::span(weight.shape).subspan(2),
-                                         .stride = &attributes.stride,
-                                         .padding = &attributes.padding,
-                                         .dilation = &attributes.dilation});
-}
-
 Done check_ranks(const TensorDesc& input, const TensorDesc& weight) {
   if (input.shape.size() == weight.shape.size()) return std::monostate{};
   return refused(fmt::format("input has shape {} and the weight {}", to_text(input.shape), to_text(weight.shape)),
-                 "an image [N, C, H, W] takes a weight [O, I, KH, KW], a row [N, C, W] one of [O, I, KW]");
+                 "an image [N, C, H, W] takes the weight of a window with two sides, a row [N, C, W] one with one");
+}
+
+// What all convolutions have in common: `weight` is [O, I, taps].
+struct Convolution {
+  Channels channels;
+  Window window;
+};
+
+template <typename Attributes>
+Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& weight, const Attributes& attributes) {
+  if (Done ranks = check_ranks(input, weight); !ranks) return ranks.error();
+  if (Done lies = check_lies_as_image("input", input); !lies) return lies.error();
+  const auto channels = channels_of(input, weight, attributes.groups);
+  if (!channels) return channels.error();
+  const auto window = window_of(weight.shape.size(), {.taps = std::span(weight.shape).subspan(2),
+                                                      .stride = &attributes.stride,
+                                                      .padding = &attributes.padding,
+                                                      .dilation = &attributes.dilation});
+  if (!window) return window.error();
+  const Integer depth = Integer(channels->of_a_group) * window->taps[0] * window->taps[1];
+  if (Done exact = check_depth(depth.value); !exact) return exact.error();
+  return Convolution{*channels, *window};
+}
+
+// An i8 output, once its sides are known.
+Expected<TensorDesc> output_of(const TensorDesc& input, const Convolution& conv, const PerAxis& sides, Place place) {
+  const TensorDesc output{DType::i8, shape_like(input.shape, conv.channels.outputs, sides), place.storage,
+                          place.layout};
+  if (Done lies = check_lies_as_image("output", output); !lies) return lies.error();
+  if (Done size = check_size("output", output); !size) return size.error();
+  return output;
 }
 
 // Elements of a row of the output that kernels make: those too that its layout rounds rows up by.
@@ -53,39 +80,48 @@ int64_t row_pixels(const TensorDesc& output) {
   return output.layout == Layout::strided ? width : (width + block - 1) / block * block;
 }
 
+// Pixels of an image of the output, and of how many phases; of the largest phase.
+struct Phases {
+  int64_t count = 1;
+  int64_t pixels;
+};
+
 std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
-}  // namespace
+// 1: a pixel of the input, channel by channel in whole words, is the row of a matrix that makes a pixel of the output.
+uint32_t is_pointwise(const Convolution& conv, const TensorDesc& input, const TensorDesc& output) {
+  const auto& [channels, window] = conv;
+  const bool is_one_tap = window.taps == PerAxis{1, 1} && window.stride == PerAxis{1, 1};
+  const bool is_unpadded = window.before == PerAxis{} && window.after == PerAxis{};
+  const bool are_rows = input.layout == Layout::packed_4c && output.layout == Layout::packed_4c;
+  return is_one_tap && is_unpadded && are_rows && channels.groups == 1 ? 1 : 0;
+}
 
-Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
-                     const Q8taConv2dPlaces& places) {
-  const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  if (Done ranks = check_ranks(input, weight); !ranks) return ranks.error();
-  if (Done lies = check_lies_as_image("input", input); !lies) return lies.error();
-  const auto channels = channels_of(input, weight, attributes.groups);
-  if (!channels) return channels.error();
-  const auto window = window_over(attributes, weight);
-  if (!window) return window.error();
-  const int64_t taps = window->taps[0] * window->taps[1];
-  if (Done exact = check_depth((Integer(channels->of_a_group) * taps).value); !exact) return exact.error();
-  const auto sides = places_of(*window, input.shape);
-  if (!sides) return sides.error();
-  const TensorDesc output{DType::i8, shape_like(input.shape, channels->outputs, *sides), places.output->storage,
-                          places.output->layout};
-  if (Done lies = check_lies_as_image("output", output); !lies) return lies.error();
-  if (Done size = check_size("output", output); !size) return size.error();
-  const int64_t pixels = input.shape[0] * (*sides)[kAlongHeight] * row_pixels(output);
-  const q8ta_conv2d::Problem fields{
-      .m = u32(pixels),
-      .n = u32(channels->outputs / channels->groups),
-      .k = u32(channels->of_a_group * taps),
-      .products = u32(channels->groups),
-      .pixels = u32(pixels),
+// How the taps of a phase are walked along an axis.
+struct Walked {
+  std::array<uint32_t, 2> step{1, 1};
+  std::array<int32_t, 2> reach{};
+};
+
+template <typename Fields, typename Inputs, typename Attributes>
+Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes, const Convolution& conv,
+             const TensorDesc& output, const Phases& phases, const Walked& walked) {
+  const TensorDesc& input = inputs.input;
+  const auto& [channels, window] = conv;
+  const int64_t taps = window.taps[0] * window.taps[1];
+  const int64_t tap_sums = phases.count == 1 ? 1 : taps;
+  const Shape image = as_image(output.shape);
+  const Fields fields{
+      .m = u32(input.shape[0] * phases.pixels),
+      .n = u32(channels.outputs / channels.groups),
+      .k = u32(channels.of_a_group * taps),
+      .products = u32(channels.groups * phases.count),
+      .pixels = u32(image[0] * image[2] * row_pixels(output)),
       .row_pixels = u32(row_pixels(output)),
-      .channels = u32(channels->of_a_group),
-      .all_channels = u32(channels->input),
-      .outputs = u32(channels->outputs),
-      .tap_sums = 1,
+      .channels = u32(channels.of_a_group),
+      .all_channels = u32(channels.input),
+      .outputs = u32(channels.outputs),
+      .tap_sums = u32(tap_sums),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
       .output_inverse_scale = inverse(static_cast<float>(attributes.output_scale)),
@@ -96,17 +132,117 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
       .output_sides = image_sides(output.shape),
       .input_strides = image_strides(input),
       .output_strides = image_strides(output),
-      .taps = in_words(window->taps),
-      .stride = in_words(window->stride),
-      .padding = in_words(window->before),
-      .dilation = in_words(window->dilation),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .tap_step = walked.step,
+      .tap_reach = walked.reach,
+      .is_pointwise = is_pointwise(conv, input, output),
   };
-  return make_call(fields, {.input = input,
-                            .weight = weight,
-                            .weight_sums = TensorDesc{DType::i32, {channels->outputs}},
-                            .weight_scales = inputs.weight_scales,
-                            .bias = inputs.bias,
-                            .output = output});
+  const Shape sums = tap_sums == 1 ? Shape{channels.outputs} : Shape{channels.outputs, tap_sums};
+  Call call = make_call(fields, {.input = input,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, sums},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = output});
+  call.row_sum_run = tap_sums == 1 ? 0 : std::max<int64_t>(channels.of_a_group, 1);
+  return call;
+}
+
+// ---- transposed -----------------------------------------------------------------------------------------------------
+
+// [C, O / groups, taps] as [O, C / groups, taps]: Weight::turned().
+Expected<TensorDesc> turned(TensorDesc weight, int64_t groups) {
+  if (weight.shape[0] % groups != 0) {
+    return refused(fmt::format("a weight {} of {} input channels does not fall into {} groups", to_text(weight.shape),
+                               weight.shape[0], groups));
+  }
+  const Shape shape = weight.shape;
+  weight.shape[0] = (Integer(shape[1]) * groups).value;
+  weight.shape[1] = shape[0] / groups;
+  if (Done sane = check_shape(weight.shape); !sane) return sane.error();
+  return weight;
+}
+
+// What the padding of the window leaves of the places that the input's pixels reach, a stride apart.
+Expected<PerAxis> transposed_sides(const Window& window, const Shape& input, const Window& extra) {
+  const Shape image = as_image(input);
+  PerAxis sides{};
+  for (const size_t axis : {kAlongHeight, kAlongWidth}) {
+    const int64_t side = image[image.size() - 1 - axis], added = extra.before[axis];
+    if (added >= std::max(window.stride[axis], window.dilation[axis])) {
+      return refused(fmt::format("output_padding is {}, and is smaller than the stride or the dilation, {} and {}",
+                                 added, window.stride[axis], window.dilation[axis]));
+    }
+    const Integer reached = Integer(side - 1) * window.stride[axis] + reach(window, axis) + added;
+    sides[axis] = (reached - window.before[axis] - window.after[axis]).value;
+    if (sides[axis] < 1 || reached > Integer(kMostPixels)) {
+      return refused(fmt::format("the output has a side of {}: {} pixels reach {}, of which padding takes {}",
+                                 sides[axis], side, reached.value, window.before[axis] + window.after[axis]),
+                     sides[axis] < 1 ? "pad less" : "split the image");
+    }
+  }
+  return sides;
+}
+
+Phases phases_of(const Window& window, const TensorDesc& output) {
+  const Shape image = as_image(output.shape);
+  const auto part = [&](int64_t side, size_t axis) { return (side + window.stride[axis] - 1) / window.stride[axis]; };
+  return {(Integer(window.stride[0]) * window.stride[1]).value,
+          part(row_pixels(output), kAlongWidth) * part(image[2], kAlongHeight)};
+}
+
+Walked walked_by_phase(const Window& window) {
+  Walked walked;
+  for (const size_t axis : {kAlongWidth, kAlongHeight}) {
+    const int64_t common = std::gcd(window.stride[axis], window.dilation[axis]);
+    walked.step[axis] = u32(window.stride[axis] / common);
+    walked.reach[axis] = static_cast<int32_t>(-window.dilation[axis] / common);
+  }
+  return walked;
+}
+
+}  // namespace
+
+Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
+                     const Q8taConv2dPlaces& places) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto conv = convolution_of(input, weight, attributes);
+  if (!conv) return conv.error();
+  const auto sides = places_of(conv->window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(input, *conv, *sides, *places.output);
+  if (!output) return output.error();
+  const Phases phases{.pixels = (*sides)[kAlongHeight] * row_pixels(*output)};
+  const Walked walked{.reach = {static_cast<int32_t>(conv->window.dilation[0]),
+                                static_cast<int32_t>(conv->window.dilation[1])}};
+  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked);
+}
+
+Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
+                     const Q8taConv2dTransposedAttributes& attributes, const Q8taConv2dTransposedPlaces& places) {
+  const TensorDesc& input = inputs.input;
+  const auto weight = turned(inputs.weight, attributes.groups);
+  if (!weight) return weight.error();
+  const auto conv = convolution_of(input, *weight, attributes);
+  if (!conv) return conv.error();
+  if (inputs.weight_scales->shape[0] != weight->shape[0]) {
+    return refused(fmt::format("weight_scales has {} elements, and the output {} channels",
+                               inputs.weight_scales->shape[0], weight->shape[0]));
+  }
+  const auto extra = window_of(input.shape.size(), {.taps = std::span(weight->shape).subspan(2),
+                                                    .padding = &attributes.output_padding});
+  if (!extra) return extra.error();
+  const auto sides = transposed_sides(conv->window, input.shape, *extra);
+  if (!sides) return sides.error();
+  const auto output = output_of(input, *conv, *sides, *places.output);
+  if (!output) return output.error();
+  Call call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
+                                                       phases_of(conv->window, *output), walked_by_phase(conv->window));
+  call.turned_groups = attributes.groups;
+  return call;
 }
 
 }  // namespace qgen::generated::operators

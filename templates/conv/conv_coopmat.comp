@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A convolution on cooperative matrices of int8: the product of a matrix that is never written, of what each pixel of
+// the output reads, and the weight. lib/conv_rows.glsl says where its rows are, lib/int8_matrix_product.glsl how a tile
+// of outputs is made.
+#version 450
+${extensions()}
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_EXT_control_flow_attributes : require
+${local_size(subgroups.workgroup)}
+${declare(weight_sums)}
+${declare(weight_scales)}
+${declare(bias)}
+$if output_dtype == i32
+${declare(output, 4)}
+$end
+${declare_problem()}
+${declare_words(weight, 4)}
+$include "lib/grid.glsl"
+$include "lib/tile_order.glsl"
+$include "lib/conv_part.glsl"
+$include "lib/conv_outputs.glsl"
+
+const uint kVectors = ${step} / 16u;
+$include "lib/matrix_tile.glsl"
+
+const uint kUnitWords = 4u;
+const uint kUnits = kVectors;
+const uint kFetches = kInputFetches;
+$if reads == vectors
+$include "lib/conv_rows_vectors.glsl"
+$elif reads == words
+$include "lib/conv_rows_words.glsl"
+$else
+$include "lib/conv_rows_lines.glsl"
+$end
+$include "lib/conv_rows.glsl"
+
+// Rows past the part's last repeat it; what they give is not stored.
+uvec4 load_input(uint i, uint row, uint vector, uint end) {
+  return vector < end ? row_unit(i) : uvec4(0u);
+}
+
+uvec4 load_weight(uint column, uint vector, uint end) {
+  if (column >= columns_end() || vector >= end) return uvec4(0u);
+  return weight_words[column * weight_row_units() + weight_unit(vector)];
+}
+
+$include "lib/int8_matrix_product.glsl"
+
+void main() {
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  const uint index = workgroup_index() % (tiles.x * tiles.y * problem.slices);
+  const uint product = workgroup_index() / (tiles.x * tiles.y * problem.slices);
+  if (product >= problem.products) return;
+  begin_part(product);
+  const uint slice = index / (tiles.x * tiles.y);
+  const uvec2 corner = tile_of(index % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
+  if (corner.x >= part.rows) return;  // of a phase that is smaller than the largest
+  const uvec2 tile = corner + uvec2(0u, part.group * problem.n);
+  const uint begin = slice * (problem.slice_k / 16u);
+  const uint end = min(begin + problem.slice_k / 16u, units_of_a_row());
+  begin_rows(tile.x, begin);
+  make_tile(tile, begin, end, slice * problem.m);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A convolution in tiles of integer dot products: the product of a matrix that is never written, of what each pixel of
+// the output reads, and the weight. lib/conv_rows.glsl says where its rows are, lib/int8_dot_product.glsl how a tile is
+// made.
+//
+//   dot      packed: integer dot products of the device; scalar: multiplications
+#version 450
+${extensions()}
+#extension GL_EXT_control_flow_attributes : require
+$if dot == packed
+#extension GL_EXT_integer_dot_product : require
+$end
+${local_size(group.workgroup)}
+${declare(weight_sums)}
+${declare(weight_scales)}
+${declare(bias)}
+$if output_dtype == i32
+${declare(output, 4)}
+$end
+${declare_problem()}
+${declare_words(weight, 4)}
+$include "lib/grid.glsl"
+$include "lib/tile_order.glsl"
+$include "lib/conv_part.glsl"
+$include "lib/conv_outputs.glsl"
+
+const uint kRows = ${group.m} * ${tile.m}u;
+const uint kBlocks = ${group.n} * ${tile.n / 4}u;  // of four columns
+const uint kInvocations = ${group.workgroup};
+
+const uint kUnitWords = 1u;
+const uint kUnits = ${step / 4}u;
+const uint kFetches = (kRows * kUnits + kInvocations - 1u) / kInvocations;
+$include "lib/conv_rows_words.glsl"
+$include "lib/conv_rows.glsl"
+$include "lib/dot4.glsl"
+
+// Rows past the part's last repeat it; what they give is not stored.
+uint load_input(uint i, uint row, uint word, uint end) { return word < end ? row_word(i, 0u) : 0u; }
+
+uvec4 load_weight(uint block, uint word, uint end) {
+  if (4u * block >= columns_end() || word >= end) return uvec4(0u);
+  return weight_words[weight_unit(word) * ceil_div4(problem.outputs) + block];
+}
+
+$include "lib/int8_dot_product.glsl"
+
+void main() {
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (ceil_div4(problem.n) + kBlocks - 1u) / kBlocks);
+  const uint index = workgroup_index() % (tiles.x * tiles.y * problem.slices);
+  const uint product = workgroup_index() / (tiles.x * tiles.y * problem.slices);
+  if (product >= problem.products) return;
+  begin_part(product);
+  const uint slice = index / (tiles.x * tiles.y);
+  const uvec2 corner = tile_of(index % (tiles.x * tiles.y), tiles) * uvec2(kRows, kBlocks);
+  if (corner.x >= part.rows) return;  // of a phase that is smaller than the largest
+  const uvec2 tile = corner + uvec2(0u, part.group * problem.n / 4u);
+  const uint begin = slice * (problem.slice_k / 4u);
+  const uint end = min(begin + problem.slice_k / 4u, units_of_a_row());
+  begin_rows(tile.x, begin);
+  make_tile(tile, begin, end, slice * problem.m);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What becomes of the sums of a tile of a convolution, of which a column is an output channel of all groups: outputs,
+// or where output_dtype is i32 the sums of a slice of k, stored for conv_finish.comp.
+uint columns_end() { return (part.group + 1u) * problem.n; }
+bool is_output(uint row, uint column) { return row < part.rows && column < columns_end(); }
+
+$if output_dtype == i32
+uint ceil_div4(uint x) { return (x + 3u) / 4u; }
+$include "lib/no_columns.glsl"
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+  output_data[row * ceil_div4(problem.outputs) + column / 4u] = sums;
+}
+$else
+$include "lib/conv_store.glsl"
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+  const uvec3 pixel = pixel_of(row);
+  store_pixel(uvec4(output_place(pixel.xy), column, pixel.z), sums, columns);
+}
+$end

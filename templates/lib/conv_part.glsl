@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The product of matrices that a workgroup is at: that of a group of channels and, where the convolution is transposed,
+// of a phase. A phase is every stride-th pixel of the output; its pixels all read the same taps, and neighbours read
+// neighbours, so that it is an ordinary convolution of stride 1 with the taps first, first + step, ...
+struct Part {
+  uint group;
+  uvec2 phase;
+  uvec2 sides;   // in pixels of the output
+  uint rows;     // of x: the pixels of all images
+  ivec2 origin;  // where pixel 0 reads the first tap
+  uvec2 first;   // tap
+  uvec2 taps;    // how many
+};
+Part part;
+
+$if direction == transposed
+// The first tap that pixels of the phase read along an axis, or how many taps there are.
+uint first_tap(uint axis, uint phase) {
+  const uint stride = problem.stride[axis];
+  const uint wanted = (phase + problem.padding[axis]) % stride;
+  uint tap = 0u;
+  while (tap < problem.taps[axis] && tap * problem.dilation[axis] % stride != wanted) ++tap;
+  return tap;
+}
+$end
+
+void begin_part(uint index) {
+  const uint groups = problem.outputs / problem.n;
+  part.group = index % groups;
+$if direction == transposed
+  const uint phase = index / groups;
+  part.phase = uvec2(phase % problem.stride[0], phase / problem.stride[0]);
+  const uvec2 output_sides = uvec2(problem.row_pixels, problem.output_sides[1]);
+  for (uint axis = 0u; axis < 2u; ++axis) {
+    const uint stride = problem.stride[axis];
+    part.sides[axis] = (max(output_sides[axis], part.phase[axis]) - part.phase[axis] + stride - 1u) / stride;
+    part.first[axis] = first_tap(axis, part.phase[axis]);
+    part.taps[axis] = (problem.taps[axis] - part.first[axis] + problem.tap_step[axis] - 1u) / problem.tap_step[axis];
+    // Divides without remainder.
+    part.origin[axis] = (int(part.phase[axis] + problem.padding[axis]) -
+                         int(part.first[axis] * problem.dilation[axis])) / int(stride);
+  }
+$else
+  part.phase = uvec2(0u);
+  part.sides = uvec2(problem.row_pixels, problem.output_sides[1]);
+  part.origin = -ivec2(problem.padding[0], problem.padding[1]);
+  part.first = uvec2(0u);
+  part.taps = uvec2(problem.taps[0], problem.taps[1]);
+$end
+  part.rows = part.sides.x * part.sides.y * problem.input_sides[3];
+}
+
+// A row of x, as (width, height, image) of its pixel within the part.
+uvec3 pixel_of(uint row) {
+  const uint line = row / part.sides.x;
+  return uvec3(row % part.sides.x, line % part.sides.y, line / part.sides.y);
+}
+
+uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
+
+// Where that pixel lies in the output.
+uvec2 output_place(uvec2 pixel) {
+$if direction == transposed
+  return part.phase + pixel * stride();
+$else
+  return pixel;
+$end
+}
+
+// Where it reads the first tap.
+ivec2 input_origin(uvec2 pixel) {
+$if direction == transposed
+  return part.origin + ivec2(pixel);
+$else
+  return part.origin + ivec2(pixel * stride());
+$end
+}
+
+// The sum of the weights that the part reads for a channel of the output.
+int weight_sum(uint n) {
+$if direction == transposed
+  int sum = 0;
+  for (uint y = 0u; y < part.taps.y; ++y) {
+    for (uint x = 0u; x < part.taps.x; ++x) {
+      const uvec2 tap = part.first + uvec2(x, y) * uvec2(problem.tap_step[0], problem.tap_step[1]);
+      sum += weight_sums_data[n * problem.tap_sums + tap.y * problem.taps[0] + tap.x];
+    }
+  }
+  return sum;
+$else
+  return weight_sums_data[n];
+$end
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Rows of the matrix that a convolution multiplies with its weight, without the matrix: what a pixel of the output
+// reads, tap by tap. A tap is units of `kUnitWords` words of four channels, the last one filled up: weights are zero
+// there. Each invocation fetches `kFetches` rows a step, of all the same unit; a step has kUnits of them.
+//
+//   begin_rows(row, unit)     before the first step: the row of the workgroup's first fetch, and the first unit of k
+//   row_unit(i)               a unit of fetch i's row, as kUnitWords words
+//   next_step()               goes on to the unit of the next step
+//   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
+//
+// What a unit is, and how it is read, is said before: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
+// conv_rows_lines.glsl.
+uint units_of_a_row() { return walked_taps().x * walked_taps().y * units_of_a_tap(); }
+
+Tap tap_of(uint unit) {
+  const uint index = unit / units_of_a_tap();
+  return Tap(uvec2(index % walked_taps().x, index / walked_taps().x), unit % units_of_a_tap());
+}
+
+uint weight_unit(uint unit) {
+$if direction == transposed
+  const Tap walked = tap_of(unit);
+  const uvec2 at = part.first + walked.at * uvec2(problem.tap_step[0], problem.tap_step[1]);
+  return (at.y * problem.taps[0] + at.x) * units_of_a_tap() + walked.unit;
+$else
+  return unit;
+$end
+}
+
+void next_step() {
+  tap.unit += kUnits;
+  while (tap.unit >= units_of_a_tap()) {
+    tap.unit -= units_of_a_tap();
+    ++tap.at.x;
+    if (tap.at.x == walked_taps().x) tap.at = uvec2(0u, tap.at.y + 1u);
+  }
+}
+
+void begin_rows(uint first, uint unit) {
+  tap = tap_of(unit + gl_LocalInvocationIndex % kUnits);
+  [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
+    const uvec3 pixel = pixel_of(min(first + (gl_LocalInvocationIndex + i * kInvocations) / kUnits, part.rows - 1u));
+    origins[i] = input_origin(pixel.xy);
+    begin_row(i, pixel.z);
+  }
+}

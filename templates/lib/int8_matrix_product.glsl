@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A tile of outputs in int8 on cooperative matrices, from its rows of x and w: lib/matrix_tile.glsl says how it walks
+// along k. The includer says where they are,
+//
+//   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
+//   load_weight(column, vector, end)     of a row of w
+//   next_step()                          is called behind all loads of a step, of which each invocation has one vector
+//   is_output(row, column), Columns, columns_at(), store_outputs()       as for lib/matrix_strips.glsl
+//
+// and what lies outside of x and w, or from vector `end` on, counts as zero.
+const uint kSpan = ${step};
+$include "lib/int8_matrices.glsl"
+
+const uint kWeightFetches = (kColumns * kVectors + kInvocations - 1u) / kInvocations;
+uvec4 next_weight[kWeightFetches];
+
+void fetch(uvec2 tile, uint vector, uint end) {
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    next_input[i] = load_input(i, tile.x + place / kVectors, vector + place % kVectors, end);
+  }
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    next_weight[i] = load_weight(tile.y + place / kVectors, vector + place % kVectors, end);
+  }
+  next_step();
+}
+
+void put_down_weight() {
+  [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
+    const uint place = gl_LocalInvocationIndex + i * kInvocations;
+    if (kWeightFetches * kInvocations == kColumns * kVectors || place < kColumns * kVectors) {
+      put_vector(kWeightTile + word_of(place), next_weight[i]);
+    }
+  }
+}
+
+void put_block(uint i, uint j, uint word) {
+  coopMatStore(sums[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
+}
+
+ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
+
+$include "lib/matrix_strips.glsl"
+
+// Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
+void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
+  const uvec2 corner = subgroup_corner();
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      sums[i][j] = coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0);
+    }
+  }
+  fetch(tile, begin, end);
+  for (uint at = begin; at < end; at += kVectors) {
+    barrier();  // the matrices of the step before have been read
+    put_down_input();
+    put_down_weight();
+    barrier();
+    if (at + kVectors < end) fetch(tile, at + kVectors, end);
+    multiply(corner, 0u);
+  }
+  barrier();  // the last matrices have been read
+  store_sums(tile + corner, row_offset);
+}
