@@ -235,6 +235,16 @@ constexpr std::string_view kSpecializationNames[] = {
   "subgroups.m", "subgroups.n", "subgroups.workgroup", "blocks.m", "blocks.n", "step",
 };
 constexpr uint32_t kSpecializations[] = {
+  2, 2, 32, 1, 2, 64,
+  2, 2, 32, 1, 2, 128,
+  2, 2, 32, 2, 2, 64,
+  2, 2, 32, 2, 2, 128,
+  2, 2, 32, 2, 4, 64,
+  2, 2, 32, 2, 4, 128,
+  2, 2, 32, 4, 2, 64,
+  2, 2, 32, 4, 2, 128,
+  2, 2, 32, 4, 4, 64,
+  2, 2, 32, 4, 4, 128,
   2, 1, 64, 1, 2, 64,
   2, 1, 64, 1, 2, 128,
   2, 1, 64, 2, 2, 64,
@@ -349,50 +359,6 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_ed2f9bd7[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(6),
-};
-constexpr BlockField problem_buffer_714e1a30[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 184}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_1af54015 = {
-    .bindings = bindings_ed2f9bd7,
-    .problem_buffer = problem_buffer_714e1a30,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t workgroup_01910fa6[][3] = {
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {64, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_06a6d19a[] = {
-  2560, 4608, 3840, 6912, 5120, 9216, 6400, 11520, 7680, 13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
-  12800, 23040, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 3840, 6912, 6400, 11520, 7680, 13824,
-  11520, 20736, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 6144, 9216, 7680,
-  13824, 10240, 18432, 12800, 23040, 15360, 27648,
-};
 constexpr BindingInfo bindings_c21ebca1[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -402,6 +368,8 @@ constexpr BindingInfo bindings_c21ebca1[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(6),
 };
+constexpr BlockField problem_buffer_714e1a30[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 184}};
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
 constexpr InterfaceInfo binds_7e9b5f44 = {
     .bindings = bindings_c21ebca1,
     .problem_buffer = problem_buffer_714e1a30,
@@ -411,7 +379,7 @@ constexpr InterfaceInfo binds_7e9b5f44 = {
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a73df62[] = {
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
@@ -422,53 +390,65 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = 
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
 };
-constexpr uint32_t shared_bytes_513feeff[] = {
-  3840, 6912, 6400, 11520, 7680, 13824, 11520, 20736, 12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240,
-  18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 6400, 11520, 11520, 20736,
-  12800, 23040, 21760, 39168, 23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 12288,
-  13824, 12800, 23040, 15360, 27648, 23040, 41472, 25600, 46080,
+constexpr uint32_t workgroup_af8a1ada[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+  {64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr uint32_t shared_bytes_911cd5a7[] = {
+  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 3840, 6912, 6400, 11520, 7680, 13824, 11520, 20736,
+  12800, 23040, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240,
+  18432, 12800, 23040, 15360, 27648, 6400, 11520, 11520, 20736, 12800, 23040, 21760, 39168, 23040, 41472, 12288, 13824,
+  12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 12288, 13824, 12800, 23040, 15360, 27648, 23040, 41472, 25600,
+  46080,
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+constexpr BindingInfo bindings_ed2f9bd7[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(6),
 };
-constexpr uint32_t shared_bytes_fbe43560[] = {
-  5120, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360,
-  27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 10240, 13824, 12800, 23040,
-  15360, 27648, 23040, 41472, 25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 20480,
-  20480, 20480, 27648, 20480, 36864, 25600, 46080, 30720, 55296,
+constexpr InterfaceInfo binds_1af54015 = {
+    .bindings = bindings_ed2f9bd7,
+    .problem_buffer = problem_buffer_714e1a30,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b2446afd[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+};
+constexpr uint32_t shared_bytes_35c26410[] = {
+  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 2560, 4608, 3840, 6912, 5120, 9216, 6400, 11520, 7680,
+  13824, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824, 12800, 23040, 3840, 6912, 5120, 9216, 7680, 13824, 7680,
+  13824, 10240, 18432, 3840, 6912, 6400, 11520, 7680, 13824, 11520, 20736, 12800, 23040, 6400, 11520, 7680, 13824,
+  12800, 23040, 10240, 18432, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
 };
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_c01d2381[] = {
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
@@ -479,76 +459,120 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = 
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_724dade3[] = {
-  3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800,
-  23040, 23040, 41472, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 5120, 9216, 7680, 13824,
-  10240, 18432, 12800, 23040, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 10240,
-  13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
+constexpr uint32_t shared_bytes_31e36fc7[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824,
+  10240, 18432, 10880, 19584, 11520, 20736, 21760, 39168, 12800, 23040, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
+  23040, 10240, 18432, 15360, 27648, 5120, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 11520, 20736,
+  12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480,
+  36864,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_a517b7e1[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+};
+constexpr uint32_t shared_bytes_5bd04176[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 5120, 9216, 7680, 13824, 10240, 18432, 12800,
+  23040, 15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 10240, 13824, 10240, 18432,
+  15360, 27648, 15360, 27648, 20480, 36864, 10240, 13824, 12800, 23040, 15360, 27648, 23040, 41472, 25600, 46080, 20480,
+  23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 20480, 20480, 20480, 27648, 20480, 36864, 25600, 46080,
+  30720, 55296,
+};
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_7096a842[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
 enum Interface : uint16_t {
-  uses_05f29f8b,
-  uses_0a0d3f1c,
-  uses_1db21ce3,
-  uses_353d7a5a,
-  uses_354d9f3b,
-  uses_3559f03d,
-  uses_48c2c6b0,
-  uses_4b677c11,
-  uses_4bd0dd00,
-  uses_4cf21e5b,
-  uses_4f47988b,
-  uses_54fe7631,
-  uses_59f2be9e,
-  uses_5f4d2f0b,
-  uses_6b228fd6,
-  uses_6e982863,
-  uses_744a6fec,
-  uses_7c59dd3c,
-  uses_9f2b1f39,
-  uses_a5be476a,
-  uses_a98c903e,
-  uses_b07627c7,
-  uses_c106d7dd,
-  uses_c7336b58,
-  uses_ca83021e,
-  uses_d7830c96,
-  uses_db825248,
-  uses_f38a2e92,
-  uses_f818f717,
-  uses_fbe1abf3,
+  uses_0c973db9,
+  uses_10130a14,
+  uses_21d68150,
+  uses_2de37f1a,
+  uses_2f9794cc,
+  uses_31e42378,
+  uses_35594d25,
+  uses_392db17f,
+  uses_420b3a97,
+  uses_4a4881a7,
+  uses_5cbe6a92,
+  uses_6beca90e,
+  uses_7b8d2527,
+  uses_8ff4761c,
+  uses_962c5c2f,
+  uses_994f9766,
+  uses_9c1311c9,
+  uses_b28ba690,
+  uses_b5f5748e,
+  uses_bd9cd58c,
+  uses_bdc16c78,
+  uses_bee12b54,
+  uses_c5c55d71,
+  uses_c988f6ab,
+  uses_d2e7c0b3,
+  uses_e7bdeb9b,
+  uses_ead950d0,
+  uses_ef54f717,
+  uses_f897f272,
+  uses_fb56e841,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_05f29f8b
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_0a0d3f1c
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_1db21ce3
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_353d7a5a
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_354d9f3b
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_3559f03d
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_48c2c6b0
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_4b677c11
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_4bd0dd00
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_4cf21e5b
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_4f47988b
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_54fe7631
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_59f2be9e
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_5f4d2f0b
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_6b228fd6
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_6e982863
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_744a6fec
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7c59dd3c
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_9f2b1f39
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_a5be476a
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_a98c903e
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_b07627c7
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_c106d7dd
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_c7336b58
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_ca83021e
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_724dade3, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_d7830c96
-  {&binds_1af54015, workgroup_01910fa6, shared_bytes_513feeff, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_db825248
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_f38a2e92
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_fbe43560, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_f818f717
-  {&binds_7e9b5f44, workgroup_01910fa6, shared_bytes_06a6d19a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_fbe1abf3
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_0c973db9
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_10130a14
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_21d68150
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_2de37f1a
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_2f9794cc
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_31e42378
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_35594d25
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_392db17f
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_420b3a97
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_4a4881a7
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_5cbe6a92
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_6beca90e
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_7b8d2527
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_8ff4761c
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_962c5c2f
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_994f9766
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_9c1311c9
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_b28ba690
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_b5f5748e
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_bd9cd58c
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_bdc16c78
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_bee12b54
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_c5c55d71
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_31e36fc7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_c01d2381},  // uses_c988f6ab
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_d2e7c0b3
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_7096a842},  // uses_e7bdeb9b
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_ead950d0
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_35c26410, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b2446afd},  // uses_ef54f717
+  {&binds_7e9b5f44, workgroup_af8a1ada, shared_bytes_911cd5a7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_8a73df62},  // uses_f897f272
+  {&binds_1af54015, workgroup_af8a1ada, shared_bytes_5bd04176, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_a517b7e1},  // uses_fb56e841
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -556,136 +580,136 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_353d7a5a},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_354d9f3b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_3559f03d},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9f2b1f39},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_353d7a5a},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_353d7a5a},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_353d7a5a},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_353d7a5a},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_354d9f3b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f38a2e92},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_9f2b1f39},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c106d7dd},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_354d9f3b},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_6b228fd6},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_f818f717},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_c7336b58},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_4b677c11},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_6b228fd6},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_6b228fd6},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_6b228fd6},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_6b228fd6},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f818f717},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4bd0dd00},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_4b677c11},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a98c903e},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f818f717},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_db825248},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_48c2c6b0},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_1db21ce3},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_7c59dd3c},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_db825248},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_db825248},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_db825248},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_db825248},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_48c2c6b0},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_6e982863},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_7c59dd3c},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_59f2be9e},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_48c2c6b0},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_744a6fec},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_b07627c7},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_54fe7631},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_d7830c96},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_744a6fec},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_744a6fec},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_744a6fec},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_744a6fec},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b07627c7},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4cf21e5b},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_d7830c96},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_4f47988b},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b07627c7},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_5f4d2f0b},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0a0d3f1c},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_05f29f8b},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_fbe1abf3},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_5f4d2f0b},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_5f4d2f0b},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_5f4d2f0b},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_5f4d2f0b},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_0a0d3f1c},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a5be476a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_fbe1abf3},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_ca83021e},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_0a0d3f1c},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_c5c55d71},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_d2e7c0b3},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_fb56e841},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_962c5c2f},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_c5c55d71},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_c5c55d71},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_c5c55d71},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_c5c55d71},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_d2e7c0b3},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c1311c9},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_962c5c2f},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_31e42378},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_d2e7c0b3},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_6beca90e},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e7bdeb9b},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_8ff4761c},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_420b3a97},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_6beca90e},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_6beca90e},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_6beca90e},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_6beca90e},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e7bdeb9b},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_bdc16c78},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_420b3a97},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_7b8d2527},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e7bdeb9b},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_21d68150},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0c973db9},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_ead950d0},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_10130a14},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_21d68150},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_21d68150},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_21d68150},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_21d68150},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_0c973db9},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f897f272},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_10130a14},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_4a4881a7},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_0c973db9},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_35594d25},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2f9794cc},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b5f5748e},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_bee12b54},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_35594d25},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_35594d25},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_35594d25},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_35594d25},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2f9794cc},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_994f9766},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_bee12b54},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c988f6ab},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_2f9794cc},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_ef54f717},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_bd9cd58c},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_5cbe6a92},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2de37f1a},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_ef54f717},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_ef54f717},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_ef54f717},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_ef54f717},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_bd9cd58c},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b28ba690},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2de37f1a},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_392db17f},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_bd9cd58c},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

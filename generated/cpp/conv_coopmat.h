@@ -108,8 +108,8 @@ struct Parameters {
 // Chosen when a pipeline is made.
 struct Specialization {
   uint32_t subgroups_m = 2;
-  uint32_t subgroups_n = 1;
-  uint32_t subgroups_workgroup = 64;
+  uint32_t subgroups_n = 2;
+  uint32_t subgroups_workgroup = 32;
   uint32_t blocks_m = 1;
   uint32_t blocks_n = 2;
   uint32_t step = 64;

@@ -10,6 +10,7 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "conv_coopmat.h"
+#include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_tile.h"
@@ -67,7 +68,8 @@ namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::k
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
 namespace conv_coopmat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
-namespace conv_finish { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
+namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
+namespace conv_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
 namespace conv_tile { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }

@@ -46,6 +46,9 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
+  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
+  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
 };
 
@@ -67,6 +70,9 @@ enum class Name : uint16_t {
   output_zero_point,
   activation,
   has_bias,
+  line_taps,
+  line_stride,
+  line_dilation,
   is_pointwise,
   kDevice,
 };
@@ -88,6 +94,9 @@ constexpr auto kNames = table::names({
   {"output_zero_point", {}},
   {"activation", words::kActivation},
   {"has_bias", {}},
+  {"line_taps", {}},
+  {"line_stride", {}},
+  {"line_dilation", {}},
   {"is_pointwise", {}},
 });
 
@@ -110,6 +119,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_zero_point: return Integer(problem->output_zero_point);
     case Name::activation: return table::word(problem->activation.get());
     case Name::has_bias: return Integer(problem->has_bias);
+    case Name::line_taps: return Integer(problem->line_taps);
+    case Name::line_stride: return Integer(problem->line_stride);
+    case Name::line_dilation: return Integer(problem->line_dilation);
     case Name::is_pointwise: return Integer(problem->is_pointwise);
     case Name::kDevice: break;
   }
@@ -280,6 +292,46 @@ constexpr StepInfo coopmat_split_steps[] = {
   {&conv_finish::op, conv_finish_operands, conv_finish_problem},
 };
 
+constexpr OperandSource conv_depthwise_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+};
+void conv_depthwise_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  auto& to = *static_cast<conv_depthwise::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  to.products = problem.products;
+  to.pixels = problem.pixels;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  to.all_channels = problem.all_channels;
+  to.outputs = problem.outputs;
+  to.tap_sums = problem.tap_sums;
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+  to.line_taps = problem.line_taps;
+  to.line_stride = problem.line_stride;
+  to.line_dilation = problem.line_dilation;
+}
+
+constexpr StepInfo depthwise_steps[] = {
+  {&conv_depthwise::op, conv_depthwise_operands, conv_depthwise_problem},
+};
+
 constexpr OperandSource conv_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -320,6 +372,80 @@ bool conv_plain_takes(const void* kernel_parameters) {
 
 constexpr StepInfo plain_steps[] = {
   {&conv_plain::op, conv_plain_operands, conv_plain_problem, conv_plain_takes},
+};
+
+constexpr ConditionInfo pointwise_coopmat_conditions[] = {
+  {"is_pointwise != 0", table::kNamesOf<Name::is_pointwise>},
+};
+
+int pointwise_coopmat_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.is_pointwise) != 0,
+  });
+}
+
+constexpr OperandSource q8_linear_coopmat_operands[] = {
+  table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+};
+void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_row = 16 * ceil_div(Integer(problem.k), 16);
+  auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, whole_row);
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo pointwise_coopmat_steps[] = {
+  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
+};
+
+constexpr ConditionInfo pointwise_tile_conditions[] = {
+  {"is_pointwise != 0", table::kNamesOf<Name::is_pointwise>},
+};
+
+int pointwise_tile_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  return table::first_false({
+      Integer(problem.is_pointwise) != 0,
+  });
+}
+
+constexpr OperandSource q8_linear_tile_operands[] = {
+  table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+};
+void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer whole_row = 16 * ceil_div(Integer(problem.k), 16);
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  to.k = problem.k;
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, whole_row);
+  table::set(to.matrix_rows, Integer(problem.m));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+}
+
+constexpr StepInfo pointwise_tile_steps[] = {
+  {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
 };
 
 constexpr OperandSource conv_tile_operands[] = {
@@ -377,9 +503,20 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = coopmat_split_first_failing,
       .scratch = scratch,
       .steps = coopmat_split_steps},
+  {.id = "q8ta_conv2d.depthwise",
+      .first_failing = table::all_hold,
+      .steps = depthwise_steps},
   {.id = "q8ta_conv2d.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},
+  {.id = "q8ta_conv2d.pointwise_coopmat",
+      .conditions = pointwise_coopmat_conditions,
+      .first_failing = pointwise_coopmat_first_failing,
+      .steps = pointwise_coopmat_steps},
+  {.id = "q8ta_conv2d.pointwise_tile",
+      .conditions = pointwise_tile_conditions,
+      .first_failing = pointwise_tile_first_failing,
+      .steps = pointwise_tile_steps},
   {.id = "q8ta_conv2d.tile",
       .first_failing = table::all_hold,
       .steps = tile_steps},
@@ -428,7 +565,7 @@ constexpr TensorInfo kQ8taConv2dTensors[] = {
   },
   {
     .name = "weight", .operand = 1, .role = TensorInfo::Role::weight, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n),
     .shapes = kWeightShapes, .help = "symmetric; I is C / groups",
   },
   {.name = "weight_sums", .operand = 2, .role = TensorInfo::Role::derived, .dtypes = bit(DType::i32), .source = 1},

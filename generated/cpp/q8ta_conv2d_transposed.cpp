@@ -46,6 +46,9 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
+  {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
+  {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
 };
 
@@ -67,6 +70,9 @@ enum class Name : uint16_t {
   output_zero_point,
   activation,
   has_bias,
+  line_taps,
+  line_stride,
+  line_dilation,
   is_pointwise,
   kDevice,
 };
@@ -88,6 +94,9 @@ constexpr auto kNames = table::names({
   {"output_zero_point", {}},
   {"activation", words::kActivation},
   {"has_bias", {}},
+  {"line_taps", {}},
+  {"line_stride", {}},
+  {"line_dilation", {}},
   {"is_pointwise", {}},
 });
 
@@ -110,6 +119,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_zero_point: return Integer(problem->output_zero_point);
     case Name::activation: return table::word(problem->activation.get());
     case Name::has_bias: return Integer(problem->has_bias);
+    case Name::line_taps: return Integer(problem->line_taps);
+    case Name::line_stride: return Integer(problem->line_stride);
+    case Name::line_dilation: return Integer(problem->line_dilation);
     case Name::is_pointwise: return Integer(problem->is_pointwise);
     case Name::kDevice: break;
   }

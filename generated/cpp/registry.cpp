@@ -10,6 +10,7 @@
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
 #include "conv_coopmat.h"
+#include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_tile.h"
@@ -73,6 +74,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
   &conv_coopmat::op,
+  &conv_depthwise::op,
   &conv_finish::op,
   &conv_plain::op,
   &conv_tile::op,

@@ -4,6 +4,8 @@
 // From the integer sums of a linear layer to its outputs, four neighbouring columns at a time:
 //
 //   store_outputs(row, column, sums, columns_at(column));     // column is a multiple of four
+//
+// The bytes of padded columns are the output's zero point.
 int weight_sum(uint n) { return weight_sums_data[n]; }
 uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"
@@ -14,12 +16,12 @@ ${declare_words(output)}
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   ivec4 q = quantized_outputs(sums, columns);
 $if output_layout == packed_4h4w
-  // Rows of all matrices, each padded to a multiple of four; the bytes of padded columns are 0.
-  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : 0;
+  // Rows of all matrices, each padded to a multiple of four.
+  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : problem.output_zero_point;
   const uint packed_row = row / problem.matrix_rows * ceil_div4(problem.matrix_rows) * 4u + row % problem.matrix_rows;
   output_words[(packed_row / 4u * ceil_div4(problem.n) + column / 4u) * 4u + packed_row % 4u] = pack_i8(q);
 $elif output_layout == packed_4w
-  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : 0;
+  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : problem.output_zero_point;
   output_words[row * ceil_div4(problem.n) + column / 4u] = pack_i8(q);
 $else
   if (problem.n % 4u == 0u) {

@@ -138,6 +138,9 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
       .dilation = in_words(window.dilation),
       .tap_step = walked.step,
       .tap_reach = walked.reach,
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .line_stride = u32(window.stride[kAlongWidth]),
+      .line_dilation = u32(window.dilation[kAlongWidth]),
       .is_pointwise = is_pointwise(conv, input, output),
   };
   const Shape sums = tap_sums == 1 ? Shape{channels.outputs} : Shape{channels.outputs, tap_sums};
