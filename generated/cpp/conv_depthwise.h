@@ -71,6 +71,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
+  Required<uint32_t> lines;
   Required<uint32_t> line_taps;
   Required<uint32_t> line_stride;
   Required<uint32_t> line_dilation;
@@ -121,6 +122,7 @@ struct ProblemBuffer {
   uint32_t stride[2];
   uint32_t padding[2];
   uint32_t dilation[2];
+  uint32_t lines;
   uint32_t line_taps;
   uint32_t line_stride;
   uint32_t line_dilation;
@@ -149,10 +151,11 @@ static_assert(offsetof(ProblemBuffer, taps) == 128);
 static_assert(offsetof(ProblemBuffer, stride) == 136);
 static_assert(offsetof(ProblemBuffer, padding) == 144);
 static_assert(offsetof(ProblemBuffer, dilation) == 152);
-static_assert(offsetof(ProblemBuffer, line_taps) == 160);
-static_assert(offsetof(ProblemBuffer, line_stride) == 164);
-static_assert(offsetof(ProblemBuffer, line_dilation) == 168);
-static_assert(sizeof(ProblemBuffer) == 172);
+static_assert(offsetof(ProblemBuffer, lines) == 160);
+static_assert(offsetof(ProblemBuffer, line_taps) == 164);
+static_assert(offsetof(ProblemBuffer, line_stride) == 168);
+static_assert(offsetof(ProblemBuffer, line_dilation) == 172);
+static_assert(sizeof(ProblemBuffer) == 176);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

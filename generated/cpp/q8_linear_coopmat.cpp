@@ -309,20 +309,20 @@ constexpr InterfaceInfo binds_fe584e59 = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
 constexpr uint32_t workgroup_b3c3cd1d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
@@ -333,64 +333,11 @@ constexpr uint32_t workgroup_b3c3cd1d[][3] = {
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_d3542405[] = {
-  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
-  39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
-  15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
-  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
-};
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-};
-constexpr uint32_t shared_bytes_0a39d917[] = {
-  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
-  23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
-  23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
-  23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
-constexpr uint32_t shared_bytes_41ce3626[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
-  41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
-  25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 30720, 55296, 20480, 20480, 20480,
-  27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944,
-};
-constexpr BindingInfo bindings_b9f8727a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-};
-constexpr InterfaceInfo binds_f0b08b84 = {
-    .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_691c376d,
-    .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_b3010a22,
+constexpr uint32_t shared_bytes_cdc5b2aa[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
+  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
+  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
+  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712,
 };
 constexpr CooperativeMatrixShape matrices_5469e68b[] = {
   {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -407,70 +354,147 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = 
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
   matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
 };
+constexpr uint32_t shared_bytes_98b47484[] = {
+  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
+  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
+  19200, 13184, 23424, 16128, 28416, 23424, 41856,
+};
+constexpr BindingInfo bindings_b9f8727a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_f0b08b84 = {
+    .bindings = bindings_b9f8727a,
+    .push_constants = push_constants_691c376d,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_b3010a22,
+};
 constexpr uint32_t shared_bytes_574c273f[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040, 5760, 10368, 6400, 11520, 11520, 20736,
   7680, 13824, 12800, 23040, 10240, 18432, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
   6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240,
   18432, 12800, 23040, 15360, 27648, 23040, 41472,
 };
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+};
+constexpr uint32_t shared_bytes_92453682[] = {
+  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856, 7168, 12288, 8448, 14592, 14336,
+  24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416,
+  23424, 41856, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 12672, 14208, 13184,
+  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720,
+};
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+};
+constexpr uint32_t shared_bytes_ec3794d1[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
+  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
+  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
+};
+constexpr uint32_t shared_bytes_d3542405[] = {
+  6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
+  39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
+  15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
+  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
+};
+constexpr uint32_t shared_bytes_41ce3626[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
+  41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
+  25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 30720, 55296, 20480, 20480, 20480,
+  27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944,
+};
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+};
+constexpr uint32_t shared_bytes_0a39d917[] = {
+  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
+  23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
+  23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
+  23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336,
 };
 enum Interface : uint16_t {
-  uses_1136712c,
-  uses_11fed371,
-  uses_235a9edb,
+  uses_03d0f772,
+  uses_17f8f899,
+  uses_1a21a74a,
   uses_26388023,
-  uses_402213cc,
-  uses_4ed080c0,
+  uses_3082b935,
+  uses_349cf92a,
+  uses_39610952,
   uses_4ef35e83,
-  uses_5756b74f,
-  uses_5dab5c4e,
   uses_5dabfe8e,
-  uses_8bb81fcf,
-  uses_8d7d801d,
-  uses_a47bef48,
-  uses_a8f2ca51,
-  uses_be8e3578,
+  uses_63801dbb,
+  uses_71855e27,
+  uses_76f21c30,
+  uses_87e6799e,
+  uses_89b0f50a,
+  uses_9a64c799,
   uses_d432480d,
-  uses_d4896607,
   uses_dd56a575,
-  uses_f0f53862,
-  uses_f1cda800,
+  uses_dfdb1ef9,
+  uses_e5948ae6,
+  uses_f143f3c5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_1136712c
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_11fed371
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_235a9edb
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_03d0f772
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_17f8f899
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_1a21a74a
   {&binds_f0b08b84, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_26388023
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_402213cc
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_4ed080c0
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3082b935
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_349cf92a
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_39610952
   {&binds_f0b08b84, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_4ef35e83
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_5756b74f
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_5dab5c4e
   {&binds_f0b08b84, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5dabfe8e
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_8bb81fcf
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_8d7d801d
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_a47bef48
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_a8f2ca51
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_be8e3578
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_63801dbb
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_71855e27
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_76f21c30
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_87e6799e
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_89b0f50a
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_9a64c799
   {&binds_f0b08b84, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_d432480d
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_d4896607
   {&binds_f0b08b84, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_dd56a575
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_f0f53862
-  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_f1cda800
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_dfdb1ef9
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_e5948ae6
+  {&binds_fe584e59, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_f143f3c5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -478,91 +502,91 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_a47bef48},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_4ed080c0},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_235a9edb},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_a47bef48},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_a47bef48},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_4ed080c0},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_4ed080c0},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_235a9edb},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_235a9edb},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_a47bef48},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_a47bef48},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_4ed080c0},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_4ed080c0},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_f143f3c5},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_87e6799e},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_dfdb1ef9},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_f143f3c5},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_f143f3c5},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_87e6799e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_87e6799e},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_dfdb1ef9},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_dfdb1ef9},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_f143f3c5},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_f143f3c5},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_87e6799e},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_87e6799e},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_dd56a575},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_dd56a575},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_235a9edb},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_235a9edb},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_d4896607},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_8d7d801d},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_f1cda800},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_d4896607},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_d4896607},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_8d7d801d},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_8d7d801d},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_f1cda800},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_f1cda800},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_d4896607},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_d4896607},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_8d7d801d},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_8d7d801d},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_dfdb1ef9},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_dfdb1ef9},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_17f8f899},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_03d0f772},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_71855e27},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_17f8f899},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_17f8f899},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_03d0f772},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_03d0f772},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_71855e27},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_71855e27},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_17f8f899},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_17f8f899},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_03d0f772},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_03d0f772},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_5dabfe8e},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_5dabfe8e},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_f1cda800},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_f1cda800},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_11fed371},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_be8e3578},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_402213cc},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_11fed371},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_11fed371},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_be8e3578},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_be8e3578},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_402213cc},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_402213cc},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_11fed371},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_11fed371},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_be8e3578},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_be8e3578},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_71855e27},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_71855e27},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_9a64c799},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_63801dbb},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_349cf92a},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_9a64c799},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_9a64c799},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_63801dbb},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_63801dbb},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_349cf92a},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_349cf92a},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_9a64c799},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_9a64c799},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_63801dbb},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_63801dbb},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_d432480d},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_d432480d},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_402213cc},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_402213cc},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_1136712c},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_8bb81fcf},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_5756b74f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_1136712c},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_1136712c},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_8bb81fcf},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_8bb81fcf},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_5756b74f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_5756b74f},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_1136712c},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_1136712c},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_8bb81fcf},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_8bb81fcf},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_349cf92a},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_349cf92a},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_76f21c30},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_e5948ae6},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_39610952},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_76f21c30},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_76f21c30},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_e5948ae6},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_e5948ae6},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_39610952},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_39610952},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_76f21c30},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_76f21c30},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_e5948ae6},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_e5948ae6},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_4ef35e83},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_4ef35e83},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_5756b74f},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_5756b74f},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_f0f53862},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_a8f2ca51},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_5dab5c4e},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_f0f53862},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_f0f53862},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_a8f2ca51},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_a8f2ca51},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_5dab5c4e},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_5dab5c4e},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_f0f53862},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_f0f53862},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_a8f2ca51},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_a8f2ca51},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_39610952},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_39610952},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_3082b935},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_89b0f50a},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_1a21a74a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_3082b935},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_3082b935},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_89b0f50a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_89b0f50a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_1a21a74a},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_1a21a74a},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_3082b935},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_3082b935},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_89b0f50a},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_89b0f50a},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_26388023},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_26388023},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_5dab5c4e},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_5dab5c4e},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_1a21a74a},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_1a21a74a},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

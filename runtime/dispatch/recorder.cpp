@@ -43,10 +43,6 @@ std::string describe_form(const OperandForm& form) {
   return fmt::format("{} {}{}", name(form.dtype), name(form.storage), layouts);
 }
 
-bool takes(const OperandForm& form, const DeviceTensor::Memory& tensor) {
-  return qgen::takes(form, tensor.dtype, tensor.storage, tensor.layout);
-}
-
 Region region_of(const BoundResource& resource) {
   if (resource.view) return {resource.view, 0, 1};
   // Scratch has no buffer yet, and is one object: the null handle stands for it.
@@ -192,11 +188,13 @@ Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const 
                                               const BindingInfo& binding) {
   const DeviceTensor::Memory& memory = tensor.memory();
   const OperandForm form = form_of(launch, binding);
-  if (!takes(form, memory)) {
+  const OperandSource source = launch.operands[binding.operand];
+  const Layout layout = source.seen_as == kAbsent ? memory.layout : static_cast<Layout>(source.seen_as);
+  if (!takes(form, memory.dtype, memory.storage, layout)) {
     return Error{
         Error::Kind::invalid_argument,
         fmt::format("operand '{}' of kernel '{}' takes {}, and was given {}", launch.op->operands[binding.operand].name,
-                    launch.kernel->id, describe_form(form), describe_form(memory.dtype, memory.storage, memory.layout)),
+                    launch.kernel->id, describe_form(form), describe_form(memory.dtype, memory.storage, layout)),
         "choose with select(), which knows the operands"};
   }
   BoundResource resource;

@@ -24,7 +24,8 @@ void for_each_form(const OperatorInfo& op, size_t operand, const std::function<v
   for (const RecipeInfo& recipe : op.recipes) {
     for (const StepInfo& step : recipe.steps) {
       for (size_t i = 0; i < step.operands.size(); ++i) {
-        if (step.operands[i].is_scratch || step.operands[i].index != operand) continue;
+        const OperandSource& source = step.operands[i];
+        if (source.is_scratch || source.index != operand || source.seen_as != kAbsent) continue;
         for (const KernelInfo& kernel : step.family->kernels) {
           if (step.takes && !step.takes(kernel.parameters)) continue;
           const OperandForm form = step.family->form(kernel.parameters, i);

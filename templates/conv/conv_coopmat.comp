@@ -50,20 +50,33 @@ uvec4 load_weight(uint column, uint vector, uint end) {
   return weight_words[column * weight_row_units() + weight_unit(vector)];
 }
 
+$if output_dtype != i32
+$include "lib/tile_columns.glsl"
+$end
 $include "lib/int8_matrix_product.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
-  const uint index = workgroup_index() % (tiles.x * tiles.y * problem.slices);
-  const uint product = workgroup_index() / (tiles.x * tiles.y * problem.slices);
-  if (product >= problem.products) return;
+$if output_dtype == i32
+  const uint slices = problem.slices;
+$else
+  const uint slices = 1u;
+$end
+  const uint index = workgroup_index() % (tiles.x * tiles.y * slices);
+  const uint product = workgroup_index() / (tiles.x * tiles.y * slices);
+  if (product >= products()) return;
   begin_part(product);
   const uint slice = index / (tiles.x * tiles.y);
   const uvec2 corner = tile_of(index % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
   if (corner.x >= part.rows) return;  // of a phase that is smaller than the largest
   const uvec2 tile = corner + uvec2(0u, part.group * problem.n);
+$if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 16u);
   const uint end = min(begin + problem.slice_k / 16u, units_of_a_row());
+$else
+  const uint begin = 0u;
+  const uint end = units_of_a_row();
+$end
   begin_rows(tile.x, begin);
   make_tile(tile, begin, end, slice * problem.m);
 }

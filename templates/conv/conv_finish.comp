@@ -17,7 +17,7 @@ $include "lib/conv_store.glsl"
 
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  const uint blocks = ceil_div4(problem.outputs);
+  const uint blocks = ceil_div4(problem.output_sides[2]);
   if (index / blocks >= problem.m) return;
   ivec4 sums = ivec4(0);
   for (uint slice = 0u; slice < problem.slices; ++slice) sums += input_data[slice * problem.m * blocks + index];

@@ -43,7 +43,7 @@ $end
 // The sums of what a tap adds, for four channels of the output.
 ivec4 tap_sums(uint image, ivec2 at, uint tap, uint block) {
   const uint words = ceil_div4(problem.channels);
-  const uint blocks = ceil_div4(problem.outputs);
+  const uint blocks = ceil_div4(problem.output_sides[2]);
   const uint group = 4u * block / problem.n;
   const bool is_one_group = min(4u * block + 3u, last_column()) / problem.n == group;
   const bool are_words = is_one_group && group * problem.channels % 4u == 0u;
@@ -65,8 +65,8 @@ ivec4 tap_sums(uint image, ivec2 at, uint tap, uint block) {
 
 void main() {
   const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
-  const uint block = index % ceil_div4(problem.outputs);
-  const uint pixel = index / ceil_div4(problem.outputs);
+  const uint block = index % ceil_div4(problem.output_sides[2]);
+  const uint pixel = index / ceil_div4(problem.output_sides[2]);
   if (pixel >= problem.pixels) return;
   const uvec4 place = place_of(pixel, 4u * block);
   ivec4 sums = ivec4(0);

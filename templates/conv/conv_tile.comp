@@ -42,23 +42,33 @@ uint load_input(uint i, uint row, uint word, uint end) { return word < end ? row
 
 uvec4 load_weight(uint block, uint word, uint end) {
   if (4u * block >= columns_end() || word >= end) return uvec4(0u);
-  return weight_words[weight_unit(word) * ceil_div4(problem.outputs) + block];
+  return weight_words[weight_unit(word) * ceil_div4(problem.output_sides[2]) + block];
 }
 
 $include "lib/int8_dot_product.glsl"
 
 void main() {
   const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (ceil_div4(problem.n) + kBlocks - 1u) / kBlocks);
-  const uint index = workgroup_index() % (tiles.x * tiles.y * problem.slices);
-  const uint product = workgroup_index() / (tiles.x * tiles.y * problem.slices);
-  if (product >= problem.products) return;
+$if output_dtype == i32
+  const uint slices = problem.slices;
+$else
+  const uint slices = 1u;
+$end
+  const uint index = workgroup_index() % (tiles.x * tiles.y * slices);
+  const uint product = workgroup_index() / (tiles.x * tiles.y * slices);
+  if (product >= products()) return;
   begin_part(product);
   const uint slice = index / (tiles.x * tiles.y);
   const uvec2 corner = tile_of(index % (tiles.x * tiles.y), tiles) * uvec2(kRows, kBlocks);
   if (corner.x >= part.rows) return;  // of a phase that is smaller than the largest
   const uvec2 tile = corner + uvec2(0u, part.group * problem.n / 4u);
+$if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 4u);
   const uint end = min(begin + problem.slice_k / 4u, units_of_a_row());
+$else
+  const uint begin = 0u;
+  const uint end = units_of_a_row();
+$end
   begin_rows(tile.x, begin);
   make_tile(tile, begin, end, slice * problem.m);
 }

@@ -11,12 +11,19 @@ uint ceil_div4(uint x) { return (x + 3u) / 4u; }
 $include "lib/no_columns.glsl"
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
-  output_data[row * ceil_div4(problem.outputs) + column / 4u] = sums;
+  output_data[row * ceil_div4(problem.output_sides[2]) + column / 4u] = sums;
 }
 $else
 $include "lib/conv_store.glsl"
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+$if output_layout == packed_4c and direction == forward
+  // Rows of x are pixels of the output, in their order.
+  if (column + 4u <= problem.output_sides[2]) {
+    output_data[row * ceil_div4(problem.output_sides[2]) + column / 4u] = pack_i8(quantized_outputs(sums, columns));
+    return;
+  }
+$end
   const uvec3 pixel = pixel_of(row);
   store_pixel(uvec4(output_place(pixel.xy), column, pixel.z), sums, columns);
 }

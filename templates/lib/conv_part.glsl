@@ -26,8 +26,17 @@ uint first_tap(uint axis, uint phase) {
 }
 $end
 
+// Of all groups and phases.
+uint products() {
+$if direction == transposed
+  return problem.output_sides[2] / problem.n * problem.stride[0] * problem.stride[1];
+$else
+  return problem.output_sides[2] / problem.n;
+$end
+}
+
 void begin_part(uint index) {
-  const uint groups = problem.outputs / problem.n;
+  const uint groups = problem.output_sides[2] / problem.n;
   part.group = index % groups;
 $if direction == transposed
   const uint phase = index / groups;

@@ -10,13 +10,16 @@
 //   next_step()               goes on to the unit of the next step
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
 //
-// What a unit is, and how it is read, is said before: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
+// What a unit is, of which a tap has one at least, and how it is read, is said before: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
 // conv_rows_lines.glsl.
-uint units_of_a_row() { return walked_taps().x * walked_taps().y * units_of_a_tap(); }
+uint units_of_a_row() {
+  return problem.channels == 0u ? 0u : walked_taps().x * walked_taps().y * units_of_a_tap();
+}
 
 Tap tap_of(uint unit) {
   const uint index = unit / units_of_a_tap();
-  return Tap(uvec2(index % walked_taps().x, index / walked_taps().x), unit % units_of_a_tap());
+  const uint width = max(1u, walked_taps().x);  // a phase may have no tap
+  return Tap(uvec2(index % width, index / width), unit % units_of_a_tap());
 }
 
 uint weight_unit(uint unit) {

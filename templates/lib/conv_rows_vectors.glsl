@@ -9,11 +9,11 @@ $include "lib/conv_tap.glsl"
 
 int bases[kFetches];  // the vector that the origin is, of the group's first channel
 
-uint units_of_a_tap() { return problem.channels / 16u; }
+uint units_of_a_tap() { return max(1u, problem.channels / 16u); }
 uvec2 walked_taps() { return part.taps; }
 uint weight_row_units() { return problem.taps[0] * problem.taps[1] * units_of_a_tap(); }
 
-int pixel_vectors() { return int(problem.all_channels / 16u); }
+int pixel_vectors() { return int(problem.input_sides[2] / 16u); }
 
 void begin_row(uint i, uint image) {
   const int line = int(image * problem.input_sides[1]) + origins[i].y;

@@ -7,7 +7,7 @@ $include "lib/conv_input.glsl"
 
 uint images[kFetches];
 
-uint units_of_a_tap() { return (problem.channels + 4u * kUnitWords - 1u) / (4u * kUnitWords); }
+uint units_of_a_tap() { return max(1u, (problem.channels + 4u * kUnitWords - 1u) / (4u * kUnitWords)); }
 uvec2 walked_taps() { return part.taps; }
 uint weight_row_units() { return problem.taps[0] * problem.taps[1] * units_of_a_tap(); }
 

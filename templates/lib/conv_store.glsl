@@ -6,15 +6,17 @@
 //   store_pixel(uvec4(width, height, channel, image), sums, columns_at(channel));     // channel is a multiple of four
 //
 // Padding of a packed layout, of channels and of rows, gets the output's zero point.
-uint last_column() { return problem.outputs - 1u; }
+uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
 ${declare_packed(output)}
 
 void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
   ivec4 q = quantized_outputs(sums, columns);
-  const uint count = at.x < problem.output_sides[0] ? min(problem.outputs - at.z, 4u) : 0u;
+  const uint count = at.x < problem.output_sides[0] ? min(problem.output_sides[2] - at.z, 4u) : 0u;
 $if packed(output_layout) == 2
-  for (uint lane = 0u; lane < 4u; ++lane) q[lane] = lane < count ? q[lane] : problem.output_zero_point;
+  if (count < 4u) {
+    for (uint lane = 0u; lane < 4u; ++lane) q[lane] = lane < count ? q[lane] : problem.output_zero_point;
+  }
   output_store(at, pack_i8(q));
 $else
   for (uint lane = 0u; lane < count; ++lane) {

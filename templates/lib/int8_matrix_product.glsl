@@ -7,7 +7,7 @@
 //   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
 //   load_weight(column, vector, end)     of a row of w
 //   next_step()                          is called behind all loads of a step, of which each invocation has one vector
-//   is_output(row, column), Columns, columns_at(), store_outputs()       as for lib/matrix_strips.glsl
+//   is_output(row, column), Columns, load_columns(), tile_columns_at(), store_outputs()      of the outputs
 //
 // and what lies outside of x and w, or from vector `end` on, counts as zero.
 const uint kSpan = ${step};
@@ -54,6 +54,7 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
     }
   }
   fetch(tile, begin, end);
+  load_columns(tile.y);
   for (uint at = begin; at < end; at += kVectors) {
     barrier();  // the matrices of the step before have been read
     put_down_input();

@@ -27,28 +27,39 @@ const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: no real output is NaN, and a subnormal one comes to less than a half, flushed or not.
 bool have_short_way(Columns columns) {
-  bool is_short = problem.activation != kActivationHardswish && problem.output_inverse_scale > 0.0 &&
-                  floatBitsToUint(problem.output_inverse_scale) <= kShortReciprocal;
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    is_short = is_short && is_finite(columns.scale[lane]) && is_finite(columns.bias[lane]);
-  }
-  return is_short;
+  const bool is_short = problem.activation != kActivationHardswish && problem.output_inverse_scale > 0.0 &&
+                        floatBitsToUint(problem.output_inverse_scale) <= kShortReciprocal;
+  const uvec4 scale = floatBitsToUint(columns.scale) & kMagnitude, bias = floatBitsToUint(columns.bias) & kMagnitude;
+  return is_short && all(lessThan(max(scale, bias), uvec4(kInfinity)));
 }
 $end
 
-Columns columns_at(uint column) {
+// Of one column.
+struct Column {
+  float scale, bias;
+  int correction;
+};
+Column column_at(uint column) {
+  const uint n = min(column, last_column());
+  precise const float scale = problem.input_scale * flush_subnormal(weight_scales_data[n]);
+  return Column(flush_product(scale), problem.has_bias != 0u ? flush_subnormal(bias_data[n]) : 0.0,
+                -problem.input_zero_point * weight_sum(n));
+}
+
+Columns joined(Column a, Column b, Column c, Column d) {
   Columns columns;
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    const uint n = min(column + lane, last_column());
-    precise const float scale = problem.input_scale * flush_subnormal(weight_scales_data[n]);
-    columns.scale[lane] = flush_product(scale);
-    columns.bias[lane] = problem.has_bias != 0u ? flush_subnormal(bias_data[n]) : 0.0;
-    columns.correction[lane] = -problem.input_zero_point * weight_sum(n);
-  }
+  columns.scale = vec4(a.scale, b.scale, c.scale, d.scale);
+  columns.bias = vec4(a.bias, b.bias, c.bias, d.bias);
+  columns.correction = ivec4(a.correction, b.correction, c.correction, d.correction);
 $if output_dtype == i8
   columns.is_short = have_short_way(columns);
 $end
   return columns;
+}
+
+// Four columns, from memory; lib/tile_columns.glsl has those of a tile.
+Columns columns_at(uint column) {
+  return joined(column_at(column), column_at(column + 1u), column_at(column + 2u), column_at(column + 3u));
 }
 
 // a - b rounded once, although it may not fit an int. The differences of the halves become floats by their bits, the
@@ -60,11 +71,24 @@ vec4 exact_difference(ivec4 a, ivec4 b) {
   return difference;
 }
 
+// The same of a difference that fits an int.
+vec4 short_difference(ivec4 a, ivec4 b) {
+  const ivec4 difference = a - b;
+  const vec4 high = intBitsToFloat((difference >> 12) + kRoundingShiftBits);
+  const vec4 low = intBitsToFloat((difference & 0xfff) | kRoundingShiftBits);
+  precise const vec4 real = (high * 4096.0 - kRoundingShift * 4097.0) + low;
+  return real;
+}
+
+const uint kShortDepth = 65793u;  // 255 * 128 of them add up to less than 2^31
+
 // Before the activation; a subnormal is still to be flushed. The sum over k of q * w is above -2^31 and at most 2^31,
 // which an int holds as -2^31. Negated it always fits, and so does the correction. No product is subnormal: scales are
 // not, and are multiplied by integers.
 vec4 linear_outputs(ivec4 sums, Columns columns) {
-  precise const vec4 product = exact_difference(columns.correction, -sums) * columns.scale;
+  const bool is_short = problem.k <= kShortDepth;
+  const vec4 sum = is_short ? short_difference(sums, -columns.correction) : exact_difference(columns.correction, -sums);
+  precise const vec4 product = sum * columns.scale;
   precise const vec4 y = product + columns.bias;
   return y;
 }

@@ -7,8 +7,8 @@
 //   put_block(i, j, word)       stores block (i, j) of this subgroup's sums from that word on, rows kStripPitch apart
 //   sums_at(word)               four sums from there
 //   is_output(row, column)      whether there is one
-//   Columns, columns_at(n)      what the outputs of four columns from n on have in common
-//   store_outputs(row, column, sums_at(word), columns_at(column))
+//   Columns, tile_columns_at(n) what the outputs of four columns from n on have in common
+//   store_outputs(row, column, sums_at(word), tile_columns_at(column))
 
 // Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
 // is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once. `corner`
@@ -28,7 +28,7 @@ void store_sums(uvec2 corner, uint row_offset) {
     subgroupBarrier();
     // An invocation keeps to four columns of a strip.
     const uint column = corner.y + strip * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u;
-    if (block == 0u) columns = columns_at(column);
+    if (block == 0u) columns = tile_columns_at(column);
     for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
       const uint strip_row = at / kStripVectors;
       const uint row = corner.x + block * ${matrix.m}u + strip_row;

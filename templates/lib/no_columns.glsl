@@ -4,3 +4,5 @@
 // Of outputs whose columns have nothing in common: the Columns that lib/matrix_strips.glsl wants all the same.
 struct Columns { uint none; };
 Columns columns_at(uint column) { return Columns(0u); }
+void load_columns(uint first) {}
+Columns tile_columns_at(uint column) { return columns_at(column); }

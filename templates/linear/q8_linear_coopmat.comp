@@ -45,6 +45,9 @@ uvec4 load_weight(uint column, uint vector, uint end) {
 
 void next_step() {}
 
+$if output_dtype != i32
+$include "lib/tile_columns.glsl"
+$end
 $include "lib/product_outputs.glsl"
 $include "lib/int8_matrix_product.glsl"
 

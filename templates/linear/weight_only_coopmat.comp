@@ -160,7 +160,7 @@ vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 $if form == weight_q8_rows
 struct Columns { vec4 scale; };
 
-Columns columns_at(uint column) {
+Columns tile_columns_at(uint column) {
   Columns columns;
   for (uint lane = 0u; lane < 4u; ++lane) columns.scale[lane] = weight_scales_data[min(column + lane, problem.n - 1u)];
   return columns;

@@ -138,6 +138,7 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
       .dilation = in_words(window.dilation),
       .tap_step = walked.step,
       .tap_reach = walked.reach,
+      .lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
       .line_stride = u32(window.stride[kAlongWidth]),
       .line_dilation = u32(window.dilation[kAlongWidth]),

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Convolutions, each on every kernel, against docs/convolution.md's reference.
+#include <cmath>
+
+#include "operators.h"
+#include "runtime/calls/attributes.h"
+#include "runtime/operators/linear/depth.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using namespace generated::operators;
+using testing::Random;
+using testing::tensor_of;
+using Numbers = std::vector<int64_t>;
+
+// Kernels of all kinds and layouts, one specialization each; and without the layouts.
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
+
+struct ConvCase {
+  Shape input, weight;
+  Numbers stride{1}, padding{0}, dilation{1};
+  int64_t groups = 1;
+  std::string activation = "none";
+  bool has_bias = true;
+  Numbers output_padding{};  // of transposed ones
+};
+
+std::string text_of(const ConvCase& c) {
+  const auto list = [](const Numbers& numbers) { return to_text(AttributeValue(numbers)); };
+  return fmt::format("input {}, weight {}, stride {}, padding {}, dilation {}, groups {}", to_text(c.input),
+                     to_text(c.weight), list(c.stride), list(c.padding), list(c.dilation), c.groups);
+}
+
+// Weights and inputs of every value, and scales such that a few outputs in a hundred saturate.
+Request request_of(const ConvCase& c, int64_t outputs) {
+  Random random(static_cast<uint32_t>(element_count(c.input) + element_count(c.weight)));
+  const int64_t depth = std::max<int64_t>(element_count(c.weight) / std::max<int64_t>(outputs, 1), 1);
+  Request request;
+  request.inputs["input"] = random.integers(DType::i8, c.input, -128, 127);
+  request.inputs["weight"] = random.integers(DType::i8, c.weight, -128, 127);
+  request.inputs["weight_scales"] = random.reals(DType::f32, {outputs}, 0.001, 0.004);
+  if (c.has_bias) request.inputs["bias"] = random.reals(DType::f32, {outputs}, -4, 4);
+  request.attributes["input_scale"] = 0.02;
+  request.attributes["input_zero_point"] = int64_t{-7};
+  request.attributes["output_scale"] = 0.004 * std::sqrt(static_cast<double>(depth));
+  request.attributes["output_zero_point"] = int64_t{5};
+  request.attributes["activation"] = c.activation;
+  request.attributes["stride"] = c.stride;
+  request.attributes["padding"] = c.padding;
+  request.attributes["dilation"] = c.dilation;
+  request.attributes["groups"] = c.groups;
+  return request;
+}
+
+Request forward(const ConvCase& c) { return request_of(c, c.weight[0]); }
+
+Request transposed(const ConvCase& c) {
+  Request request = request_of(c, c.weight[1] * c.groups);
+  if (!c.output_padding.empty()) request.attributes["output_padding"] = c.output_padding;
+  return request;
+}
+
+class ConvTest : public testing::KernelTest {
+ protected:
+  void expect_right(const ConvCase& c, const measure::VerifyOptions& options) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("q8ta_conv2d", forward(c), options);
+  }
+  void expect_transposed_right(const ConvCase& c, const measure::VerifyOptions& options) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("q8ta_conv2d_transposed", transposed(c), options);
+  }
+};
+
+// clang-format off
+const ConvCase kShapes[] = {
+    {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    {{1, 3, 5, 7}, {5, 3, 3, 3}, {1}, {1}},                               // an image of three channels
+    {{2, 3, 9, 8}, {6, 3, 7, 7}, {2}, {3}, {1}, 1, "relu"},               // a window larger than the image
+    {{1, 16, 6, 5}, {8, 16, 3, 3}, {1}, {1}, {1}, 1, "relu6"},            // channels that are vectors
+    {{2, 32, 7, 7}, {20, 32, 3, 3}, {2}, {1}},                            // several images in a tile
+    {{1, 16, 9, 9}, {4, 16, 3, 3}, {2, 1}, {2, 0, 1, 3}, {1, 2}},         // every list of two and four
+    {{1, 64, 4, 4}, {16, 64, 3, 3}, {1}, {1}, {1}, 1, "hardswish", false},
+    {{1, 30, 5, 5}, {10, 30, 2, 2}},                                      // channels that are not whole words
+    {{1, 8, 6, 6}, {8, 4, 3, 3}, {1}, {1}, {1}, 2},                       // groups of whole words
+    {{1, 32, 5, 5}, {32, 16, 3, 3}, {1}, {1}, {1}, 2},                    // and of vectors
+    {{1, 6, 5, 5}, {9, 2, 3, 3}, {1}, {1}, {1}, 3},                       // and of neither
+    {{2, 8, 9, 10}, {8, 1, 3, 3}, {1}, {1}, {1}, 8},                      // depthwise
+    {{1, 5, 9, 10}, {5, 1, 3, 3}, {2}, {1}, {1}, 5},
+    {{1, 8, 11, 11}, {8, 1, 5, 5}, {2}, {2}, {1}, 8},
+    {{1, 4, 11, 11}, {4, 1, 3, 5}, {1}, {2}, {2}, 4},
+    {{1, 4, 8, 8}, {12, 1, 3, 3}, {1}, {1}, {1}, 4},                      // with a multiplier
+    {{2, 16, 3, 5}, {24, 16, 1, 1}},                                      // a linear layer of pixels
+    {{1, 18, 3, 5}, {7, 18, 1, 1}},
+    {{1, 16, 5, 5}, {8, 16, 1, 1}, {2}},                                  // that skips some
+    {{1, 4, 2, 2}, {4, 4, 1, 1}, {1}, {3}},                               // padding larger than the window
+};
+// clang-format on
+
+TEST_F(ConvTest, GivesTheReferenceInEveryShapeAndLayout) {
+  for (const ConvCase& c : kShapes) expect_right(c, kEveryVariant);
+}
+
+// clang-format off
+const ConvCase kTransposedShapes[] = {
+    {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    {{1, 16, 4, 5}, {16, 8, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
+    {{2, 3, 4, 3}, {3, 5, 4, 4}, {2}, {1}},
+    {{1, 16, 3, 3}, {16, 4, 3, 3}, {3, 2}, {0}, {2, 1}},                  // strides and dilations that share no divisor
+    {{1, 4, 4, 4}, {4, 8, 3, 3}, {2}, {1}, {2}, 1, "none", false},        // and that do: phases without a tap
+    {{1, 4, 3, 3}, {4, 4, 2, 2}, {4}},                                    // a stride past the window
+    {{1, 8, 4, 4}, {8, 4, 3, 3}, {2}, {1}, {1}, 2},
+    {{1, 6, 4, 4}, {6, 3, 3, 3}, {2}, {1}, {1}, 2},
+    {{1, 4, 5, 5}, {4, 1, 3, 3}, {1}, {2, 0, 1, 2}, {1}, 4},
+};
+// clang-format on
+
+TEST_F(ConvTest, TransposedGivesTheReferenceInEveryShapeAndLayout) {
+  for (const ConvCase& c : kTransposedShapes) expect_transposed_right(c, kEveryVariant);
+}
+
+TEST_F(ConvTest, TakesEmptySides) {
+  for (const ConvCase& c : {ConvCase{{0, 4, 3, 3}, {4, 4, 3, 3}}, {{1, 0, 3, 3}, {4, 0, 3, 3}},
+                            {{1, 4, 3, 3}, {0, 4, 3, 3}}, {{1, 4, 0, 0}, {4, 4, 1, 1}, {1}, {1}}}) {
+    expect_right(c, kEveryVariant);
+  }
+  expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kEveryVariant);
+  expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kEveryVariant);
+}
+
+TEST_F(ConvTest, RowsKeepTheirRank) {
+  expect_right({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kInBuffers);
+  expect_right({{1, 16, 9}, {8, 16, 1}}, kInBuffers);
+  expect_transposed_right({{2, 5, 11}, {5, 6, 3}, {2}, {1}, {1}, 1, "none", true, {1}}, kInBuffers);
+}
+
+TEST_F(ConvTest, GivesTheReferenceWithEverySpecialization) {
+  expect_right({{1, 16, 9, 9}, {36, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
+  expect_right({{1, 8, 9, 9}, {8, 1, 3, 3}, {1}, {1}, {1}, 8}, kEverySpecialization);
+}
+
+}  // namespace
+}  // namespace qgen
