@@ -16,6 +16,7 @@ $include "lib/conv_input.glsl"
 
 int weight_sum(uint n) {
   int sum = 0;
+  if (problem.channels == 0u) return sum;  // there are no sums of taps
   for (uint tap = 0u; tap < problem.tap_sums; ++tap) sum += weight_sums_data[n * problem.tap_sums + tap];
   return sum;
 }

@@ -91,6 +91,7 @@ $end
 int weight_sum(uint n) {
 $if direction == transposed
   int sum = 0;
+  if (problem.channels == 0u) return sum;  // there are no sums of taps
   for (uint y = 0u; y < part.taps.y; ++y) {
     for (uint x = 0u; x < part.taps.x; ++x) {
       const uvec2 tap = part.first + uvec2(x, y) * uvec2(problem.tap_step[0], problem.tap_step[1]);

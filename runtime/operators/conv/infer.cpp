@@ -14,6 +14,7 @@
 #include "runtime/library/layout_table.h"
 #include "runtime/operators/linear/depth.h"
 #include "runtime/operators/window.h"
+#include "runtime/tensor/weight_form.h"
 
 namespace qgen::generated::operators {
 namespace {
@@ -110,6 +111,7 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
   const auto& [channels, window] = conv;
   const int64_t taps = window.taps[0] * window.taps[1];
   const int64_t tap_sums = phases.count == 1 ? 1 : taps;
+  const int64_t run = tap_sums == 1 ? std::max<int64_t>(channels.of_a_group * taps, 1) : channels.of_a_group;
   const Shape image = as_image(output.shape);
   const Fields fields{
       .m = u32(input.shape[0] * phases.pixels),
@@ -144,14 +146,13 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
       .line_dilation = u32(window.dilation[kAlongWidth]),
       .is_pointwise = is_pointwise(conv, input, output),
   };
-  const Shape sums = tap_sums == 1 ? Shape{channels.outputs} : Shape{channels.outputs, tap_sums};
   Call call = make_call(fields, {.input = input,
                                  .weight = weight,
-                                 .weight_sums = TensorDesc{DType::i32, sums},
+                                 .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
                                  .weight_scales = inputs.weight_scales,
                                  .bias = inputs.bias,
                                  .output = output});
-  call.row_sum_run = tap_sums == 1 ? 0 : std::max<int64_t>(channels.of_a_group, 1);
+  call.row_sum_run = run;
   return call;
 }
 
