@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of each row of feature_rows.inc the library keeps the name and the capabilities; what grants it is for
+// Of each row of feature_rows.inc this room keeps the name and the capabilities; what grants it is for
 // runtime/device.
 #include "vocabulary/features.h"
 
