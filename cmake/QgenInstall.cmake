@@ -15,7 +15,7 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann common
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann common vocabulary
                         library json tensor device selector dispatch calls operators kernels
                         runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
@@ -26,7 +26,7 @@ target_include_directories(qgen_kernels INTERFACE $<INSTALL_INTERFACE:${include}
 install(TARGETS ${programs} EXPORT qgenTargets)
 install(EXPORT qgenTargets NAMESPACE qgen:: DESTINATION "${package}")
 
-install(DIRECTORY common runtime DESTINATION "${include}" FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
+install(DIRECTORY common vocabulary runtime DESTINATION "${include}" FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
 install(DIRECTORY "${PROJECT_BINARY_DIR}/generated/cpp/" DESTINATION "${include}/kernels" FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY templates/lib DESTINATION "${CMAKE_INSTALL_DATADIR}/qgen/templates" FILES_MATCHING PATTERN "*.glsl")
 

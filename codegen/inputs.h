@@ -10,7 +10,7 @@
 #include "codegen/render/render.h"
 #include "codegen/support/digest.h"
 #include "common/diagnostic.h"
-#include "runtime/library/error.h"
+#include "common/error.h"
 
 namespace qgen {
 

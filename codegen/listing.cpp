@@ -10,7 +10,7 @@
 
 #include "codegen/spec/axes.h"
 #include "codegen/spec/parse_spec.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "codegen/cache/figures.h"
 #include "codegen/support/digest.h"
-#include "runtime/library/error.h"
+#include "common/error.h"
 
 namespace qgen::cache {
 

@@ -22,7 +22,7 @@
 #include "codegen/emit/blob_writer.h"
 #include "codegen/reflect/interface.h"
 #include "codegen/support/digest.h"
-#include "runtime/library/error.h"
+#include "common/error.h"
 
 namespace qgen::cache {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/outcome.h"
+#include "common/outcome.h"
 
 namespace qgen::compile {
 

@@ -9,7 +9,8 @@
 #include <cctype>
 
 #include "codegen/spec/words.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::emit {
 namespace {
@@ -39,11 +40,10 @@ bool is_in(const std::array<std::string_view, N>& sorted, std::string_view word)
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-template <typename Enumeration, size_t N>
-bool all_of(const spec::Axis& axis, const std::array<Enumeration, N>& enumerators) {
-  return std::all_of(axis.values.begin(), axis.values.end(), [&](const auto& value) {
-    const std::string& word = std::get<expression::Word>(value.value).text;
-    return std::any_of(enumerators.begin(), enumerators.end(), [&](Enumeration e) { return name(e) == word; });
+template <size_t N>
+bool are_all_of(const spec::Axis& axis, const std::array<std::string_view, N>& words) {
+  return std::ranges::all_of(axis.values, [&](const auto& value) {
+    return std::ranges::count(words, std::get<expression::Word>(value.value).text) > 0;
   });
 }
 
@@ -79,15 +79,9 @@ std::string enumerator(const spec::Spec& spec, const expand::Variant& variant) {
 }
 
 WordSet word_set(const spec::Axis& axis) {
-  if (all_of(axis, std::to_array({DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16,
-                                  DType::i32, DType::u32}))) {
-    return WordSet::dtype;
-  }
-  if (all_of(axis, std::to_array({Storage::buffer, Storage::texture3d}))) return WordSet::storage;
-  const bool is_of_layouts = std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) {
-    return find_layout(std::get<expression::Word>(value.value).text).has_value();
-  });
-  return is_of_layouts ? WordSet::layout : WordSet::own;
+  if (are_all_of(axis, names_of(kDTypes))) return WordSet::dtype;
+  if (are_all_of(axis, names_of(kStorages))) return WordSet::storage;
+  return are_all_of(axis, names_of(kLayouts)) ? WordSet::layout : WordSet::own;
 }
 
 std::string cpp_type(const spec::Axis& axis) {

@@ -15,7 +15,7 @@
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/products.h"
 #include "codegen/emit/shared_values.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen::emit {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "codegen/emit/products.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen::emit {
 

@@ -266,7 +266,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.line("#include \"{}.h\"", spec.name.value);
   out.blank();
   out.text("#include \"modules.h\"");
-  out.text("#include \"runtime/library/features.h\"");
+  out.text("#include \"vocabulary/features.h\"");
   if (!spec::signatures_of(spec).empty()) out.text("#include \"runtime/library/signature_info.h\"");
   out.text("#include \"runtime/library/table_builder.h\"");
   if (std::ranges::any_of(spec.attributes, &spec::Attribute::is_word)) out.text("#include \"words.h\"");

@@ -8,7 +8,8 @@
 #include <array>
 
 #include "codegen/expression/node.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::expression {
 namespace {
@@ -127,14 +128,6 @@ std::string to_text(const Value& value) {
     case Type::text: return std::get<std::string>(value);
   }
   return "?";
-}
-
-std::optional<DType> find_dtype(std::string_view word) {
-  for (DType dtype :
-       {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32}) {
-    if (qgen::name(dtype) == word) return dtype;
-  }
-  return std::nullopt;
 }
 
 void Scope::add(Symbol symbol) { symbols_.push_back(std::move(symbol)); }

@@ -7,7 +7,7 @@
 //   ceil_div(numel, vec * workgroup)
 //   numel * (bytes(input_dtype) + bytes(output_dtype)) / device.bytes_per_us
 //
-// Types are boolean, integer (runtime/library/integer.h: saturating, x / 0 == 0), real, word (a name out of a known
+// Types are boolean, integer (vocabulary/integer.h: saturating, x / 0 == 0), real, word (a name out of a known
 // set, such as a dtype) and text (templates only). An expression is parsed against a Scope and type-checked there and
 // then; evaluating it cannot fail. It is evaluated, printed back, or printed as C++ that computes the same.
 //
@@ -25,8 +25,7 @@
 #include <vector>
 
 #include "common/diagnostic.h"
-#include "runtime/library/integer.h"
-#include "runtime/library/kernel_info.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::expression {
 
@@ -98,9 +97,6 @@ class Scope {
 
 // The names of the built-in functions.
 std::vector<std::string> builtin_functions();
-
-// The dtype that a word names.
-std::optional<DType> find_dtype(std::string_view word);
 
 // Parses the whole of `text`, which stands at `start`. `wanted` is the type it must have (an integer serves as a real).
 // Errors: syntax, unknown names and functions (with a suggestion), wrong types, words outside a symbol's set,

@@ -10,7 +10,8 @@
 #include <algorithm>
 
 #include "codegen/expression/node.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::expression {
 namespace {

@@ -21,7 +21,7 @@
 #include "codegen/reflect/module.h"
 #include "codegen/reflect/resources.h"
 #include "codegen/reflect/stub.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen::reflect {
 namespace {
@@ -40,7 +40,7 @@ Result<FeatureMask> needs_of(const Module& module) {
     } else if (!need.is_always_there) {
       append(errors, fault(fmt::format("the module needs the SPIR-V capability {} ({}), for which qgen has no feature",
                                        spv::CapabilityToString(static_cast<spv::Capability>(capability)), capability),
-                           "do without it, or give it a row in runtime/library/features.cpp"));
+                           "do without it, or give it a row in vocabulary/feature_rows.inc"));
     }
   }
   if (!errors.empty()) return errors;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/reflect/interface.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen::reflect {
 namespace {

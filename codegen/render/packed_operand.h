@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The GLSL that reads and writes an operand of bytes in its layout, written from the layout's row of
-// runtime/library/layout_table.h: templates know no layout, and a new row needs no GLSL.
+// vocabulary/layouts.h: templates know no layout, and a new row needs no GLSL.
 //
 //   ${declare_packed(input)}           input_data[], input_word(at), input_load(at), input_element(at)
 //   ${declare_packed(input, across)}   and input_rows(at): the four words side by side along dimension `across`
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "codegen/expression/expression.h"
-#include "runtime/library/layout_table.h"
+#include "runtime/library/kernel_info.h"
 
 namespace qgen::render {
 

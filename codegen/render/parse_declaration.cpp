@@ -7,7 +7,7 @@
 
 #include "codegen/render/declarations.h"
 #include "codegen/render/directive.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::render {
 namespace {

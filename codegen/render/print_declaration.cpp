@@ -25,7 +25,7 @@ class Printer {
   std::string operator()(const Extensions&) const {
     std::set<std::string_view> extensions;
     for (const spec::Operand& operand : spec_.operands) {
-      const auto dtype = expression::find_dtype(word_of(operand.dtype));
+      const auto dtype = find_dtype(word_of(operand.dtype));
       if (!dtype) continue;
       for (const std::string_view extension : extensions_of(*dtype, storage_of(operand))) extensions.insert(extension);
     }
@@ -55,7 +55,7 @@ class Printer {
 
   std::string operator()(const DeclareOperand& declaration) const {
     const spec::Operand& operand = spec_.operands[declaration.operand];
-    const auto dtype = expression::find_dtype(word_of(operand.dtype));
+    const auto dtype = find_dtype(word_of(operand.dtype));
     if (!dtype) return failure(fmt::format("operand '{}' has no dtype", operand.name.value));
     if (storage_of(operand) == Storage::texture3d) {
       if (declaration.as != DeclareOperand::As::elements) {
@@ -80,7 +80,7 @@ class Printer {
   std::string operator()(const DeclarePacked& declaration) const {
     const spec::Operand& operand = spec_.operands[declaration.operand];
     const std::string& name = operand.name.value;
-    const auto dtype = expression::find_dtype(word_of(operand.dtype));
+    const auto dtype = find_dtype(word_of(operand.dtype));
     const auto layout = operand.layout ? find_layout(word_of(*operand.layout)) : Layout::strided;
     if (!dtype || bytes(*dtype) != 1 || !layout || info(*layout).storage != Storage::buffer) {
       return failure(fmt::format("operand '{}' is no buffer of i8 or u8 in a layout of buffers", name));

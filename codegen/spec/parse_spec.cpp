@@ -324,7 +324,7 @@ class SpecParser {
     recipe.applies_when = conditions(entry.value, "applies_when");
     for (const YamlEntry& scratch : entries(entry.value, "scratch")) {
       auto elements = parse(*value(scratch.value, "elements"), Type::integer);
-      const DType dtype = *expression::find_dtype(value(scratch.value, "dtype")->text);
+      const DType dtype = *find_dtype(value(scratch.value, "dtype")->text);
       if (elements) recipe.scratch.push_back({located(scratch.key), dtype, *std::move(elements)});
     }
     for (const YamlEntry& bound : entries(entry.value, "bind"))

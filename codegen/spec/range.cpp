@@ -2,30 +2,30 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "codegen/spec/range.h"
 
-#include <algorithm>
-#include <array>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
+#include <utility>
+
+#include "vocabulary/dtypes.h"
 
 namespace qgen::spec {
 namespace {
 
-struct NamedRange {
-  std::string_view word;
-  double least, greatest;
-  std::string_view text;
-};
-
-constexpr std::array kRanges = {
-    NamedRange{"i8", -128, 127, "-128 to 127"},
-    NamedRange{"u8", 0, 255, "0 to 255"},
-    NamedRange{"i16", -32768, 32767, "-32768 to 32767"},
-    NamedRange{"u16", 0, 65535, "0 to 65535"},
-    NamedRange{"i32", -2147483648.0, 2147483647.0, "-2147483648 to 2147483647"},
-    NamedRange{"u32", 0, 4294967295.0, "0 to 4294967295"},
-    NamedRange{"positive", 0x1p-126, 0x1.fffffep127, "a positive, finite and normal number"},
-    NamedRange{"not_negative", 0, 0x1.fffffep127, "a finite number that is not below 0"},
-};
+// Every range that has a name: those of integer dtypes, then those of the f32 that scales may be.
+std::vector<Range> named_ranges() {
+  std::vector<Range> ranges;
+  for (const DTypeInfo& row : kDTypes) {
+    const auto range = range_of(row.dtype);
+    if (!range) continue;
+    ranges.push_back({static_cast<double>(range->min), static_cast<double>(range->max),
+                      fmt::format("{} to {}", range->min, range->max), std::string(row.name)});
+  }
+  ranges.push_back({0x1p-126, 0x1.fffffep127, "a positive, finite and normal number", "positive"});
+  ranges.push_back({0, 0x1.fffffep127, "a finite number that is not below 0", "not_negative"});
+  return ranges;
+}
 
 std::optional<double> parse_plain(std::string_view text) {
   double value = 0;
@@ -47,14 +47,15 @@ std::optional<double> parse_bound(std::string_view text) {
 
 std::vector<std::string> range_words() {
   std::vector<std::string> words;
-  for (const NamedRange& range : kRanges) words.emplace_back(range.word);
+  for (Range& range : named_ranges()) words.push_back(std::move(range.spec));
   return words;
 }
 
 std::optional<Range> find_range(std::string_view word) {
-  const auto range = std::ranges::find(kRanges, word, &NamedRange::word);
-  if (range == kRanges.end()) return std::nullopt;
-  return Range{range->least, range->greatest, std::string(range->text), std::string(word)};
+  for (Range& range : named_ranges()) {
+    if (range.spec == word) return std::move(range);
+  }
+  return std::nullopt;
 }
 
 }  // namespace qgen::spec

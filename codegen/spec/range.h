@@ -16,7 +16,7 @@ namespace qgen::spec {
 // "4", "-0.5", "2^-125", "-2^31"; nullopt: no number.
 std::optional<double> parse_bound(std::string_view text);
 
-// The ranges that have a name: those of integer dtypes, and of the f32 that scales may be.
+// The ranges that have a name: `i8`, `positive`.
 std::vector<std::string> range_words();
 std::optional<Range> find_range(std::string_view word);
 

@@ -5,21 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
+
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::spec {
 namespace {
 
-constexpr std::array kDTypes = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
-                                DType::i16, DType::u16, DType::i32,  DType::u32};
-constexpr std::array kStorages = {Storage::buffer, Storage::texture3d};
-
-template <typename Words>
-std::vector<std::string> names_of(const Words& words) {
-  std::vector<std::string> names;
-  for (auto word : words) names.emplace_back(name(word));
-  return names;
-}
+std::vector<std::string> texts_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
 // Words of the expression language, the two scopes with names of their own, and what YAML reads as nothing.
 constexpr std::string_view kOurs[] = {"and", "in", "not", "or", "device", "problem", "null", "Null", "NULL"};
@@ -153,13 +147,9 @@ bool holds(const Words& words, std::string_view word) {
 
 }  // namespace
 
-std::vector<std::string> dtype_words() { return names_of(kDTypes); }
-std::vector<std::string> storage_words() { return names_of(kStorages); }
-std::vector<std::string> layout_words() {
-  std::vector<std::string> names;
-  for (const LayoutInfo& row : kLayouts) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> dtype_words() { return texts_of(names_of(kDTypes)); }
+std::vector<std::string> storage_words() { return texts_of(names_of(kStorages)); }
+std::vector<std::string> layout_words() { return texts_of(names_of(kLayouts)); }
 
 std::optional<std::string> fault_of_name(std::string_view name) {
   const bool is_spelled =

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/layout_table.h"
-
 namespace qgen::spec {
 
 std::vector<std::string> dtype_words();

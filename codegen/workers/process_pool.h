@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/library/outcome.h"
+#include "common/outcome.h"
 
 namespace qgen::workers {
 

@@ -2,7 +2,7 @@
 #include "choose_qparams_affine.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 #include "words.h"

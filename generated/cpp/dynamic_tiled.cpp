@@ -2,7 +2,7 @@
 #include "dynamic_tiled.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::dynamic_tiled {

@@ -2,7 +2,7 @@
 #include "linear_q4gsw_backward.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 

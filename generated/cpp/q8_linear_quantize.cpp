@@ -2,7 +2,7 @@
 #include "q8_linear_quantize.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::q8_linear_quantize {

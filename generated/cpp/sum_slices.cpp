@@ -2,7 +2,7 @@
 #include "sum_slices.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::sum_slices {

@@ -2,7 +2,7 @@
 #include "weight_only_backward_plain.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::weight_only_backward_plain {

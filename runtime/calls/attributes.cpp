@@ -9,17 +9,12 @@
 #include <charconv>
 
 #include "common/nearest.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {
 
 using Kind = AttributeInfo::Kind;
-
-constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
-                             DType::i16, DType::u16, DType::i32,  DType::u32};
-constexpr std::string_view kNumpyNames[] = {"float32", "float16", "bfloat16", "int8",  "uint8",
-                                            "int16",   "uint16",  "int32",    "uint32"};
 
 template <typename T>
 std::optional<T> number_of(std::string_view text) {
@@ -155,17 +150,8 @@ std::string to_text(const AttributeValue& value) {
 }
 
 std::optional<DType> dtype_named(std::string_view word) {
-  for (size_t i = 0; i < std::size(kDTypes); ++i) {
-    if (word == kNumpyNames[i] || word == name(kDTypes[i])) return kDTypes[i];
-  }
-  return std::nullopt;
-}
-
-std::optional<Storage> storage_named(std::string_view word) {
-  for (const Storage storage : {Storage::buffer, Storage::texture3d}) {
-    if (name(storage) == word) return storage;
-  }
-  return std::nullopt;
+  const DTypeInfo* row = find_row(kDTypes, &DTypeInfo::long_name, word);
+  return row ? row->dtype : find_dtype(word);
 }
 
 const HostTensor* find_input(const Request& request, std::string_view name) {

@@ -27,8 +27,7 @@ Expected<AttributeValue> parse_attribute(const AttributeInfo& info, std::string_
 Expected<AttributeValue> converted(const AttributeInfo& info, const AttributeValue& value);
 std::string to_text(const AttributeValue& value);
 
-std::optional<DType> dtype_named(std::string_view word);      // "int8", "i8"; nullopt: none
-std::optional<Storage> storage_named(std::string_view word);  // "buffer", "texture3d"
+std::optional<DType> dtype_named(std::string_view word);  // "int8", "i8"; nullopt: none
 
 // Of a complete request: null or nullopt is what was left out and has no default.
 const HostTensor* find_input(const Request& request, std::string_view name);

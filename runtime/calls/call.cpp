@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

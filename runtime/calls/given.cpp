@@ -11,7 +11,7 @@
 
 #include "runtime/calls/attributes.h"
 #include "runtime/calls/placement.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -7,15 +7,13 @@
 
 #include <limits>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {
 
 constexpr size_t kMaxTextureRank = 4;
-
-DType next(DType dtype) { return static_cast<DType>(static_cast<unsigned>(dtype) + 1); }
 
 int64_t elements_of(const TensorDesc& tensor) {
   const LayoutInfo& layout = info(tensor.layout);
@@ -31,8 +29,8 @@ bool can_lie(const TensorInfo& operand, Storage storage, Layout layout) {
 
 std::vector<std::string_view> names_in(uint32_t dtypes) {
   std::vector<std::string_view> names;
-  for (auto dtype = DType::f32; dtypes >> static_cast<unsigned>(dtype) != 0; dtype = next(dtype)) {
-    if ((dtypes & bit(dtype)) != 0) names.push_back(name(dtype));
+  for (const DTypeInfo& row : kDTypes) {
+    if ((dtypes & bit(row.dtype)) != 0) names.push_back(row.name);
   }
   return names;
 }

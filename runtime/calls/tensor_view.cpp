@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/library/features.h"
 #include "runtime/library/kernel_info.h"
+#include "vocabulary/features.h"
 
 namespace qgen {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What grants a feature stands in its row of runtime/library/feature_rows.inc, and is compiled here: the members that a
+// What grants a feature stands in its row of vocabulary/feature_rows.inc, and is compiled here: the members that a
 // row names are those of FeatureChain, its claims those of FeatureProperties.
 #include "runtime/device/feature_chain.h"
 
@@ -24,7 +24,7 @@ void* link(FeatureChain& chain, void* next) {
 
 constexpr ExtensionRow kExtensions[] = {
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) {extension, link<&FeatureChain::member>},
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
 };
 
 using Bits = std::vector<std::reference_wrapper<VkBool32>>;
@@ -73,7 +73,7 @@ Bits FeatureChain::bits_of(Feature feature) {
   { __VA_ARGS__ }
 #define PROPERTY(...) \
   {}
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
     case Feature::count_: break;
   }
   return {};
@@ -96,7 +96,7 @@ bool FeatureProperties::allow(Feature feature) const {
     return grant;
 #define BITS(...) true
 #define PROPERTY(...) __VA_ARGS__
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
     case Feature::count_: break;
   }
   return false;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "runtime/device/vulkan_api.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 // In Vulkan's registry since 1.4.317; older headers lack it.
 #ifndef VK_KHR_shader_bfloat16
@@ -57,7 +57,7 @@ struct FeatureChain {
   VkPhysicalDeviceVulkan12Features vulkan12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
   VkPhysicalDeviceVulkan13Features vulkan13{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
 #define QGEN_FEATURE_STRUCT(member, type, structure_type, extension) type member{structure_type};
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
 
   // The bits that a feature rests on, all of them; none where properties grant it.
   std::vector<std::reference_wrapper<VkBool32>> bits_of(Feature feature);

@@ -24,20 +24,12 @@ Error out_of_memory(const SharedAllocator& allocator, uint64_t wanted_bytes, VkR
           "free tensors, or split the work"};
 }
 
-VkFormat format_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return VK_FORMAT_R32G32B32A32_SFLOAT;
-    case DType::f16: return VK_FORMAT_R16G16B16A16_SFLOAT;
-    case DType::i8: return VK_FORMAT_R8G8B8A8_SINT;
-    case DType::u8: return VK_FORMAT_R8G8B8A8_UINT;
-    case DType::i16: return VK_FORMAT_R16G16B16A16_SINT;
-    case DType::u16: return VK_FORMAT_R16G16B16A16_UINT;
-    case DType::i32: return VK_FORMAT_R32G32B32A32_SINT;
-    case DType::u32: return VK_FORMAT_R32G32B32A32_UINT;
-    case DType::bf16: break;  // refused by texture_extent()
-  }
-  return VK_FORMAT_UNDEFINED;
-}
+// Undefined: texture_extent() refuses the dtype.
+constexpr VkFormat kFormats[] = {
+#define QGEN_DTYPE(name, long_name, size_bytes, kind, glsl, image_format) image_format,
+#include "vocabulary/dtype_rows.inc"
+};
+VkFormat format_of(DType dtype) { return row_of(kFormats, dtype, VK_FORMAT_UNDEFINED); }
 
 constexpr VkImageUsageFlags kImageUsage =
     VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;

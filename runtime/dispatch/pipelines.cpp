@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 namespace qgen::dispatch {
 namespace {

@@ -13,7 +13,7 @@
 #include "runtime/dispatch/device_tensor.h"
 #include "runtime/dispatch/grid.h"
 #include "runtime/dispatch/work_checks.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::dispatch {
 namespace {
@@ -37,7 +37,7 @@ std::string describe_form(DType dtype, Storage storage, Layout layout) {
 std::string describe_form(const OperandForm& form) {
   std::string layouts;
   for (const LayoutInfo& row : kLayouts) {
-    if ((form.layouts >> static_cast<unsigned>(row.layout) & 1) == 0) continue;
+    if ((form.layouts & bit(row.layout)) == 0) continue;
     layouts += (layouts.empty() ? " " : " or ") + std::string(row.name);
   }
   return fmt::format("{} {}{}", name(form.dtype), name(form.storage), layouts);

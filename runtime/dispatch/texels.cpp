@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::dispatch {
 namespace {

@@ -21,56 +21,16 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/features.h"
+#include "vocabulary/integer.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 
-// ---- words ---------------------------------------------------------------------------------------------------------
-
-enum class DType : uint8_t { f32, f16, bf16, i8, u8, i16, u16, i32, u32 };
-enum class Storage : uint8_t { buffer, texture3d };
-
-// How elements lie in memory: one row each of layout_rows.inc; layout_table.h says what a row means. `strided` is a
-// plain buffer addressed by strides (row-major unless told otherwise); the *_packed words are textures with four
-// elements along one dimension in a texel; packed_* are buffers of 8-bit integers in words of four along one dimension,
-// some in blocks of four words; weight_* are buffers of matrices in the blocks that runtime/tensor/weight_form.h
-// describes.
-enum class Layout : uint8_t {
-#define QGEN_LAYOUT(name, storage, ...) name,
-#define QGEN_WEIGHT_LAYOUT(name, ...) name,
-#include "runtime/library/layout_rows.inc"
-};
-
-// In masks.
-constexpr uint32_t bit(Layout layout) { return 1u << static_cast<unsigned>(layout); }
-constexpr uint32_t bit(Storage storage) { return 1u << static_cast<unsigned>(storage); }
-constexpr uint32_t bit(DType dtype) { return 1u << static_cast<unsigned>(dtype); }
-
 enum class Access : uint8_t { read, write, read_write };
 
-constexpr int64_t bytes(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::i32:
-    case DType::u32: return 4;
-    case DType::f16:
-    case DType::bf16:
-    case DType::i16:
-    case DType::u16: return 2;
-    case DType::i8:
-    case DType::u8: return 1;
-  }
-  return 0;
-}
-
-std::string_view name(DType dtype);
-std::string_view name(Storage storage);
-std::string_view name(Layout layout);
-
 // ---- what a module needs of a device --------------------------------------------------------------------------------
-
-// One bit for each feature; features.h has their names, feature_rows.inc Vulkan's own words for them.
-using FeatureMask = uint64_t;
 
 // A cooperative-matrix shape that a module uses, to be matched against what the device lists.
 struct CooperativeMatrixShape {
@@ -145,8 +105,11 @@ struct DeviceNumbers {
 struct OperandForm {
   DType dtype;
   Storage storage;
-  uint32_t layouts;  // bit 1 << Layout each; 0: `strided` of a buffer, any of a texture
+  uint32_t layouts;  // bit(Layout) each; 0: `strided` of a buffer, any of a texture
 };
+constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
+  return form.dtype == dtype && form.storage == storage && has_layout(form.layouts, storage, layout);
+}
 
 struct OperandInfo {
   std::string_view name;

@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "runtime/library/kernel_info.h"
-#include "runtime/library/layout_table.h"
 #include "runtime/library/required.h"
 
 namespace qgen::table {
@@ -76,13 +75,9 @@ constexpr std::array<InterfaceInfo, N> interfaces(const InterfaceRow (&rows)[N])
 // ---- names: what the expressions of a spec may speak of -------------------------------------------------------------
 
 // The words of qgen's own enumerations, by value.
-inline constexpr std::string_view kDTypes[] = {"f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32"};
-inline constexpr std::string_view kStorages[] = {"buffer", "texture3d"};
-inline constexpr auto kLayouts = [] {
-  std::array<std::string_view, kLayoutCount> words;
-  for (const LayoutInfo& row : qgen::kLayouts) words[static_cast<size_t>(row.layout)] = row.name;
-  return words;
-}();
+inline constexpr auto kDTypes = names_of(qgen::kDTypes);
+inline constexpr auto kStorages = names_of(qgen::kStorages);
+inline constexpr auto kLayouts = names_of(qgen::kLayouts);
 
 // The members of DeviceNumbers, in its order: the last names of every operator.
 enum class DeviceNumber : uint16_t {
@@ -194,7 +189,7 @@ constexpr int first_false(std::initializer_list<bool> conditions) {
 
 inline int all_hold(const SelectionScope&) { return kAllHold; }
 
-constexpr uint32_t only(Layout layout) { return 1u << static_cast<unsigned>(layout); }
+constexpr uint32_t only(Layout layout) { return bit(layout); }
 
 template <typename Enumerator>
 constexpr uint8_t place(Enumerator enumerator) {

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "runtime/calls/attributes.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::measure {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/library/integer.h"
 #include "runtime/operators/divider.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 namespace {

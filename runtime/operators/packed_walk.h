@@ -13,8 +13,8 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/tensor.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 

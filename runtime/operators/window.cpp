@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "runtime/library/integer.h"
-#include "runtime/library/layout_table.h"
+#include "vocabulary/integer.h"
+#include "vocabulary/layouts.h"
 #include "runtime/operators/packed_walk.h"
 
 namespace qgen {

@@ -25,9 +25,6 @@ namespace {
 // A value of a small text may stand for many where aliases are nested; what people write stays far below.
 constexpr size_t kMostValues = 4'000'000;
 
-constexpr std::array kDTypes{DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8,
-                             DType::i16, DType::u16, DType::i32,  DType::u32};
-
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};
@@ -268,13 +265,11 @@ class Reader {
 
   void read_dtype(const YAML::Node& node, DType& dtype) {
     if (!scalar(node, "dtype")) return;
-    std::vector<std::string_view> words;
-    for (const DType known : kDTypes) {
-      words.push_back(name(known));
-      if (words.back() != node.Scalar()) continue;
-      dtype = known;
+    if (const auto known = find_dtype(node.Scalar())) {
+      dtype = *known;
       return;
     }
+    const auto words = names_of(kDTypes);
     fault(node, fmt::format("unknown dtype '{}'", node.Scalar()), fmt::format("one of {}", fmt::join(words, ", ")),
           did_you_mean(node.Scalar(), words));
   }

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "runtime/library/integer.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::planner {
 namespace {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // How a tensor can lie in memory: a storage and a layout. A representation is a layout that tensors of any shape can
-// lie in, which brings its storage: a row of runtime/library/layout_rows.inc that is not for weights. The planner has
+// lie in, which brings its storage: a row of vocabulary/layout_rows.inc that is not for weights. The planner has
 // no table of its own, so a layout that is new there is one in which a plan may put tensors.
 //
 //   const Representation tiles = *find_representation("buffer.packed_4w4c");
@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/tensor.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::planner {
 
@@ -34,7 +34,7 @@ class Representation {
   constexpr Representation() = default;  // buffer.strided
   // None of a layout that holds weights.
   static constexpr std::optional<Representation> of(Layout layout) {
-    return qgen::info(layout).is_weight ? std::nullopt : std::optional(Representation(layout));
+    return holds_tensors(layout) ? std::optional(Representation(layout)) : std::nullopt;
   }
 
   constexpr Layout layout() const { return layout_; }

@@ -11,10 +11,10 @@
 
 #include "common/nearest.h"
 #include "runtime/calls/attributes.h"
-#include "runtime/library/layout_table.h"
 #include "runtime/measure/ways.h"
 #include "runtime/runner/random_input.h"
 #include "runtime/tensor/npy.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::runner {
 namespace {
@@ -63,8 +63,10 @@ Done add_storage(const OperatorEntry& entry, std::string_view text, Request& req
   const auto named = split_named("--storage", text);
   if (!named) return named.error();
   if (Done free = check_has_place(entry, named->name); !free) return free;
-  const auto storage = storage_named(named->value);
-  if (!storage) return refused(fmt::format("'{}' is no storage", named->value), "there are buffer, texture3d");
+  const auto storage = find_storage(named->value);
+  if (!storage)
+    return refused(fmt::format("'{}' is no storage", named->value),
+                   fmt::format("there are {}", fmt::join(names_of(kStorages), ", ")));
   const Layout first = *storage == Storage::texture3d ? Layout::width_packed : Layout::strided;
   return add(request.places, named->name, Place{*storage, first});
 }
@@ -76,8 +78,7 @@ Done add_layout(const OperatorEntry& entry, std::string_view text, std::set<std:
   if (Done free = check_has_place(entry, named->name); !free) return free;
   const auto layout = find_layout(named->value);
   if (!layout) {
-    std::vector<std::string_view> words;
-    for (const LayoutInfo& row : kLayouts) words.push_back(row.name);
+    const auto words = names_of(kLayouts);
     const std::string_view meant = nearest(named->value, words);
     return refused(
         fmt::format("'{}' is no layout", named->value),

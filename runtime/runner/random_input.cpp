@@ -51,8 +51,6 @@ class Noise {
   uint64_t state_ = 0x9e3779b97f4a7c15ULL;
 };
 
-bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16; }
-
 void fill(HostTensor& tensor, double value) {
   if (element_count(tensor.shape) == 0) return;
   set_element(tensor, 0, value);

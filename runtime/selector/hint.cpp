@@ -10,8 +10,8 @@
 #include <optional>
 #include <tuple>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/selector/refusal.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::selector {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::selector {
 
@@ -30,7 +30,7 @@ bool takes(const OperandForm& form, const OperandDesc& desc) {
 std::string form_text(const OperandForm& form) {
   std::vector<std::string_view> layouts;
   for (const LayoutInfo& row : kLayouts) {
-    const bool is_said = (form.layouts >> static_cast<unsigned>(row.layout) & 1) != 0;
+    const bool is_said = (form.layouts & bit(row.layout)) != 0;
     if (is_said && row.layout != Layout::strided) layouts.push_back(row.name);
   }
   return fmt::format("{} {}{}{}", name(form.dtype), name(form.storage), layouts.empty() ? "" : " ",

@@ -56,19 +56,13 @@ constexpr TypeRow kTypes[] = {
     {"b1", 1, DType::u8},  {"f8", 8, DType::f32}, {"i8", 8, DType::i32}, {"u8", 8, DType::u32},
 };
 
-std::string_view npy_code(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::bf16: return "<f4";
-    case DType::f16: return "<f2";
-    case DType::i8: return "|i1";
-    case DType::u8: return "|u1";
-    case DType::i16: return "<i2";
-    case DType::u16: return "<u2";
-    case DType::i32: return "<i4";
-    case DType::u32: return "<u4";
-  }
-  return "";
+// Of a dtype that NumPy has, which is the type of its own width; write_npy() widens what NumPy lacks.
+std::string npy_code(DType dtype) {
+  const auto row = std::ranges::find_if(kTypes, [dtype](const TypeRow& type) {
+    return type.dtype == dtype && type.item_bytes == static_cast<size_t>(bytes(dtype));
+  });
+  if (row == std::end(kTypes)) return "";
+  return fmt::format("{}{}", row->item_bytes == 1 ? '|' : '<', row->code);
 }
 
 // ---- the header -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the elements of one tensor lie in a buffer whose layout is a row of layout_table.h, and the conversion from and
+// Where the elements of one tensor lie in a buffer whose layout is a row of vocabulary/layouts.h, and the conversion from and
 // to row-major order on the host.
 //
 //   PackedLayout l = packed_layout({1, 6, 3, 5}, info(Layout::packed_4w4c).dims);
@@ -18,8 +18,8 @@
 #include <array>
 #include <span>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/tensor.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 

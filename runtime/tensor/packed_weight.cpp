@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

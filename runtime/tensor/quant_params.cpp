@@ -42,21 +42,6 @@ std::string fault_of_block(int64_t side, int64_t block) {
 
 }  // namespace
 
-std::optional<IntegerRange> range_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8: return IntegerRange{-128, 127};
-    case DType::u8: return IntegerRange{0, 255};
-    case DType::i16: return IntegerRange{-32768, 32767};
-    case DType::u16: return IntegerRange{0, 65535};
-    case DType::i32: return IntegerRange{-2147483648LL, 2147483647};
-    case DType::u32: return IntegerRange{0, 4294967295};
-    case DType::f32:
-    case DType::f16:
-    case DType::bf16: return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 Expected<Shape> block_of(const Shape& data, const Shape& params) {
   if (is_per_tensor(params)) return data;
   const std::string both =

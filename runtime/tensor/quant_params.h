@@ -27,11 +27,6 @@ struct QuantParams {
   int64_t quant_max = 127;
 };
 
-struct IntegerRange {
-  int64_t min, max;
-};
-std::optional<IntegerRange> range_of(DType dtype);  // nullopt: not an integer type
-
 // Elements per block and dimension. Errors show both shapes: ranks that do not match (a singleton of any rank does),
 // sides that do not divide, a parameter side larger than the data's.
 //

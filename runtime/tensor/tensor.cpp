@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 

@@ -9,15 +9,10 @@
 
 #include <algorithm>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 namespace {
-
-constexpr WeightForm kForms[] = {
-#define QGEN_WEIGHT_LAYOUT(name, ...) {.layout = Layout::name, __VA_ARGS__},
-#include "runtime/library/layout_rows.inc"
-};
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
@@ -91,13 +86,6 @@ Error past_four_bits(const WeightForm& form, const Shape& shape, int64_t place, 
 constexpr int kNibbleZero = 8;
 
 }  // namespace
-
-std::span<const WeightForm> weight_forms() { return kForms; }
-
-const WeightForm* find_weight_form(Layout layout) {
-  const auto* found = std::ranges::find(kForms, layout, &WeightForm::layout);
-  return found == std::end(kForms) ? nullptr : found;
-}
 
 int64_t WeightMatrix::blocks_n(const WeightForm& form) const { return ceil_div(n, form.block_n); }
 int64_t WeightMatrix::blocks_k(const WeightForm& form) const {

@@ -21,8 +21,6 @@ using testing::tensor_of;
 const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
 const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
-bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
-
 // A matrix, or a batch of them, and of integers their parameters; all different.
 struct Operand {
   Shape shape, params;

@@ -24,8 +24,6 @@ const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = fal
 const measure::VerifyOptions kOnHalvesToo{.all_kernels = true, .all_specializations = false};
 const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
-bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
-
 // An operand of a dtype and, of integers, with parameters of a shape; all different.
 struct Operand {
   DType dtype = DType::f32;

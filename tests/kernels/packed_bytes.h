@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/measure/ways.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::testing {
 

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "operators.h"
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/weight_form.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -10,14 +10,14 @@
 #include "choose_qparams_affine.h"
 #include "dequantize_affine.h"
 #include "quantize_affine.h"
-#include "runtime/library/integer.h"
-#include "runtime/library/layout_table.h"
 #include "runtime/operators/affine/dequantize_to.h"
 #include "runtime/operators/affine/shape.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/mapping.h"
 #include "runtime/operators/quant_range.h"
+#include "vocabulary/integer.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace generated::operators {

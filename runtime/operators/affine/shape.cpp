@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "runtime/library/integer.h"
 #include "runtime/operators/merge_dimensions.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "fused_bmm.h"
 #include "operators.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/fused/checks.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -14,11 +14,11 @@
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_unary.h"
 #include "runtime/calls/placement.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/packed_walk.h"
 #include "runtime/operators/per_tensor.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -10,8 +10,6 @@
 namespace qgen {
 namespace {
 
-bool is_real(DType dtype) { return dtype == DType::f32 || dtype == DType::f16; }
-
 Done check_kind(std::string_view operand, const FusedOperand& given) {
   const DType dtype = given.tensor.dtype;
   if (is_real(dtype) && (given.scale || given.zero_point)) {

@@ -5,10 +5,10 @@
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "operators.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/flush_subnormal.h"
 #include "runtime/operators/fused/checks.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <array>
 
-#include "runtime/library/integer.h"
 #include "runtime/tensor/tensor.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 

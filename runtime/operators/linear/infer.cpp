@@ -7,9 +7,9 @@
 #include "linear_q8ta_q8csw.h"
 #include "operators.h"
 #include "q8ta_linear.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/linear/depth.h"
 #include "runtime/operators/linear/rows.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinearAttributes& attributes,

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/calls/call.h"
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 

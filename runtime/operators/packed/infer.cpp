@@ -12,10 +12,10 @@
 #include "q8ta_dequantize.h"
 #include "q8ta_quantize.h"
 #include "runtime/calls/placement.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/packed_walk.h"
 #include "runtime/operators/per_tensor.h"
 #include "runtime/tensor/packed_layout.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/library/integer.h"
+#include "vocabulary/integer.h"
 
 namespace qgen {
 

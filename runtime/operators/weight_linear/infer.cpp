@@ -14,10 +14,10 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "operators.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/linear/rows.h"
 #include "runtime/operators/mapping.h"
 #include "runtime/operators/weight_linear/checks.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

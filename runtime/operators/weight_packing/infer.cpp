@@ -8,9 +8,9 @@
 #include "pack_weight.h"
 #include "quantize_q4gsw.h"
 #include "runtime/calls/placement.h"
-#include "runtime/library/integer.h"
 #include "runtime/operators/weight_linear/checks.h"
 #include "runtime/tensor/weight_form.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {

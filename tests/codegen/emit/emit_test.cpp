@@ -15,7 +15,6 @@
 #include "codegen/emit/cpp_names.h"
 #include "codegen/spec/parse_spec.h"
 #include "common/files.h"
-#include "runtime/library/features.h"
 #include "runtime/library/signature_info.h"
 #include "tests/codegen/emit/golden/cpp/operators.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
@@ -23,6 +22,7 @@
 #include "tests/codegen/emit/golden/cpp/row_sum_partial.h"
 #include "tests/codegen/emit/golden/cpp/scale.h"
 #include "tests/support/source_folder.h"
+#include "vocabulary/features.h"
 
 namespace qgen::emit {
 namespace {

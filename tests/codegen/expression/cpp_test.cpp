@@ -7,6 +7,8 @@
 
 #include "codegen/expression/expression.h"
 #include "tests/codegen/expression/scope_for_tests.h"
+#include "vocabulary/dtypes.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::expression {
 namespace {

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/library/layout_table.h"
 #include "runtime/tensor/packed_layout.h"
 #include "runtime/tensor/weight_form.h"
 #include "tests/runtime/dispatch/executor_fixture.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <vector>
 
-#include "runtime/library/features.h"
 #include "runtime/library/kernel_library.h"
 #include "tests/runtime/library/blob_builder.h"
+#include "vocabulary/features.h"
 
 namespace qgen::test {
 

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "registry.h"
-#include "runtime/library/layout_table.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -196,8 +196,8 @@ TEST(Npy, WritesWhatNumpyWrites) {
 }
 
 TEST(Npy, ComesBackForEveryDtypeAndRank) {
-  for (int d = 0; d <= static_cast<int>(DType::u32); ++d) {
-    const auto dtype = static_cast<DType>(d);
+  for (const DTypeInfo& row : kDTypes) {
+    const DType dtype = row.dtype;
     for (const Shape& shape : {Shape{}, {1}, {0}, {7}, {2, 3}, {2, 0, 3}, {1, 2, 1, 2, 1, 2, 1, 3}}) {
       HostTensor tensor = zeros(dtype, shape);
       for (int64_t i = 0; i < element_count(shape); ++i) set_element(tensor, i, static_cast<double>(i * 3));

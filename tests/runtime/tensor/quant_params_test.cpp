@@ -311,8 +311,8 @@ TEST(Check, SaysWhatDoesNotFit) {
 }
 
 TEST(Check, RangesOfDtypes) {
-  for (int d = 0; d <= static_cast<int>(DType::u32); ++d) {
-    const auto dtype = static_cast<DType>(d);
+  for (const DTypeInfo& row : kDTypes) {
+    const DType dtype = row.dtype;
     const auto range = range_of(dtype);
     if (!range) continue;
     HostTensor low = zeros(dtype, {}), high = zeros(dtype, {});

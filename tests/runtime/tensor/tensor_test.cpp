@@ -276,8 +276,8 @@ TEST(Elements, AreRoundedOnceAndSaturate) {
 }
 
 TEST(Elements, ZerosHoldTheirBytes) {
-  for (int d = 0; d <= static_cast<int>(DType::u32); ++d) {
-    const auto dtype = static_cast<DType>(d);
+  for (const DTypeInfo& row : kDTypes) {
+    const DType dtype = row.dtype;
     EXPECT_EQ(zeros(dtype, {2, 3}).data.size(), static_cast<size_t>(6 * bytes(dtype)));
     EXPECT_EQ(zeros(dtype, {2, 0}).data.size(), 0u);
     EXPECT_EQ(zeros(dtype, {}).data.size(), static_cast<size_t>(bytes(dtype)));

@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-#include "runtime/library/layout_table.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen {
 namespace {

@@ -2,7 +2,7 @@
 #include "row_sum_partial.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::row_sum_partial {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Every way in which elements lie in memory, a row of layout_rows.inc each. All that qgen knows of a layout is computed
-// from its row: host packing and addresses (runtime/tensor/packed_layout.h), the GLSL that reads and writes it
-// (codegen/render/packed_operand.h), the words of the spec language, padding, which layouts go together, and in which a
-// plan may put a tensor (runtime/planner/representation.h).
+// Where elements lie, in a buffer or a texture, and in which order: a row of layout_rows.inc for each layout. All that
+// qgen knows of a layout is computed from its row: host packing and addresses (runtime/tensor/packed_layout.h), the
+// GLSL that reads and writes it (codegen/render/packed_operand.h), the words of the spec language, padding, which
+// layouts go together, and in which a plan may put a tensor (runtime/planner/representation.h).
 //
 // A layout counts dimensions from the innermost: width, height and channels are the last three of a shape, and all that
 // come before them are one batch. It cuts a tensor into blocks of `block` elements along one dimension, `packed`, and
@@ -18,16 +18,47 @@
 //   packed_4c1w     [N][H][C/4][W]        [4 C]
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
-#include "runtime/library/kernel_info.h"
+#include "vocabulary/rows.h"
 
 namespace qgen {
+
+enum class Storage : uint8_t { buffer, texture3d };
+
+struct StorageInfo {
+  Storage storage;
+  std::string_view name;
+};
+constexpr StorageInfo kStorages[] = {{Storage::buffer, "buffer"}, {Storage::texture3d, "texture3d"}};
+constexpr StorageInfo kNoStorage = {Storage{}, "?"};
+constexpr std::string_view name(Storage storage) { return row_of(kStorages, storage, kNoStorage).name; }
+constexpr uint32_t bit(Storage storage) { return bit_of<uint32_t>(storage); }
+constexpr std::optional<Storage> find_storage(std::string_view word) {
+  const StorageInfo* row = find_row(kStorages, &StorageInfo::name, word);
+  return row ? std::optional(row->storage) : std::nullopt;
+}
+static_assert(std::ranges::all_of(kStorages,
+                                  [](const StorageInfo& row) {
+                                    return find_storage(name(row.storage)) == row.storage;
+                                  }),
+              "storages stand in the order of their enumeration");
+
+// `strided` is a plain buffer addressed by strides (row-major unless told otherwise); the *_packed words are textures
+// with four elements along one dimension in a texel; packed_* are buffers of 8-bit integers in words of four along one
+// dimension, some in blocks of four words; weight_* are buffers of matrices in the blocks that weight_forms.h
+// describes.
+enum class Layout : uint8_t {
+#define QGEN_LAYOUT(name, storage, ...) name,
+#define QGEN_WEIGHT_LAYOUT(name, ...) name,
+#include "vocabulary/layout_rows.inc"
+};
 
 enum class Dim : uint8_t { width, height, channels, batch };
 constexpr size_t kDims = 4;
@@ -73,11 +104,15 @@ struct LayoutInfo {
 constexpr LayoutInfo kLayouts[] = {
 #define QGEN_LAYOUT(name, storage, ...) {Layout::name, #name, Storage::storage, {__VA_ARGS__}},
 #define QGEN_WEIGHT_LAYOUT(name, ...) {Layout::name, #name, Storage::buffer, {Dim::width, 1, Dim::height, 1}, true},
-#include "runtime/library/layout_rows.inc"
+#include "vocabulary/layout_rows.inc"
 };
 constexpr size_t kLayoutCount = std::size(kLayouts);
 
-constexpr const LayoutInfo& info(Layout layout) { return kLayouts[static_cast<size_t>(layout)]; }
+constexpr LayoutInfo kNoLayout = {Layout{}, "?", Storage::buffer, {Dim::width, 1, Dim::height, 1}};
+
+constexpr const LayoutInfo& info(Layout layout) { return row_of(kLayouts, layout, kNoLayout); }
+constexpr std::string_view name(Layout layout) { return info(layout).name; }
+constexpr uint32_t bit(Layout layout) { return bit_of<uint32_t>(layout); }
 // The number of the packed dimension: 0 width, 1 height, 2 channels. What specs and templates call packed(layout).
 constexpr int64_t packed(Layout layout) { return static_cast<int64_t>(info(layout).dims.packed); }
 
@@ -87,6 +122,7 @@ constexpr size_t kTensorLayoutCount = [] {
   while (count < kLayoutCount && !kLayouts[count].is_weight) ++count;
   return count;
 }();
+constexpr bool holds_tensors(Layout layout) { return static_cast<size_t>(layout) < kTensorLayoutCount; }
 
 constexpr bool is_sound_layout_table() {
   for (size_t i = 0; i < kLayoutCount; ++i) {
@@ -107,24 +143,19 @@ static_assert(kLayoutCount <= 32, "OperandForm::layouts has a bit for each");
 
 // The first layout of a mask; nullopt of one that holds none.
 constexpr std::optional<Layout> first_layout(uint32_t mask) {
-  const auto row = static_cast<size_t>(std::countr_zero(mask));
-  return row < kLayoutCount ? std::optional(kLayouts[row].layout) : std::nullopt;
+  const auto* row = std::ranges::find_if(kLayouts, [mask](const LayoutInfo& l) { return (mask & bit(l.layout)) != 0; });
+  return row == std::end(kLayouts) ? std::nullopt : std::optional(row->layout);
 }
 
 constexpr std::optional<Layout> find_layout(std::string_view word) {
-  for (const LayoutInfo& row : kLayouts) {
-    if (row.name == word) return row.layout;
-  }
-  return std::nullopt;
+  const LayoutInfo* row = find_row(kLayouts, &LayoutInfo::name, word);
+  return row ? std::optional(row->layout) : std::nullopt;
 }
 
 // Of a mask of layouts: where the spec says none, `strided` in a buffer and any packing in an image.
 constexpr bool has_layout(uint32_t layouts, Storage storage, Layout layout) {
   if (layouts != 0) return (layouts & bit(layout)) != 0;
   return storage == Storage::texture3d || layout == Layout::strided;
-}
-constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
-  return form.dtype == dtype && form.storage == storage && has_layout(form.layouts, storage, layout);
 }
 
 // ---- two layouts at once --------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

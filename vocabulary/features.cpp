@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Of each row of feature_rows.inc the library keeps the name and the capabilities; what grants it is for
+// Of each row of feature_rows.inc this room keeps the name and the capabilities; what grants it is for
 // runtime/device.
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 
 #include <algorithm>
 #include <array>
@@ -30,14 +30,16 @@ constexpr std::array<uint32_t, sizeof...(kNumbers)> kCapabilities{kNumbers...};
 constexpr FeatureRow kTable[] = {
 #define QGEN_FEATURE(name, capabilities, grant) {Feature::name, #name, capabilities},
 #define SPIRV(...) kCapabilities<__VA_ARGS__>
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
 };
+
+constexpr FeatureRow kNoFeature = {Feature::count_, "?", {}};
 
 }  // namespace
 
 std::span<const FeatureRow> feature_table() { return kTable; }
 
-std::string_view name(Feature feature) { return kTable[static_cast<size_t>(feature)].name; }
+std::string_view name(Feature feature) { return row_of(kTable, feature, kNoFeature).name; }
 
 std::vector<std::string_view> names(FeatureMask mask) {
   std::vector<std::string_view> result;

@@ -13,19 +13,21 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
+#include "vocabulary/rows.h"
 
 namespace qgen {
 
 enum class Feature : uint8_t {
 #define QGEN_FEATURE(name, capabilities, grant) name,
-#include "runtime/library/feature_rows.inc"
+#include "vocabulary/feature_rows.inc"
   count_,
 };
 
+// One bit for each feature.
+using FeatureMask = uint64_t;
 static_assert(static_cast<size_t>(Feature::count_) <= 64, "a FeatureMask has 64 bits");
 
-constexpr FeatureMask bit(Feature feature) { return FeatureMask{1} << static_cast<unsigned>(feature); }
+constexpr FeatureMask bit(Feature feature) { return bit_of<FeatureMask>(feature); }
 
 struct FeatureRow {
   Feature feature;
