@@ -163,7 +163,7 @@ void add_pools(std::vector<Row>& rows) {
       rows.push_back(in_layouts(std::string(pool.op), fmt::format("{}.{}", pool.image, pool.window),
                                 {fmt::format("input={}:i8", pool.image)}, attributes,
                                 {fmt::format("input={}", layout), fmt::format("output={}", layout)},
-                                ".plain.strided.strided/workgroup64.team1"));
+                                ".plain.strided.strided/team1."));
     }
   }
 }

@@ -24,6 +24,7 @@ constexpr FieldInfo kFields[] = {
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"pieces", FieldInfo::Kind::u32, offsetof(Problem, pieces), 1},
+  {"lanes", FieldInfo::Kind::u32, offsetof(Problem, lanes), 1},
   {"slides", FieldInfo::Kind::u32, offsetof(Problem, slides), 1},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 24},
   {"window_taps", FieldInfo::Kind::u32, offsetof(Problem, window_taps), 1},
@@ -46,9 +47,10 @@ enum class Name : uint16_t {
   way,
   input_layout,
   output_layout,
-  workgroup,
   team,
+  workgroup,
   pieces,
+  lanes,
   slides,
   window_taps,
   slide_taps,
@@ -78,9 +80,10 @@ constexpr auto kNames = table::names({
   {"way", kWayWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
-  {"workgroup", {}},
   {"team", {}},
+  {"workgroup", {}},
   {"pieces", {}},
+  {"lanes", {}},
   {"slides", {}},
   {"window_taps", {}},
   {"slide_taps", {}},
@@ -102,9 +105,10 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::way: return table::word(parameters->way);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
-    case Name::workgroup: return scope.specialization[0];
-    case Name::team: return scope.specialization[1];
+    case Name::team: return scope.specialization[0];
+    case Name::workgroup: return scope.specialization[1];
     case Name::pieces: return Integer(problem->pieces);
+    case Name::lanes: return Integer(problem->lanes);
     case Name::slides: return Integer(problem->slides);
     case Name::window_taps: return Integer(problem->window_taps);
     case Name::slide_taps: return Integer(problem->slide_taps);
@@ -128,20 +132,21 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr ConditionInfo kConditions[] = {
   {"(takes == mean) == (is_mean == 1)", table::kNamesOf<Name::takes, Name::is_mean>},
   {"way == plain or slides > 0 and team == 1", table::kNamesOf<Name::way, Name::team, Name::slides>},
-  {"team <= workgroup", table::kNamesOf<Name::workgroup, Name::team>},
+  {"team <= workgroup", table::kNamesOf<Name::team, Name::workgroup>},
   {"choose(way == sliding, slides, pieces * team) <= 2147483647",
       table::kNamesOf<Name::way, Name::team, Name::pieces, Name::slides>},
-  {"choose(way == sliding, slide_taps, ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == 2, 1, 4)) <= 65535",
-      table::kNamesOf<Name::way, Name::input_layout, Name::output_layout, Name::team, Name::window_taps,
-      Name::slide_taps>},
+  {"not device.is_cpu or choose(way == sliding, 2, 1) * choose(way == sliding, slide_taps, ceil_div(window_taps, team) * choose(packed(input_layout) == 2 and packed(output_layout) == 2, 1, lanes)) <= 65000",
+      table::kNamesOf<Name::way, Name::input_layout, Name::output_layout, Name::team, Name::lanes, Name::window_taps,
+      Name::slide_taps, table::after(Name::kDevice, table::DeviceNumber::is_cpu)>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
   const Integer loads = choose(Integer(packed(parameters.input_layout)) == 2
-      && Integer(packed(parameters.output_layout)) == 2, Integer(1), Integer(4));
+      && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
   const Integer invocations = choose(parameters.way == Way::sliding, Integer(problem.slides),
       Integer(problem.pieces) * Integer(specialization.team));
   const Integer steps = choose(parameters.way == Way::sliding, Integer(problem.slide_taps),
@@ -151,17 +156,17 @@ int first_failing(const SelectionScope& scope) {
       parameters.way == Way::plain || (Integer(problem.slides) > 0 && Integer(specialization.team) == 1),
       Integer(specialization.team) <= Integer(specialization.workgroup),
       invocations <= 2147483647,
-      steps <= 65535,
+      !device.is_cpu || choose(parameters.way == Way::sliding, Integer(2), Integer(1)) * steps <= 65000,
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"workgroup", "team"};
+constexpr std::string_view kSpecializationNames[] = {"team", "workgroup"};
 constexpr uint32_t kSpecializations[] = {
-  64, 1,
-  64, 16,
-  64, 256,
-  256, 1,
-  256, 16,
+  1, 64,
+  1, 256,
+  16, 64,
+  16, 256,
+  256, 64,
   256, 256,
 };
 
@@ -191,7 +196,7 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer loads = choose(Integer(packed(parameters.input_layout)) == 2
-      && Integer(packed(parameters.output_layout)) == 2, Integer(1), Integer(4));
+      && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
   const Integer invocations = choose(parameters.way == Way::sliding, Integer(problem.slides),
       Integer(problem.pieces) * Integer(specialization.team));
   const Integer steps = choose(parameters.way == Way::sliding, Integer(problem.slide_taps),
@@ -213,132 +218,132 @@ constexpr BindingInfo bindings_f19e3202[] = {
   table::buffer(1, Operand::output, Access::write),
   table::problem_buffer(2),
 };
-constexpr BlockField problem_buffer_e0ebf86b[] = {
-  {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 256},
+constexpr BlockField problem_buffer_91b3bc86[] = {
+  {offsetof(ProblemBuffer, input_sides), offsetof(Problem, input_sides), 260},
 };
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_3bbe828f = {
+constexpr InterfaceInfo binds_278b039b = {
     .bindings = bindings_f19e3202,
-    .problem_buffer = problem_buffer_e0ebf86b,
+    .problem_buffer = problem_buffer_91b3bc86,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr uint32_t workgroup_2f736ae9[][3] = {
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+constexpr uint32_t workgroup_9d89959c[][3] = {
+  {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1}, {64, 1, 1}, {256, 1, 1},
 };
+constexpr uint32_t shared_bytes_804275bd[] = {1024, 4096, 1024, 4096, 1024, 4096};
 constexpr uint32_t shared_bytes_dd0f12e7[] = {0, 0, 0, 0, 0, 0};
-constexpr uint32_t shared_bytes_631b8f37[] = {1024, 1024, 1024, 4096, 4096, 4096};
 enum Interface : uint16_t {
-  uses_06566487,
-  uses_78ab89e4,
-  uses_8448fce5,
-  uses_a37694b8,
-  uses_b7436c88,
-  uses_d69c6dba,
+  uses_25f35ed7,
+  uses_3476fa10,
+  uses_85115c09,
+  uses_9d5950d0,
+  uses_bc8feab7,
+  uses_e5718c3c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_dd0f12e7},  // uses_06566487
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_631b8f37, bit(Feature::storage_buffer_8bit)},  // uses_78ab89e4
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_dd0f12e7},  // uses_8448fce5
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_631b8f37, bit(Feature::storage_buffer_8bit)},  // uses_a37694b8
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_631b8f37},  // uses_b7436c88
-  {&binds_3bbe828f, workgroup_2f736ae9, shared_bytes_631b8f37},  // uses_d69c6dba
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_25f35ed7
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_3476fa10
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_85115c09
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_9d5950d0
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_bc8feab7
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_e5718c3c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c", {Takes::greatest, Way::plain, packed_4c, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4c, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4c, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w", {Takes::greatest, Way::plain, packed_4c, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4c, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c.strided", {Takes::greatest, Way::plain, packed_4c, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c1w", {Takes::greatest, Way::plain, packed_4c1w, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4h4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4c1w.strided", {Takes::greatest, Way::plain, packed_4c1w, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4h4w, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4h4w.strided", {Takes::greatest, Way::plain, packed_4h4w, strided}, uses_a37694b8},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c", {Takes::greatest, Way::plain, packed_4w, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4w, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4w, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w", {Takes::greatest, Way::plain, packed_4w, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4w, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.packed_4w.strided", {Takes::greatest, Way::plain, packed_4w, strided}, uses_a37694b8},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4w4c, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.greatest.plain.packed_4w4c.strided", {Takes::greatest, Way::plain, packed_4w4c, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4c", {Takes::greatest, Way::plain, strided, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4c1w", {Takes::greatest, Way::plain, strided, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4h4w", {Takes::greatest, Way::plain, strided, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4w", {Takes::greatest, Way::plain, strided, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.strided.packed_4w4c", {Takes::greatest, Way::plain, strided, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.greatest.plain.strided.strided", {Takes::greatest, Way::plain, strided, strided}, uses_a37694b8},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c", {Takes::greatest, Way::sliding, packed_4c, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c, packed_4w4c}, uses_8448fce5},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4w4c}, uses_8448fce5},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4w4c}, uses_8448fce5},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c", {Takes::mean, Way::plain, packed_4c, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c1w", {Takes::mean, Way::plain, packed_4c, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4h4w", {Takes::mean, Way::plain, packed_4c, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w", {Takes::mean, Way::plain, packed_4c, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w4c", {Takes::mean, Way::plain, packed_4c, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c.strided", {Takes::mean, Way::plain, packed_4c, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c", {Takes::mean, Way::plain, packed_4c1w, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c1w", {Takes::mean, Way::plain, packed_4c1w, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4h4w", {Takes::mean, Way::plain, packed_4c1w, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w", {Takes::mean, Way::plain, packed_4c1w, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w4c", {Takes::mean, Way::plain, packed_4c1w, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4c1w.strided", {Takes::mean, Way::plain, packed_4c1w, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c", {Takes::mean, Way::plain, packed_4h4w, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c1w", {Takes::mean, Way::plain, packed_4h4w, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4h4w", {Takes::mean, Way::plain, packed_4h4w, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w", {Takes::mean, Way::plain, packed_4h4w, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w4c", {Takes::mean, Way::plain, packed_4h4w, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4h4w.strided", {Takes::mean, Way::plain, packed_4h4w, strided}, uses_a37694b8},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c", {Takes::mean, Way::plain, packed_4w, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c1w", {Takes::mean, Way::plain, packed_4w, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4h4w", {Takes::mean, Way::plain, packed_4w, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w", {Takes::mean, Way::plain, packed_4w, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w4c", {Takes::mean, Way::plain, packed_4w, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.packed_4w.strided", {Takes::mean, Way::plain, packed_4w, strided}, uses_a37694b8},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c", {Takes::mean, Way::plain, packed_4w4c, packed_4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c1w", {Takes::mean, Way::plain, packed_4w4c, packed_4c1w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4h4w", {Takes::mean, Way::plain, packed_4w4c, packed_4h4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w", {Takes::mean, Way::plain, packed_4w4c, packed_4w}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w4c", {Takes::mean, Way::plain, packed_4w4c, packed_4w4c}, uses_d69c6dba},
-    {"q8ta_pool2d.mean.plain.packed_4w4c.strided", {Takes::mean, Way::plain, packed_4w4c, strided}, uses_78ab89e4},
-    {"q8ta_pool2d.mean.plain.strided.packed_4c", {Takes::mean, Way::plain, strided, packed_4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.strided.packed_4c1w", {Takes::mean, Way::plain, strided, packed_4c1w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.strided.packed_4h4w", {Takes::mean, Way::plain, strided, packed_4h4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.strided.packed_4w", {Takes::mean, Way::plain, strided, packed_4w}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.strided.packed_4w4c", {Takes::mean, Way::plain, strided, packed_4w4c}, uses_b7436c88},
-    {"q8ta_pool2d.mean.plain.strided.strided", {Takes::mean, Way::plain, strided, strided}, uses_a37694b8},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c", {Takes::mean, Way::sliding, packed_4c, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4c, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4c, packed_4w4c}, uses_8448fce5},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c1w", {Takes::mean, Way::sliding, packed_4c1w, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4w4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4w4c}, uses_8448fce5},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4c}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4w4c, packed_4c1w}, uses_06566487},
-    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4w4c}, uses_8448fce5},
+    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c", {Takes::greatest, Way::plain, packed_4c, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4c, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4c, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w", {Takes::greatest, Way::plain, packed_4c, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4c, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c.strided", {Takes::greatest, Way::plain, packed_4c, strided}, uses_85115c09},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4c1w", {Takes::greatest, Way::plain, packed_4c1w, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4h4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w", {Takes::greatest, Way::plain, packed_4c1w, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.packed_4w4c", {Takes::greatest, Way::plain, packed_4c1w, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4c1w.strided", {Takes::greatest, Way::plain, packed_4c1w, strided}, uses_85115c09},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4h4w, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w", {Takes::greatest, Way::plain, packed_4h4w, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4h4w, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4h4w.strided", {Takes::greatest, Way::plain, packed_4h4w, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c", {Takes::greatest, Way::plain, packed_4w, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4c1w", {Takes::greatest, Way::plain, packed_4w, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4h4w", {Takes::greatest, Way::plain, packed_4w, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w", {Takes::greatest, Way::plain, packed_4w, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4w.packed_4w4c", {Takes::greatest, Way::plain, packed_4w, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.packed_4w.strided", {Takes::greatest, Way::plain, packed_4w, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4c1w", {Takes::greatest, Way::plain, packed_4w4c, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4h4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w", {Takes::greatest, Way::plain, packed_4w4c, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.packed_4w4c", {Takes::greatest, Way::plain, packed_4w4c, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.greatest.plain.packed_4w4c.strided", {Takes::greatest, Way::plain, packed_4w4c, strided}, uses_85115c09},
+    {"q8ta_pool2d.greatest.plain.strided.packed_4c", {Takes::greatest, Way::plain, strided, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.strided.packed_4c1w", {Takes::greatest, Way::plain, strided, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.strided.packed_4h4w", {Takes::greatest, Way::plain, strided, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.strided.packed_4w", {Takes::greatest, Way::plain, strided, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.strided.packed_4w4c", {Takes::greatest, Way::plain, strided, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.greatest.plain.strided.strided", {Takes::greatest, Way::plain, strided, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c", {Takes::greatest, Way::sliding, packed_4c, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c", {Takes::mean, Way::plain, packed_4c, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c.packed_4c1w", {Takes::mean, Way::plain, packed_4c, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c.packed_4h4w", {Takes::mean, Way::plain, packed_4c, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w", {Takes::mean, Way::plain, packed_4c, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c.packed_4w4c", {Takes::mean, Way::plain, packed_4c, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c.strided", {Takes::mean, Way::plain, packed_4c, strided}, uses_85115c09},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c", {Takes::mean, Way::plain, packed_4c1w, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4c1w", {Takes::mean, Way::plain, packed_4c1w, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4h4w", {Takes::mean, Way::plain, packed_4c1w, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w", {Takes::mean, Way::plain, packed_4c1w, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.packed_4w4c", {Takes::mean, Way::plain, packed_4c1w, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4c1w.strided", {Takes::mean, Way::plain, packed_4c1w, strided}, uses_85115c09},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c", {Takes::mean, Way::plain, packed_4h4w, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4c1w", {Takes::mean, Way::plain, packed_4h4w, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4h4w", {Takes::mean, Way::plain, packed_4h4w, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w", {Takes::mean, Way::plain, packed_4h4w, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.packed_4w4c", {Takes::mean, Way::plain, packed_4h4w, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4h4w.strided", {Takes::mean, Way::plain, packed_4h4w, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c", {Takes::mean, Way::plain, packed_4w, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4w.packed_4c1w", {Takes::mean, Way::plain, packed_4w, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4w.packed_4h4w", {Takes::mean, Way::plain, packed_4w, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w", {Takes::mean, Way::plain, packed_4w, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4w.packed_4w4c", {Takes::mean, Way::plain, packed_4w, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.packed_4w.strided", {Takes::mean, Way::plain, packed_4w, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c", {Takes::mean, Way::plain, packed_4w4c, packed_4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4c1w", {Takes::mean, Way::plain, packed_4w4c, packed_4c1w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4h4w", {Takes::mean, Way::plain, packed_4w4c, packed_4h4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w", {Takes::mean, Way::plain, packed_4w4c, packed_4w}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.packed_4w4c", {Takes::mean, Way::plain, packed_4w4c, packed_4w4c}, uses_bc8feab7},
+    {"q8ta_pool2d.mean.plain.packed_4w4c.strided", {Takes::mean, Way::plain, packed_4w4c, strided}, uses_85115c09},
+    {"q8ta_pool2d.mean.plain.strided.packed_4c", {Takes::mean, Way::plain, strided, packed_4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.strided.packed_4c1w", {Takes::mean, Way::plain, strided, packed_4c1w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.strided.packed_4h4w", {Takes::mean, Way::plain, strided, packed_4h4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.strided.packed_4w", {Takes::mean, Way::plain, strided, packed_4w}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.strided.packed_4w4c", {Takes::mean, Way::plain, strided, packed_4w4c}, uses_25f35ed7},
+    {"q8ta_pool2d.mean.plain.strided.strided", {Takes::mean, Way::plain, strided, strided}, uses_e5718c3c},
+    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c", {Takes::mean, Way::sliding, packed_4c, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4c, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4c, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c1w", {Takes::mean, Way::sliding, packed_4c1w, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4w4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4c}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4w4c, packed_4c1w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4w4c}, uses_9d5950d0},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

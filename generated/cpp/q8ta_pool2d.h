@@ -46,6 +46,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
   Required<uint32_t> pieces;
+  Required<uint32_t> lanes;
   Required<uint32_t> slides;
   Required<std::array<uint32_t, 24>> dividers;
   Required<uint32_t> window_taps;
@@ -86,8 +87,8 @@ struct Parameters {
 
 // Chosen when a pipeline is made.
 struct Specialization {
-  uint32_t workgroup = 64;
   uint32_t team = 1;
+  uint32_t workgroup = 64;
 };
 
 // What modules read of the problem, where they read it.
@@ -101,6 +102,7 @@ struct ProblemBuffer {
   uint32_t padding[2];
   uint32_t dilation[2];
   uint32_t pieces;
+  uint32_t lanes;
   uint32_t slides;
   uint32_t dividers[24];
   uint32_t window_taps;
@@ -125,21 +127,22 @@ static_assert(offsetof(ProblemBuffer, stride) == 72);
 static_assert(offsetof(ProblemBuffer, padding) == 80);
 static_assert(offsetof(ProblemBuffer, dilation) == 88);
 static_assert(offsetof(ProblemBuffer, pieces) == 96);
-static_assert(offsetof(ProblemBuffer, slides) == 100);
-static_assert(offsetof(ProblemBuffer, dividers) == 104);
-static_assert(offsetof(ProblemBuffer, window_taps) == 200);
-static_assert(offsetof(ProblemBuffer, slide_taps) == 204);
-static_assert(offsetof(ProblemBuffer, elements) == 208);
-static_assert(offsetof(ProblemBuffer, blank) == 212);
-static_assert(offsetof(ProblemBuffer, is_mean) == 216);
-static_assert(offsetof(ProblemBuffer, counted_begin) == 220);
-static_assert(offsetof(ProblemBuffer, counted_end) == 228);
-static_assert(offsetof(ProblemBuffer, reciprocal) == 236);
-static_assert(offsetof(ProblemBuffer, input_scale) == 240);
-static_assert(offsetof(ProblemBuffer, input_zero_point) == 244);
-static_assert(offsetof(ProblemBuffer, inverse_scale) == 248);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 252);
-static_assert(sizeof(ProblemBuffer) == 256);
+static_assert(offsetof(ProblemBuffer, lanes) == 100);
+static_assert(offsetof(ProblemBuffer, slides) == 104);
+static_assert(offsetof(ProblemBuffer, dividers) == 108);
+static_assert(offsetof(ProblemBuffer, window_taps) == 204);
+static_assert(offsetof(ProblemBuffer, slide_taps) == 208);
+static_assert(offsetof(ProblemBuffer, elements) == 212);
+static_assert(offsetof(ProblemBuffer, blank) == 216);
+static_assert(offsetof(ProblemBuffer, is_mean) == 220);
+static_assert(offsetof(ProblemBuffer, counted_begin) == 224);
+static_assert(offsetof(ProblemBuffer, counted_end) == 232);
+static_assert(offsetof(ProblemBuffer, reciprocal) == 240);
+static_assert(offsetof(ProblemBuffer, input_scale) == 244);
+static_assert(offsetof(ProblemBuffer, input_zero_point) == 248);
+static_assert(offsetof(ProblemBuffer, inverse_scale) == 252);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 256);
+static_assert(sizeof(ProblemBuffer) == 260);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -141,7 +141,8 @@ bool share_columns(const Window& window) {
 // With the fields of a mean as a greatest element leaves them.
 q8ta_pool2d::Problem fields_of(const Pool& pool) {
   const Window& window = pool.window;
-  const bool slides = share_columns(window) && packed(pool.output.layout) == packed(Layout::packed_4c);
+  const PackedDimInfo& dims = info(pool.output.layout).dims;
+  const bool slides = share_columns(window) && dims.packed == Dim::channels;
   return {
       .input_sides = image_sides(pool.input.shape),
       .output_sides = image_sides(pool.output.shape),
@@ -152,6 +153,7 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
       .padding = words(window.before),
       .dilation = words(window.dilation),
       .pieces = product(pieces_of(pool, 1)),
+      .lanes = u32(std::min<int64_t>(sides_of(as_image(pool.output.shape))[index(dims.packed)], 4)),
       .slides = slides ? product(pieces_of(pool, 4)) : 0,
       .dividers = dividers_of(pool),
       .window_taps = u32(taps_of(window)),
