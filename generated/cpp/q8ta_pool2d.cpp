@@ -236,6 +236,7 @@ constexpr uint32_t shared_bytes_dd0f12e7[] = {0, 0, 0, 0, 0, 0};
 enum Interface : uint16_t {
   uses_25f35ed7,
   uses_3476fa10,
+  uses_3fdc3d8f,
   uses_85115c09,
   uses_9d5950d0,
   uses_bc8feab7,
@@ -244,6 +245,7 @@ enum Interface : uint16_t {
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_25f35ed7
   {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_3476fa10
+  {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7, bit(Feature::storage_buffer_8bit)},  // uses_3fdc3d8f
   {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd, bit(Feature::storage_buffer_8bit)},  // uses_85115c09
   {&binds_278b039b, workgroup_9d89959c, shared_bytes_dd0f12e7},  // uses_9d5950d0
   {&binds_278b039b, workgroup_9d89959c, shared_bytes_804275bd},  // uses_bc8feab7
@@ -296,9 +298,18 @@ constexpr auto kRows = [] {
     {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c}, uses_3476fa10},
     {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4c1w", {Takes::greatest, Way::sliding, packed_4c1w, packed_4c1w}, uses_3476fa10},
     {"q8ta_pool2d.greatest.sliding.packed_4c1w.packed_4w4c", {Takes::greatest, Way::sliding, packed_4c1w, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.greatest.sliding.packed_4h4w.packed_4h4w", {Takes::greatest, Way::sliding, packed_4h4w, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4h4w.packed_4w", {Takes::greatest, Way::sliding, packed_4h4w, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4h4w.strided", {Takes::greatest, Way::sliding, packed_4h4w, strided}, uses_3fdc3d8f},
+    {"q8ta_pool2d.greatest.sliding.packed_4w.packed_4h4w", {Takes::greatest, Way::sliding, packed_4w, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4w.packed_4w", {Takes::greatest, Way::sliding, packed_4w, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.packed_4w.strided", {Takes::greatest, Way::sliding, packed_4w, strided}, uses_3fdc3d8f},
     {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c}, uses_3476fa10},
     {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4c1w", {Takes::greatest, Way::sliding, packed_4w4c, packed_4c1w}, uses_3476fa10},
     {"q8ta_pool2d.greatest.sliding.packed_4w4c.packed_4w4c", {Takes::greatest, Way::sliding, packed_4w4c, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.greatest.sliding.strided.packed_4h4w", {Takes::greatest, Way::sliding, strided, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.strided.packed_4w", {Takes::greatest, Way::sliding, strided, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.greatest.sliding.strided.strided", {Takes::greatest, Way::sliding, strided, strided}, uses_3fdc3d8f},
     {"q8ta_pool2d.mean.plain.packed_4c.packed_4c", {Takes::mean, Way::plain, packed_4c, packed_4c}, uses_bc8feab7},
     {"q8ta_pool2d.mean.plain.packed_4c.packed_4c1w", {Takes::mean, Way::plain, packed_4c, packed_4c1w}, uses_bc8feab7},
     {"q8ta_pool2d.mean.plain.packed_4c.packed_4h4w", {Takes::mean, Way::plain, packed_4c, packed_4h4w}, uses_bc8feab7},
@@ -341,9 +352,18 @@ constexpr auto kRows = [] {
     {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4c}, uses_3476fa10},
     {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4c1w", {Takes::mean, Way::sliding, packed_4c1w, packed_4c1w}, uses_3476fa10},
     {"q8ta_pool2d.mean.sliding.packed_4c1w.packed_4w4c", {Takes::mean, Way::sliding, packed_4c1w, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.mean.sliding.packed_4h4w.packed_4h4w", {Takes::mean, Way::sliding, packed_4h4w, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4h4w.packed_4w", {Takes::mean, Way::sliding, packed_4h4w, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4h4w.strided", {Takes::mean, Way::sliding, packed_4h4w, strided}, uses_3fdc3d8f},
+    {"q8ta_pool2d.mean.sliding.packed_4w.packed_4h4w", {Takes::mean, Way::sliding, packed_4w, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4w.packed_4w", {Takes::mean, Way::sliding, packed_4w, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.packed_4w.strided", {Takes::mean, Way::sliding, packed_4w, strided}, uses_3fdc3d8f},
     {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4c}, uses_3476fa10},
     {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4c1w", {Takes::mean, Way::sliding, packed_4w4c, packed_4c1w}, uses_3476fa10},
     {"q8ta_pool2d.mean.sliding.packed_4w4c.packed_4w4c", {Takes::mean, Way::sliding, packed_4w4c, packed_4w4c}, uses_9d5950d0},
+    {"q8ta_pool2d.mean.sliding.strided.packed_4h4w", {Takes::mean, Way::sliding, strided, packed_4h4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.strided.packed_4w", {Takes::mean, Way::sliding, strided, packed_4w}, uses_3476fa10},
+    {"q8ta_pool2d.mean.sliding.strided.strided", {Takes::mean, Way::sliding, strided, strided}, uses_3fdc3d8f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

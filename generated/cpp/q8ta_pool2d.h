@@ -188,9 +188,18 @@ enum class Variant : uint16_t {
   greatest_sliding_packed_4c1w_packed_4c,
   greatest_sliding_packed_4c1w_packed_4c1w,
   greatest_sliding_packed_4c1w_packed_4w4c,
+  greatest_sliding_packed_4h4w_packed_4h4w,
+  greatest_sliding_packed_4h4w_packed_4w,
+  greatest_sliding_packed_4h4w_strided,
+  greatest_sliding_packed_4w_packed_4h4w,
+  greatest_sliding_packed_4w_packed_4w,
+  greatest_sliding_packed_4w_strided,
   greatest_sliding_packed_4w4c_packed_4c,
   greatest_sliding_packed_4w4c_packed_4c1w,
   greatest_sliding_packed_4w4c_packed_4w4c,
+  greatest_sliding_strided_packed_4h4w,
+  greatest_sliding_strided_packed_4w,
+  greatest_sliding_strided_strided,
   mean_plain_packed_4c_packed_4c,
   mean_plain_packed_4c_packed_4c1w,
   mean_plain_packed_4c_packed_4h4w,
@@ -233,11 +242,20 @@ enum class Variant : uint16_t {
   mean_sliding_packed_4c1w_packed_4c,
   mean_sliding_packed_4c1w_packed_4c1w,
   mean_sliding_packed_4c1w_packed_4w4c,
+  mean_sliding_packed_4h4w_packed_4h4w,
+  mean_sliding_packed_4h4w_packed_4w,
+  mean_sliding_packed_4h4w_strided,
+  mean_sliding_packed_4w_packed_4h4w,
+  mean_sliding_packed_4w_packed_4w,
+  mean_sliding_packed_4w_strided,
   mean_sliding_packed_4w4c_packed_4c,
   mean_sliding_packed_4w4c_packed_4c1w,
   mean_sliding_packed_4w4c_packed_4w4c,
+  mean_sliding_strided_packed_4h4w,
+  mean_sliding_strided_packed_4w,
+  mean_sliding_strided_strided,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::mean_sliding_packed_4w4c_packed_4w4c) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::mean_sliding_strided_strided) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

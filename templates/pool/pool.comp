@@ -5,17 +5,17 @@
 //
 //   plain     a team makes a piece: four outputs side by side along the dimension that the output packs. A member takes
 //             every team-th tap of their windows, and what the members have is joined in shared memory
-//   sliding   an invocation makes four pieces side by side along the width, each of four channels. A column of the
-//             input is read once for all windows that it lies under
+//   sliding   an invocation makes what lies under windows at four places side by side along the width: a piece, or of
+//             packed channels four. A column of the input is read once for all of them that it lies under
 //
 // Coordinates along width and height count from where the padding begins, unless they are the input's own.
-$require way == plain or outer(output_layout) in (0, 3)
+$require way == plain or packed(output_layout) == 0 or outer(output_layout) in (0, 3)
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
 ${declare_problem()}
 ${declare_packed(input)}
-$if way == sliding
+$if way == sliding and packed(output_layout) != 0
 ${declare_packed(output, 0)}
 $else
 ${declare_packed(output)}
@@ -35,9 +35,9 @@ const uint kLanes = ${packed(output_layout)}u;
 // The first element of a piece or of a slide. Neighbours follow each other as they do in the output's memory.
 uvec4 first_of(uint number) {
 $if way == sliding
-  const uint kSides = 3u, kDepth = 4u;
+  const uint kSides = 3u;
 $else
-  const uint kSides = 0u, kDepth = 1u;
+  const uint kSides = 0u;
 $end
   const uvec2 first = divided(number, kSides);
   const uvec2 second = divided(first.x, kSides + 1u);
@@ -47,7 +47,9 @@ $end
   at[${walk(output_layout, input_layout, 1)}] = second.y;
   at[${walk(output_layout, input_layout, 2)}] = third.y;
   at[kLanes] *= 4u;
-  at.x *= kDepth;
+$if way == sliding and packed(output_layout) != 0
+  at.x *= 4u;
+$end
   at.w = third.x;
   return at;
 }
@@ -142,6 +144,12 @@ void main() {
   const uint number = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
   if (number >= problem.slides) return;
   const uvec4 at = first_of(number);
+$if packed(output_layout) == 0
+  if (lanes_at(at) == 0u) {
+    output_store(at, problem.blank);
+    return;
+  }
+$end
   const uvec2 rows = taps_inside(1u, at.y);
   const uint stride = problem.stride[0], taps = problem.taps[0];
   const uint start = at.x * stride;
@@ -155,9 +163,13 @@ $for place in range(4)
     if (x - (start + ${place}u * stride) < taps) under_${place} = JOINED(under_${place}, column);
 $end
   }
+$if packed(output_layout) == 0
+  output_store(at, piece_of(ivec4(under_0, under_1, under_2, under_3), at));
+$else
   output_store_rows(at, uvec4(piece_of(under_0, at), piece_of(under_1, at + uvec4(1u, 0u, 0u, 0u)),
                               piece_of(under_2, at + uvec4(2u, 0u, 0u, 0u)),
                               piece_of(under_3, at + uvec4(3u, 0u, 0u, 0u))));
+$end
 }
 $else
 // A member's share.

@@ -342,7 +342,7 @@ TEST(PoolChoices, OfALargeGpu) {
   EXPECT_THAT(chosen(image, {.kernel_size = List{2}}, Layout::packed_4c), HasSubstr(".plain.packed_4c.packed_4c/"));
   EXPECT_THAT(chosen(image, {.kernel_size = List{2}}, Layout::packed_4c), HasSubstr("/team1."));
   EXPECT_THAT(chosen(image, overlapping, Layout::packed_4w4c), HasSubstr(".sliding."));
-  EXPECT_THAT(chosen(image, overlapping, Layout::strided), HasSubstr("/team1."));
+  EXPECT_THAT(chosen(image, overlapping, Layout::strided), HasSubstr(".sliding."));
 }
 
 // ---- refusals -------------------------------------------------------------------------------------------------------

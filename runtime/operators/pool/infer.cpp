@@ -99,9 +99,9 @@ Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, 
 
 std::array<uint32_t, 2> words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
-// How many pieces the output has along the axes of the kernels' walk, with the padding of its blocks; four side by side
-// along the width are a slide.
-std::array<int64_t, kDims> pieces_of(const Pool& pool, int64_t along_width) {
+// How many pieces the output has along the axes of the kernels' walk, with the padding of its blocks; or how many times
+// `along_width` of them.
+std::array<int64_t, kDims> pieces_of(const Pool& pool, int64_t along_width = 1) {
   if (element_count(pool.output.shape) == 0) return {};  // its other sides may be past 32 bits
   const PackedDimInfo& dims = info(pool.output.layout).dims;
   Sides counts = packed_layout(as_image(pool.output.shape), dims).padded;
@@ -113,6 +113,11 @@ std::array<int64_t, kDims> pieces_of(const Pool& pool, int64_t along_width) {
   return walked;
 }
 
+// Four windows side by side make a piece of packed width, else four.
+std::array<int64_t, kDims> slides_of(const Pool& pool) {
+  return pieces_of(pool, info(pool.output.layout).dims.packed == Dim::width ? 1 : 4);
+}
+
 uint32_t product(const std::array<int64_t, kDims>& counts) {
   Integer all = 1;
   for (const int64_t count : counts) all = all * count;
@@ -121,7 +126,7 @@ uint32_t product(const std::array<int64_t, kDims>& counts) {
 
 using Dividers = std::array<uint32_t, 24>;
 Dividers dividers_of(const Pool& pool) {
-  const auto pieces = pieces_of(pool, 1), slides = pieces_of(pool, 4);
+  const auto pieces = pieces_of(pool), slides = slides_of(pool);
   const PerAxis& dilation = pool.window.dilation;
   Dividers all{};
   auto next = all.begin();
@@ -142,7 +147,6 @@ bool share_columns(const Window& window) {
 q8ta_pool2d::Problem fields_of(const Pool& pool) {
   const Window& window = pool.window;
   const PackedDimInfo& dims = info(pool.output.layout).dims;
-  const bool slides = share_columns(window) && dims.packed == Dim::channels;
   return {
       .input_sides = image_sides(pool.input.shape),
       .output_sides = image_sides(pool.output.shape),
@@ -152,9 +156,9 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
       .stride = words(window.stride),
       .padding = words(window.before),
       .dilation = words(window.dilation),
-      .pieces = product(pieces_of(pool, 1)),
+      .pieces = product(pieces_of(pool)),
       .lanes = u32(std::min<int64_t>(sides_of(as_image(pool.output.shape))[index(dims.packed)], 4)),
-      .slides = slides ? product(pieces_of(pool, 4)) : 0,
+      .slides = share_columns(window) ? product(slides_of(pool)) : 0,
       .dividers = dividers_of(pool),
       .window_taps = u32(taps_of(window)),
       .slide_taps = u32(window.taps[kAlongHeight] * (window.taps[kAlongWidth] + 3 * window.stride[kAlongWidth])),
