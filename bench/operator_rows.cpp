@@ -135,6 +135,39 @@ void add_packed(std::vector<Row>& rows) {
   }
 }
 
+// ---- windows over images --------------------------------------------------------------------------------------------
+
+struct Pool {
+  std::string_view op, image, window;
+  Texts attributes;
+};
+
+// The first pools and the last ones of networks for images, those of pyramids, and one that fills a large device.
+const Pool kPools[] = {
+    {"q8ta_max_pool2d", "1x64x112x112", "3x3s2", {"kernel_size=3", "stride=2", "padding=1"}},
+    {"q8ta_max_pool2d", "1x64x224x224", "2x2s2", {"kernel_size=2"}},
+    {"q8ta_max_pool2d", "1x256x40x40", "13x13s1", {"kernel_size=13", "stride=1", "padding=6"}},
+    {"q8ta_max_pool2d", "8x256x128x128", "3x3s1", {"kernel_size=3", "stride=1", "padding=1"}},
+    {"q8ta_avg_pool2d", "1x128x56x56", "2x2s2", {"kernel_size=2"}},
+    {"q8ta_avg_pool2d", "1x288x35x35", "3x3s1", {"kernel_size=3", "stride=1", "padding=1"}},
+    {"q8ta_avg_pool2d", "8x256x128x128", "3x3s1", {"kernel_size=3", "stride=1", "padding=1"}},
+    {"q8ta_avg_pool2d", "1x2048x7x7", "global", {}},
+    {"q8ta_avg_pool2d", "8x256x128x128", "global", {}},
+};
+
+void add_pools(std::vector<Row>& rows) {
+  for (const Pool& pool : kPools) {
+    Texts attributes = pool.attributes;
+    if (pool.op == "q8ta_avg_pool2d") attributes = joined(joined(kInput, kOutput), attributes);
+    for (const std::string_view layout : {"strided", "packed_4c", "packed_4w4c"}) {
+      rows.push_back(in_layouts(std::string(pool.op), fmt::format("{}.{}", pool.image, pool.window),
+                                {fmt::format("input={}:i8", pool.image)}, attributes,
+                                {fmt::format("input={}", layout), fmt::format("output={}", layout)},
+                                ".plain.strided.strided/team1."));
+    }
+  }
+}
+
 // ---- operands that are real or quantized ----------------------------------------------------------------------------
 
 // Beside it the same kernel on four elements an invocation.
@@ -291,8 +324,8 @@ void add_embedding(std::vector<Row>& rows) {
 
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
-  for (const auto add : {add_affine, add_packed, add_fused, add_products, add_linear, add_backward, add_packing,
-                         add_quantizing, add_embedding}) {
+  for (const auto add : {add_affine, add_packed, add_pools, add_fused, add_products, add_linear, add_backward,
+                         add_packing, add_quantizing, add_embedding}) {
     add(rows);
   }
   return rows;

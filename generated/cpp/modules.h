@@ -47,6 +47,7 @@
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
+#include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
@@ -105,7 +106,8 @@ namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
 namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }
 namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
-namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
+namespace q8ta_pool2d { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
+namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants; }
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }

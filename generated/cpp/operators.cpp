@@ -25,6 +25,7 @@ namespace q8ta_conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace q8ta_dequantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_linear { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pixel_shuffle { extern const SignatureInfo signatures[1]; }
+namespace q8ta_pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
@@ -221,6 +222,20 @@ Expected<Call> infer_q8ta_add(const Given& given) {
   return infer(inputs, attributes, places);
 }
 
+Expected<Call> infer_q8ta_avg_pool2d(const Given& given) {
+  const Q8taAvgPool2dInputs<Described> inputs{.input = given.tensor(0)};
+  const Q8taAvgPool2dAttributes attributes{
+    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = given.attribute<bool>(3),
+    .count_include_pad = given.attribute<bool>(4), .divisor_override = given.attribute<std::optional<int64_t>>(5),
+    .input_scale = given.attribute<double>(6), .input_zero_point = given.attribute<int64_t>(7),
+    .output_scale = given.attribute<double>(8), .output_zero_point = given.attribute<int64_t>(9),
+  };
+  const Q8taAvgPool2dPlaces places{.output = given.place(1)};
+  return infer(inputs, attributes, places);
+}
+
 Expected<Call> infer_q8ta_clone(const Given& given) {
   const Q8taCloneInputs<Described> inputs{.input = given.tensor(0)};
   const Q8taClonePlaces places{.output = given.place(1)};
@@ -301,6 +316,18 @@ Expected<Call> infer_q8ta_linear(const Given& given) {
     .activation = given.attribute<words::Activation>(4),
   };
   const Q8taLinearPlaces places{.output = given.place(5)};
+  return infer(inputs, attributes, places);
+}
+
+Expected<Call> infer_q8ta_max_pool2d(const Given& given) {
+  const Q8taMaxPool2dInputs<Described> inputs{.input = given.tensor(0)};
+  const Q8taMaxPool2dAttributes attributes{
+    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = given.attribute<bool>(4),
+  };
+  const Q8taMaxPool2dPlaces places{.output = given.place(1)};
   return infer(inputs, attributes, places);
 }
 
@@ -876,6 +903,34 @@ Expected<DeviceTensor> q8ta_add(Context& context,
   return run_for_one(context, q8ta_binary::signatures[0], call, arguments);
 }
 
+Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs,
+                                    const Q8taAvgPool2dAttributes& attributes,
+                                    const Q8taAvgPool2dPlaces& places) {
+  Given given(q8ta_pool2d::signatures[1]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.kernel_size);
+  given.set_attribute(1, attributes.stride);
+  given.set_attribute(2, attributes.padding);
+  given.set_attribute(3, attributes.ceil_mode);
+  given.set_attribute(4, attributes.count_include_pad);
+  given.set_attribute(5, attributes.divisor_override);
+  given.set_attribute(6, attributes.input_scale);
+  given.set_attribute(7, attributes.input_zero_point);
+  given.set_attribute(8, attributes.output_scale);
+  given.set_attribute(9, attributes.output_zero_point);
+  given.set_place(1, places.output);
+  return checked(given, infer_q8ta_avg_pool2d);
+}
+Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
+                                       const Q8taAvgPool2dInputs<OnDevice>& inputs,
+                                       const Q8taAvgPool2dAttributes& attributes,
+                                       const Q8taAvgPool2dPlaces& places) {
+  const Q8taAvgPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = q8ta_avg_pool2d_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, q8ta_pool2d::signatures[1], call, arguments);
+}
+
 Expected<Call> q8ta_clone_call(const Q8taCloneInputs<Described>& inputs,
                                const Q8taClonePlaces& places) {
   Given given(q8ta_clone::signatures[0]);
@@ -1061,6 +1116,29 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
     argument_of(inputs.bias), {},
   });
   return run_for_one(context, q8ta_linear::signatures[0], call, arguments);
+}
+
+Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
+                                    const Q8taMaxPool2dAttributes& attributes,
+                                    const Q8taMaxPool2dPlaces& places) {
+  Given given(q8ta_pool2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.kernel_size);
+  given.set_attribute(1, attributes.stride);
+  given.set_attribute(2, attributes.padding);
+  given.set_attribute(3, attributes.dilation);
+  given.set_attribute(4, attributes.ceil_mode);
+  given.set_place(1, places.output);
+  return checked(given, infer_q8ta_max_pool2d);
+}
+Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
+                                       const Q8taMaxPool2dInputs<OnDevice>& inputs,
+                                       const Q8taMaxPool2dAttributes& attributes,
+                                       const Q8taMaxPool2dPlaces& places) {
+  const Q8taMaxPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = q8ta_max_pool2d_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, q8ta_pool2d::signatures[0], call, arguments);
 }
 
 Expected<Call> q8ta_mul_call(const Q8taMulInputs<Described>& inputs,
@@ -1300,6 +1378,7 @@ std::span<const OperatorEntry> entries() {
       {linear_q8ta_q8csw::signatures[0], infer_linear_q8ta_q8csw},
       {pack_weight::signatures[0], infer_pack_weight},
       {q8ta_binary::signatures[0], infer_q8ta_add},
+      {q8ta_pool2d::signatures[1], infer_q8ta_avg_pool2d},
       {q8ta_clone::signatures[0], infer_q8ta_clone},
       {q8ta_conv2d::signatures[0], infer_q8ta_conv2d},
       {q8ta_conv2d_transposed::signatures[0], infer_q8ta_conv2d_transposed},
@@ -1307,6 +1386,7 @@ std::span<const OperatorEntry> entries() {
       {q8ta_unary::signatures[1], infer_q8ta_hardswish},
       {q8ta_unary::signatures[2], infer_q8ta_leaky_relu},
       {q8ta_linear::signatures[0], infer_q8ta_linear},
+      {q8ta_pool2d::signatures[0], infer_q8ta_max_pool2d},
       {q8ta_binary::signatures[2], infer_q8ta_mul},
       {q8ta_pixel_shuffle::signatures[0], infer_q8ta_pixel_shuffle},
       {q8ta_quantize::signatures[0], infer_q8ta_quantize},

@@ -425,6 +425,41 @@ Expected<DeviceTensor> q8ta_add(Context& context,
                                 const Q8taAddAttributes& attributes,
                                 const Q8taAddPlaces& places = {});
 
+// q8ta_avg_pool2d: the mean under each place of a window
+template <typename As>
+struct Q8taAvgPool2dInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]; [N, C, W] in a plain buffer only
+};
+struct Q8taAvgPool2dAttributes {
+  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  bool ceil_mode = false;  // the last place may reach past the padding
+  bool count_include_pad = true;  // false divides by the taps that lie in the input
+  // what sums are divided by; 1 to 8388608; without: the number of taps
+  std::optional<int64_t> divisor_override = std::nullopt;
+  Required<double> input_scale;  // of the input's integers; 2^-125 to 2^119
+  int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
+  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+};
+struct Q8taAvgPool2dPlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs,
+                     const Q8taAvgPool2dAttributes& attributes,
+                     const Q8taAvgPool2dPlaces& places);
+Expected<Call> q8ta_avg_pool2d_call(const Q8taAvgPool2dInputs<Described>& inputs,
+                                    const Q8taAvgPool2dAttributes& attributes,
+                                    const Q8taAvgPool2dPlaces& places = {});
+Expected<DeviceTensor> q8ta_avg_pool2d(Context& context,
+                                       const Q8taAvgPool2dInputs<OnDevice>& inputs,
+                                       const Q8taAvgPool2dAttributes& attributes,
+                                       const Q8taAvgPool2dPlaces& places = {});
+
 // q8ta_clone: a tensor of bytes from one layout to another
 template <typename As>
 struct Q8taCloneInputs {
@@ -618,6 +653,36 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearInputs<OnDevice>& inputs,
                                    const Q8taLinearAttributes& attributes,
                                    const Q8taLinearPlaces& places = {});
+
+// q8ta_max_pool2d: the greatest element under each place of a window
+template <typename As>
+struct Q8taMaxPool2dInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W] or [N, C, W]; [N, C, W] in a plain buffer only
+};
+struct Q8taMaxPool2dAttributes {
+  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  bool ceil_mode = false;  // the last place may reach past the padding
+};
+struct Q8taMaxPool2dPlaces {
+  std::optional<Place> output = std::nullopt;  // without: a plain buffer
+};
+Expected<Call> infer(const Q8taMaxPool2dInputs<Described>& inputs,
+                     const Q8taMaxPool2dAttributes& attributes,
+                     const Q8taMaxPool2dPlaces& places);
+Expected<Call> q8ta_max_pool2d_call(const Q8taMaxPool2dInputs<Described>& inputs,
+                                    const Q8taMaxPool2dAttributes& attributes = {},
+                                    const Q8taMaxPool2dPlaces& places = {});
+Expected<DeviceTensor> q8ta_max_pool2d(Context& context,
+                                       const Q8taMaxPool2dInputs<OnDevice>& inputs,
+                                       const Q8taMaxPool2dAttributes& attributes = {},
+                                       const Q8taMaxPool2dPlaces& places = {});
 
 // q8ta_mul: input * other
 template <typename As>

@@ -47,6 +47,7 @@
 #include "q8ta_dequantize.h"
 #include "q8ta_linear.h"
 #include "q8ta_pixel_shuffle.h"
+#include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
@@ -111,6 +112,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_dequantize::op,
   &q8ta_linear::op,
   &q8ta_pixel_shuffle::op,
+  &q8ta_pool2d::op,
   &q8ta_quantize::op,
   &q8ta_unary::op,
   &quantize_affine::op,
@@ -142,6 +144,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &linear_q8ta_q8csw::signatures[0],  // linear_q8ta_q8csw
   &pack_weight::signatures[0],  // pack_weight
   &q8ta_binary::signatures[0],  // q8ta_add
+  &q8ta_pool2d::signatures[1],  // q8ta_avg_pool2d
   &q8ta_clone::signatures[0],  // q8ta_clone
   &q8ta_conv2d::signatures[0],  // q8ta_conv2d
   &q8ta_conv2d_transposed::signatures[0],  // q8ta_conv2d_transposed
@@ -149,6 +152,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_unary::signatures[1],  // q8ta_hardswish
   &q8ta_unary::signatures[2],  // q8ta_leaky_relu
   &q8ta_linear::signatures[0],  // q8ta_linear
+  &q8ta_pool2d::signatures[0],  // q8ta_max_pool2d
   &q8ta_binary::signatures[2],  // q8ta_mul
   &q8ta_pixel_shuffle::signatures[0],  // q8ta_pixel_shuffle
   &q8ta_quantize::signatures[0],  // q8ta_quantize

@@ -22,14 +22,16 @@ struct List {
   int64_t least;
 };
 
+Error wrong_length(const List& list, std::string_view possible) {
+  return refused(fmt::format("{} has {} numbers, and {}", list.name, list.numbers.size(), possible));
+}
+
 // [height, width] or one number for both; of a row one number, and `otherwise` for its height.
 Expected<PerAxis> per_axis(const List& list, size_t rank, int64_t otherwise) {
   const bool is_row = rank == kRowRank;
   const size_t most = is_row ? 1 : 2;
-  if (list.numbers.empty() || list.numbers.size() > most) {
-    return refused(fmt::format("{} has {} numbers, and {}", list.name, list.numbers.size(),
-                               is_row ? "a row has one" : "an image has one or [height, width]"));
-  }
+  if (list.numbers.empty() || list.numbers.size() > most)
+    return wrong_length(list, is_row ? "a row has one" : "an image has one or [height, width]");
   for (const int64_t number : list.numbers) {
     if (number < list.least || number > kMost)
       return refused(fmt::format("{} is {}, and can be {} to {}", list.name, number, list.least, kMost));
@@ -47,9 +49,14 @@ constexpr int64_t kOne[] = {1}, kNone[] = {0};
 
 // [top, left, bottom, right] of an image and [left, right] of a row say both ends.
 Done read_padding(Given given, size_t rank, Window& window) {
-  auto numbers = numbers_of(given, kNone);
+  const auto numbers = numbers_of(given, kNone);
   const size_t axes = rank == kRowRank ? 1 : 2;
   const bool says_ends = numbers.size() == 2 * axes;
+  if (!says_ends && (numbers.empty() || numbers.size() > axes)) {
+    return wrong_length({"padding", numbers, 0},
+                        axes == 1 ? "a row has one, or [left, right]"
+                                  : "an image has one, [height, width], or [top, left, bottom, right]");
+  }
   const auto before = per_axis({"padding", says_ends ? numbers.first(axes) : numbers, 0}, rank, 0);
   if (!before) return before.error();
   const auto after = per_axis({"padding", says_ends ? numbers.last(axes) : numbers, 0}, rank, 0);
@@ -65,7 +72,7 @@ constexpr std::string_view kAxisNames[] = {"width", "height"};
 
 Expected<Window> window_of(size_t rank, const WindowLists& lists) {
   Window window;
-  const auto taps = per_axis({"the window", lists.taps, 1}, rank, 1);
+  const auto taps = per_axis({lists.taps_name, lists.taps, 1}, rank, 1);
   if (!taps) return taps.error();
   const auto stride = per_axis({"stride", numbers_of(lists.stride, kOne), 1}, rank, 1);
   if (!stride) return stride.error();
@@ -92,11 +99,16 @@ Expected<PerAxis> places_of(const Window& window, const Shape& image, bool cover
     const int64_t side = shape[shape.size() - 1 - axis];
     const int64_t padded = side + window.before[axis] + window.after[axis];
     const int64_t room = padded - reach(window, axis);
-    if (room < 0 || padded > kMost) {
+    if (room < 0) {
       return refused(fmt::format("a window that reaches over {} elements has no place in the input's {} of {}, padded "
                                  "to {}",
                                  reach(window, axis), kAxisNames[axis], side, padded),
-                     room < 0 ? "pad the input, or take a smaller window" : "split the image");
+                     "pad the input, or take a smaller window");
+    }
+    if (padded > kMost) {
+      return refused(
+          fmt::format("the input's {} is {}, padded to {}, and can be up to {}", kAxisNames[axis], side, padded, kMost),
+          "split the image");
     }
     places[axis] = room / window.stride[axis] + 1;
     if (!covers_the_end || room % window.stride[axis] == 0) continue;
@@ -105,9 +117,7 @@ Expected<PerAxis> places_of(const Window& window, const Shape& image, bool cover
   return places;
 }
 
-Shape as_image(const Shape& shape) {
-  return shape.size() == kRowRank ? Shape{shape[0], shape[1], 1, shape[2]} : shape;
-}
+Shape as_image(const Shape& shape) { return shape.size() == kRowRank ? Shape{shape[0], shape[1], 1, shape[2]} : shape; }
 
 Shape shape_like(const Shape& like, int64_t channels, const PerAxis& sides) {
   if (like.size() == kRowRank) return {like[0], channels, sides[kAlongWidth]};

@@ -33,6 +33,7 @@ struct Window {
 // Lists as callers say them; nullopt: strides and dilations of 1, no padding.
 struct WindowLists {
   std::span<const int64_t> taps;
+  std::string_view taps_name = "the window";  // in refusals
   const std::optional<std::vector<int64_t>>* stride = nullptr;
   const std::optional<std::vector<int64_t>>* padding = nullptr;
   const std::optional<std::vector<int64_t>>* dilation = nullptr;

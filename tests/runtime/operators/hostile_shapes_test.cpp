@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "operators.h"
 #include "registry.h"
@@ -94,6 +95,38 @@ TEST_F(HostileShapes, OfPackedBytes) {
       }
       expect_sound(q8ta_add_call({.input = bytes, .other = bytes}, ones, {.output = there}));
       expect_sound(q8ta_add_call({.input = of(DType::i8, {8, 1, 1}, layout), .other = bytes}, ones, {.output = there}));
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(HostileShapes, UnderWindows) {
+  using List = std::vector<int64_t>;
+  using Limits = std::numeric_limits<int64_t>;
+  const std::optional<List> kLists[] = {std::nullopt,
+                                        List{},
+                                        List{1},
+                                        List{2, 3},
+                                        List{1, 2, 3, 4},
+                                        List{0},
+                                        List{int64_t{1} << 30},
+                                        List{Limits::min(), Limits::max()}};
+  for (const Shape& shape : shapes()) {
+    for (const Layout layout : {Layout::strided, Layout::packed_4w4c}) {
+      const TensorDesc bytes = of(DType::i8, shape, layout);
+      const Place there{Storage::buffer, layout};
+      for (const std::optional<List>& kernel : kLists) {
+        for (const std::optional<List>& other : kLists) {
+          expect_sound(
+              q8ta_max_pool2d_call({.input = bytes}, {.kernel_size = kernel, .stride = other}, {.output = there}));
+          expect_sound(
+              q8ta_max_pool2d_call({.input = bytes}, {.kernel_size = kernel, .padding = other, .ceil_mode = true}));
+          expect_sound(q8ta_max_pool2d_call({.input = bytes}, {.kernel_size = kernel, .dilation = other}));
+        }
+        expect_sound(q8ta_avg_pool2d_call(
+            {.input = bytes}, {.kernel_size = kernel, .input_scale = 1, .output_scale = 1}, {.output = there}));
+      }
     }
   }
   EXPECT_GT(made, 1000);

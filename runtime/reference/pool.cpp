@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// docs/pool.md as plain loops. Host floats are IEEE 754 and round to nearest even: each operator of C++ on floats below
+// is one RN of that page.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "runtime/calls/attributes.h"
+#include "runtime/reference/affine.h"
+#include "runtime/reference/rows.h"
+
+namespace qgen::reference {
+namespace {
+
+using List = std::vector<int64_t>;
+
+// One side of the image, and the window along it.
+struct Axis {
+  int64_t side, taps, stride, before, after, dilation, places;
+};
+
+int64_t places_of(const Axis& axis, bool ceil_mode) {
+  const int64_t room = axis.side + axis.before + axis.after - (axis.dilation * (axis.taps - 1) + 1);
+  int64_t places = room / axis.stride + 1;
+  const bool begins_inside = places * axis.stride < axis.side + axis.before;
+  return ceil_mode && room % axis.stride != 0 && begins_inside ? places + 1 : places;
+}
+
+// The number of a list for the axis, 0 the height of an image, or for the one of a row.
+int64_t number(const List& list, size_t axis) { return list[std::min(axis, list.size() - 1)]; }
+
+std::vector<Axis> axes_of(const Request& request) {
+  const Shape& shape = request.inputs.at("input").shape;
+  const size_t rank = shape.size() - 2;
+  const auto list = [&](std::string_view name, const List& otherwise) {
+    return find_attribute<List>(request, name).value_or(otherwise);
+  };
+  const List kernel = list("kernel_size", List(shape.begin() + 2, shape.end()));
+  const List stride = list("stride", kernel), padding = list("padding", {0}), dilation = list("dilation", {1});
+  const bool says_ends = padding.size() == 2 * rank;
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < rank; ++i) {
+    Axis axis{shape[2 + i],
+              number(kernel, i),
+              number(stride, i),
+              number(padding, i),
+              number(padding, i),
+              number(dilation, i),
+              0};
+    if (says_ends) axis.after = padding[rank + i];
+    axis.places = places_of(axis, attribute<bool>(request, "ceil_mode"));
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Those of the window's taps at a place that lie in the input.
+std::vector<int64_t> taps_inside(const Axis& axis, int64_t place) {
+  std::vector<int64_t> inside;
+  for (int64_t tap = 0; tap < axis.taps; ++tap) {
+    const int64_t at = place * axis.stride - axis.before + tap * axis.dilation;
+    if (at >= 0 && at < axis.side) inside.push_back(at);
+  }
+  return inside;
+}
+
+// At every place the byte that `of` makes of the elements under it; it is told the place along each axis too.
+using OfElements = std::function<int(const std::vector<int>& elements, int64_t y, int64_t x)>;
+Tensors pooled(const Request& request, const OfElements& of) {
+  const HostTensor& input = request.inputs.at("input");
+  const std::vector<Axis> axes = axes_of(request);
+  constexpr Axis kNoAxis{1, 1, 1, 0, 0, 1, 1};
+  const Axis &height = axes.size() == 2 ? axes[0] : kNoAxis, &width = axes.back();
+  Shape shape(input.shape.begin(), input.shape.begin() + 2);
+  for (const Axis& axis : axes) shape.push_back(axis.places);
+  HostTensor output = zeros(DType::i8, shape);
+  const auto from = input.as<int8_t>();
+  const auto to = output.as<int8_t>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const int64_t x = index % width.places, y = index / width.places % height.places;
+    const int64_t plane = index / width.places / height.places;
+    std::vector<int> elements;
+    for (const int64_t row : taps_inside(height, y)) {
+      for (const int64_t column : taps_inside(width, x))
+        elements.push_back(from[static_cast<size_t>((plane * height.side + row) * width.side + column)]);
+    }
+    to[i] = static_cast<int8_t>(of(elements, y, x));
+  }
+  return {{"output", std::move(output)}};
+}
+
+Tensors q8ta_max_pool2d(const Request& request) {
+  return pooled(request,
+                [](const std::vector<int>& elements, int64_t, int64_t) { return *std::ranges::max_element(elements); });
+}
+
+// Of a window's taps those that lie in the input or its padding.
+int64_t taps_in_padded(const Axis& axis, int64_t place) {
+  return std::min(axis.taps, axis.side + axis.before + axis.after - place * axis.stride);
+}
+
+Tensors q8ta_avg_pool2d(const Request& request) {
+  const auto input_scale = static_cast<float>(attribute<double>(request, "input_scale"));
+  const auto output_scale = static_cast<float>(attribute<double>(request, "output_scale"));
+  const int64_t input_zero_point = attribute<int64_t>(request, "input_zero_point");
+  const auto output_zero_point = static_cast<int32_t>(attribute<int64_t>(request, "output_zero_point"));
+  const bool counts_padding = attribute<bool>(request, "count_include_pad");
+  const auto divisor_override = find_attribute<int64_t>(request, "divisor_override");
+  const std::vector<Axis> axes = axes_of(request);
+  return pooled(request, [&](const std::vector<int>& elements, int64_t y, int64_t x) {
+    auto divisor = static_cast<int64_t>(elements.size());
+    if (counts_padding) divisor = taps_in_padded(axes.back(), x) * (axes.size() == 2 ? taps_in_padded(axes[0], y) : 1);
+    if (divisor_override) divisor = *divisor_override;
+    int64_t sum = 0;
+    for (const int element : elements) sum += element - input_zero_point;
+    const float mean = static_cast<float>(sum) * (1.0f / static_cast<float>(divisor));
+    return quantize(mean * input_scale, output_scale, output_zero_point, IntegerBounds{-128, 127});
+  });
+}
+
+constexpr Row kRows[] = {
+    {"q8ta_avg_pool2d", q8ta_avg_pool2d},
+    {"q8ta_max_pool2d", q8ta_max_pool2d},
+};
+
+}  // namespace
+
+std::span<const Row> pool_rows() { return kRows; }
+
+}  // namespace qgen::reference
