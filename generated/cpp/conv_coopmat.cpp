@@ -2,7 +2,7 @@
 #include "conv_coopmat.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::conv_coopmat {
@@ -251,24 +251,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 32, 4, 2, 64,
   2, 2, 32, 4, 2, 128,
   2, 2, 32, 4, 2, 256,
-  2, 2, 32, 4, 4, 64,
-  2, 2, 32, 4, 4, 128,
-  2, 2, 32, 4, 4, 256,
-  2, 1, 64, 1, 2, 64,
-  2, 1, 64, 1, 2, 128,
-  2, 1, 64, 1, 2, 256,
-  2, 1, 64, 2, 2, 64,
-  2, 1, 64, 2, 2, 128,
-  2, 1, 64, 2, 2, 256,
-  2, 1, 64, 2, 4, 64,
-  2, 1, 64, 2, 4, 128,
-  2, 1, 64, 2, 4, 256,
-  2, 1, 64, 4, 2, 64,
-  2, 1, 64, 4, 2, 128,
-  2, 1, 64, 4, 2, 256,
-  2, 1, 64, 4, 4, 64,
-  2, 1, 64, 4, 4, 128,
-  2, 1, 64, 4, 4, 256,
   1, 4, 128, 1, 2, 64,
   1, 4, 128, 1, 2, 128,
   1, 4, 128, 1, 2, 256,
@@ -281,9 +263,6 @@ constexpr uint32_t kSpecializations[] = {
   1, 4, 128, 4, 2, 64,
   1, 4, 128, 4, 2, 128,
   1, 4, 128, 4, 2, 256,
-  1, 4, 128, 4, 4, 64,
-  1, 4, 128, 4, 4, 128,
-  1, 4, 128, 4, 4, 256,
   2, 2, 128, 1, 2, 64,
   2, 2, 128, 1, 2, 128,
   2, 2, 128, 1, 2, 256,
@@ -296,24 +275,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 2, 128, 4, 2, 64,
   2, 2, 128, 4, 2, 128,
   2, 2, 128, 4, 2, 256,
-  2, 2, 128, 4, 4, 64,
-  2, 2, 128, 4, 4, 128,
-  2, 2, 128, 4, 4, 256,
-  4, 1, 128, 1, 2, 64,
-  4, 1, 128, 1, 2, 128,
-  4, 1, 128, 1, 2, 256,
-  4, 1, 128, 2, 2, 64,
-  4, 1, 128, 2, 2, 128,
-  4, 1, 128, 2, 2, 256,
-  4, 1, 128, 2, 4, 64,
-  4, 1, 128, 2, 4, 128,
-  4, 1, 128, 2, 4, 256,
-  4, 1, 128, 4, 2, 64,
-  4, 1, 128, 4, 2, 128,
-  4, 1, 128, 4, 2, 256,
-  4, 1, 128, 4, 4, 64,
-  4, 1, 128, 4, 4, 128,
-  4, 1, 128, 4, 4, 256,
   2, 4, 256, 1, 2, 64,
   2, 4, 256, 1, 2, 128,
   2, 4, 256, 1, 2, 256,
@@ -326,9 +287,6 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 4, 2, 64,
   2, 4, 256, 4, 2, 128,
   2, 4, 256, 4, 2, 256,
-  2, 4, 256, 4, 4, 64,
-  2, 4, 256, 4, 4, 128,
-  2, 4, 256, 4, 4, 256,
   4, 2, 256, 1, 2, 64,
   4, 2, 256, 1, 2, 128,
   4, 2, 256, 1, 2, 256,
@@ -341,9 +299,6 @@ constexpr uint32_t kSpecializations[] = {
   4, 2, 256, 4, 2, 64,
   4, 2, 256, 4, 2, 128,
   4, 2, 256, 4, 2, 256,
-  4, 2, 256, 4, 4, 64,
-  4, 2, 256, 4, 4, 128,
-  4, 2, 256, 4, 4, 256,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -385,143 +340,19 @@ Real cost(const SelectionScope& scope) {
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
   const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
-  return Real(device.launch_us)
+  return Real(device.launch_us) + 2
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
-      * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
+      + ceil_div(min(Integer(problem.slice_k), taps_and_padding), Integer(specialization.step)) * Real(0.27)
       + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-      * min(Integer(problem.slice_k), taps_and_padding) * (1 + Real(48.0) / Integer(specialization.step))
-      * Integer(device.compute_units) * choose(parameters.reads == Reads::words, Integer(2), Integer(1))
-      * (3 * rows * columns / (7 * Real(device.int8_ops_per_us)) + (rows + columns) / (3 * Real(device.bytes_per_us)))
-      * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
-      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
+      * Integer(device.compute_units)
+      * (min(Integer(problem.slice_k), taps_and_padding)
+      * choose(parameters.reads == Reads::words, Real(3.0), Real(1.0))
+      * (Real(0.7) * rows * columns * choose(Integer(parameters.matrix_n) == 8, Real(1.25), Integer(1))
+      / Real(device.int8_ops_per_us) + Real(0.93) * (rows + columns) / Real(device.bytes_per_us))
+      + 165 * rows * columns / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_ed2f9bd7[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(6),
-};
-constexpr BlockField problem_buffer_714e1a30[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 184}};
-constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_1af54015 = {
-    .bindings = bindings_ed2f9bd7,
-    .problem_buffer = problem_buffer_714e1a30,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_0fd2bbf5[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t workgroup_7f7c663d[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_7ce2533e[] = {
-  3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 10240, 18432, 34816, 2560, 4608, 8704,
-  3840, 6912, 13056, 5120, 9216, 17408, 6400, 11520, 21760, 7680, 13824, 26112, 5760, 10368, 19584, 6400, 11520, 21760,
-  11520, 20736, 39168, 7680, 13824, 26112, 12800, 23040, 43520, 3840, 6912, 13056, 5120, 9216, 17408, 7680, 13824,
-  26112, 7680, 13824, 26112, 10240, 18432, 34816, 3840, 6912, 13056, 6400, 11520, 21760, 7680, 13824, 26112, 11520,
-  20736, 39168, 12800, 23040, 43520, 6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816,
-  15360, 27648, 52224, 6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 15360, 27648,
-  52224,
-};
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_cf4cf9f2[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-};
-constexpr uint32_t shared_bytes_cbdd1c76[] = {
-  6144, 9216, 17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 15360, 27648, 52224, 3840, 6912,
-  13056, 6400, 11520, 21760, 7680, 13824, 26112, 11520, 20736, 39168, 12800, 23040, 43520, 6400, 11520, 21760, 7680,
-  13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 15360, 27648, 52224, 6144, 9216, 17408, 7680, 13824, 26112,
-  10240, 18432, 34816, 12800, 23040, 43520, 15360, 27648, 52224, 6400, 11520, 21760, 11520, 20736, 39168, 12800, 23040,
-  43520, 21760, 39168, 73984, 23040, 41472, 78336, 12288, 13824, 26112, 12288, 18432, 34816, 15360, 27648, 52224, 15360,
-  27648, 52224, 20480, 36864, 69632, 12288, 13824, 26112, 12800, 23040, 43520, 15360, 27648, 52224, 23040, 41472, 78336,
-  25600, 46080, 87040,
-};
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_102ecedc[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-};
-constexpr uint32_t shared_bytes_1ec979f4[] = {
-  6400, 11520, 21760, 7680, 13824, 26112, 12800, 23040, 43520, 10240, 18432, 34816, 15360, 27648, 52224, 3840, 6912,
-  13056, 5120, 9216, 17408, 7680, 13824, 26112, 7680, 13824, 26112, 10240, 18432, 34816, 10880, 19584, 36992, 11520,
-  20736, 39168, 21760, 39168, 73984, 12800, 23040, 43520, 23040, 41472, 78336, 6400, 11520, 21760, 7680, 13824, 26112,
-  12800, 23040, 43520, 10240, 18432, 34816, 15360, 27648, 52224, 5120, 9216, 17408, 7680, 13824, 26112, 10240, 18432,
-  34816, 12800, 23040, 43520, 15360, 27648, 52224, 11520, 20736, 39168, 12800, 23040, 43520, 23040, 41472, 78336, 15360,
-  27648, 52224, 25600, 46080, 87040, 10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224,
-  20480, 36864, 69632,
-};
 constexpr BindingInfo bindings_c21ebca1[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -531,57 +362,18 @@ constexpr BindingInfo bindings_c21ebca1[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(6),
 };
+constexpr BlockField problem_buffer_714e1a30[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 184}};
+constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
 constexpr InterfaceInfo binds_7e9b5f44 = {
     .bindings = bindings_c21ebca1,
     .problem_buffer = problem_buffer_714e1a30,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_428e95ea[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-};
-constexpr uint32_t shared_bytes_8e0ee74e[] = {
-  11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992, 22016, 38400, 71168, 5504, 9600,
-  17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 16128, 28416, 52992, 13056, 22272, 40704, 14336,
-  24576, 45056, 26112, 44544, 81408, 16896, 29184, 53760, 28672, 49152, 90112, 11008, 14592, 26880, 11008, 19200, 35584,
-  16896, 29184, 53760, 16128, 28416, 52992, 22016, 38400, 71168, 10624, 14208, 26496, 13184, 23424, 43904, 16128, 28416,
-  52992, 23424, 41856, 78720, 26368, 46848, 87808, 22016, 24576, 45056, 22016, 29184, 53760, 28672, 49152, 90112, 22016,
-  38400, 71168, 33792, 58368, 107520, 21248, 21248, 35584, 21248, 28416, 52992, 22016, 38400, 71168, 26368, 46848,
-  87808, 32256, 56832, 105984,
-};
-constexpr uint32_t shared_bytes_1ac0fc3f[] = {
-  10240, 13824, 26112, 10240, 18432, 34816, 15360, 27648, 52224, 15360, 27648, 52224, 20480, 36864, 69632, 5120, 9216,
-  17408, 7680, 13824, 26112, 10240, 18432, 34816, 12800, 23040, 43520, 15360, 27648, 52224, 11520, 20736, 39168, 12800,
-  23040, 43520, 23040, 41472, 78336, 15360, 27648, 52224, 25600, 46080, 87040, 10240, 13824, 26112, 10240, 18432, 34816,
-  15360, 27648, 52224, 15360, 27648, 52224, 20480, 36864, 69632, 10240, 13824, 26112, 12800, 23040, 43520, 15360, 27648,
-  52224, 23040, 41472, 78336, 25600, 46080, 87040, 20480, 23040, 43520, 20480, 27648, 52224, 25600, 46080, 87040, 20480,
-  36864, 69632, 30720, 55296, 104448, 20480, 20480, 34816, 20480, 27648, 52224, 20480, 36864, 69632, 25600, 46080,
-  87040, 30720, 55296, 104448,
-};
 constexpr CooperativeMatrixShape matrices_d998070d[] = {
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e0af2b04[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
@@ -592,105 +384,199 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_e0af2b04[] = 
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d,
 };
-constexpr uint32_t shared_bytes_461c75b2[] = {
-  6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 16128, 28416, 52992, 4032, 7104,
-  13248, 6592, 11712, 21952, 8064, 14208, 26496, 11712, 20928, 39360, 13184, 23424, 43904, 7168, 12288, 22528, 8448,
-  14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 16896, 29184, 53760, 6528, 9600, 17792, 8064, 14208, 26496,
-  11008, 19200, 35584, 13184, 23424, 43904, 16128, 28416, 52992, 6592, 11712, 21952, 11712, 20928, 39360, 13184, 23424,
-  43904, 21952, 39360, 74176, 23424, 41856, 78720, 13056, 14592, 26880, 13056, 19200, 35584, 16896, 29184, 53760, 16128,
-  28416, 52992, 22016, 38400, 71168, 12672, 14208, 26496, 13184, 23424, 43904, 16128, 28416, 52992, 23424, 41856, 78720,
-  26368, 46848, 87808,
+constexpr uint32_t workgroup_b3c3cd1d[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_45117213[] = {
-  7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584, 16896, 29184, 53760, 4224, 7296,
-  13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 11008, 19200, 35584, 12416, 21120, 38528, 13056,
-  22272, 40704, 24832, 42240, 77056, 14336, 24576, 45056, 26112, 44544, 81408, 7168, 12288, 22528, 8448, 14592, 26880,
-  14336, 24576, 45056, 11008, 19200, 35584, 16896, 29184, 53760, 5504, 9600, 17792, 8064, 14208, 26496, 11008, 19200,
-  35584, 13184, 23424, 43904, 16128, 28416, 52992, 13056, 22272, 40704, 14336, 24576, 45056, 26112, 44544, 81408, 16896,
-  29184, 53760, 28672, 49152, 90112, 11008, 14592, 26880, 11008, 19200, 35584, 16896, 29184, 53760, 16128, 28416, 52992,
-  22016, 38400, 71168,
+constexpr uint32_t shared_bytes_c7e764e8[] = {
+  11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13312, 22528, 40960, 14848, 25088,
+  45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176,
+  30464, 55040, 22528, 25088, 45568, 23040, 30208, 54784, 29696, 50176, 91136, 24064, 40448, 73216, 22272, 22272, 36608,
+  23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904,
 };
-constexpr uint32_t shared_bytes_ed1f5f9a[] = {
-  4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592, 26880, 8064, 14208, 26496, 11008, 19200, 35584, 2752, 4800, 8896,
-  4032, 7104, 13248, 5504, 9600, 17792, 6592, 11712, 21952, 8064, 14208, 26496, 6528, 11136, 20352, 7168, 12288, 22528,
-  13056, 22272, 40704, 8448, 14592, 26880, 14336, 24576, 45056, 4224, 7296, 13440, 5504, 9600, 17792, 8448, 14592,
-  26880, 8064, 14208, 26496, 11008, 19200, 35584, 4032, 7104, 13248, 6592, 11712, 21952, 8064, 14208, 26496, 11712,
-  20928, 39360, 13184, 23424, 43904, 7168, 12288, 22528, 8448, 14592, 26880, 14336, 24576, 45056, 11008, 19200, 35584,
-  16896, 29184, 53760, 6528, 9600, 17792, 8064, 14208, 26496, 11008, 19200, 35584, 13184, 23424, 43904, 16128, 28416,
-  52992,
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+};
+constexpr uint32_t shared_bytes_b87bf0a5[] = {
+  7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 7424, 12544, 22784, 8960, 15104,
+  27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232,
+  25472, 45952, 13568, 15104, 27392, 14080, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13696, 15232, 27520,
+  15232, 25472, 45952, 18176, 30464, 55040, 27520, 45952, 82816,
+};
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+};
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+};
+constexpr uint32_t shared_bytes_418dee98[] = {
+  7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 12544, 21248, 38656, 13312, 22528,
+  40960, 25088, 42496, 77312, 14848, 25088, 45568, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032,
+  20224, 36608, 13312, 22528, 40960, 14848, 25088, 45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392,
+  12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040,
+};
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+};
+constexpr uint32_t shared_bytes_21bc7892[] = {
+  4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
+  13312, 22528, 40960, 8960, 15104, 27392, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232,
+  27520, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088,
+  15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952,
+};
+constexpr BindingInfo bindings_ed2f9bd7[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(6),
+};
+constexpr InterfaceInfo binds_1af54015 = {
+    .bindings = bindings_ed2f9bd7,
+    .problem_buffer = problem_buffer_714e1a30,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_b3010a22,
+};
+constexpr uint32_t shared_bytes_415eac89[] = {
+  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
+  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
+  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
+  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
+};
+constexpr uint32_t shared_bytes_d8cc30d2[] = {
+  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
+  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
+  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
+  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136,
+};
+constexpr uint32_t shared_bytes_2e34e4fe[] = {
+  4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136, 5888, 10496, 19712, 6656, 11776, 22016,
+  11776, 20992, 39424, 8192, 14336, 26624, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
+  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848,
+  27136, 11264, 19456, 35840, 14848, 25088, 45568,
+};
+constexpr uint32_t shared_bytes_72dfffc9[] = {
+  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
+  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
+  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
+  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432,
 };
 enum Interface : uint16_t {
-  uses_0a86ae3d,
-  uses_0a8ea4dd,
-  uses_0b2907ae,
-  uses_0b4ffcf3,
-  uses_153f5cfc,
-  uses_1ea057e0,
-  uses_2d3372ee,
-  uses_3ef8a039,
-  uses_46546ea7,
-  uses_4f703323,
-  uses_5cb00f2d,
-  uses_633bc304,
-  uses_7c168199,
-  uses_81bb48c3,
-  uses_8e324e36,
-  uses_8e4ee19f,
-  uses_90dbd902,
-  uses_93e4b767,
-  uses_997964ec,
-  uses_aab94681,
-  uses_aac1e665,
-  uses_ae0f7ef2,
-  uses_b0ca250d,
-  uses_c1a39add,
-  uses_e444100c,
-  uses_e97306b3,
-  uses_f1172f3b,
-  uses_f1b3192e,
-  uses_f39b1a00,
-  uses_f61f58e5,
+  uses_089beda0,
+  uses_0c0fa098,
+  uses_2abe1b75,
+  uses_2fd89c6c,
+  uses_30c68808,
+  uses_35c711b7,
+  uses_382ed707,
+  uses_3ba5d811,
+  uses_4295af25,
+  uses_4e6e9c25,
+  uses_576a409a,
+  uses_61276e85,
+  uses_74489512,
+  uses_79bfaaf5,
+  uses_7c675996,
+  uses_7f1f6fb2,
+  uses_85d5a56d,
+  uses_86e0d268,
+  uses_8919d7c3,
+  uses_97e63876,
+  uses_9c4db62e,
+  uses_9faa0ab2,
+  uses_b5586b78,
+  uses_b7c3fbb9,
+  uses_c4842393,
+  uses_c91a04d8,
+  uses_d5c1a9e2,
+  uses_e010453d,
+  uses_eef68e97,
+  uses_fc12d9e2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_7ce2533e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_0a86ae3d
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_cbdd1c76, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_0a8ea4dd
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ec979f4, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_0b2907ae
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_0b4ffcf3
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_153f5cfc
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ac0fc3f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_1ea057e0
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_2d3372ee
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ac0fc3f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_3ef8a039
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_46546ea7
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_461c75b2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_4f703323
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_45117213, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_5cb00f2d
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ac0fc3f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_633bc304
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_7c168199
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_461c75b2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_81bb48c3
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_ed1f5f9a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_8e324e36
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_ed1f5f9a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_8e4ee19f
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_ed1f5f9a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_90dbd902
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_ed1f5f9a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_93e4b767
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_997964ec
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ec979f4, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_aab94681
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_1ac0fc3f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_aac1e665
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_45117213, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_ae0f7ef2
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_7ce2533e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_0fd2bbf5},  // uses_b0ca250d
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_461c75b2, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_c1a39add
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_e0af2b04},  // uses_e444100c
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_45117213, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_e97306b3
-  {&binds_1af54015, workgroup_7f7c663d, shared_bytes_cbdd1c76, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_f1172f3b
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_45117213, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_102ecedc},  // uses_f1b3192e
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_8e0ee74e, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_428e95ea},  // uses_f39b1a00
-  {&binds_7e9b5f44, workgroup_7f7c663d, shared_bytes_461c75b2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_cf4cf9f2},  // uses_f61f58e5
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_089beda0
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_0c0fa098
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_2abe1b75
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_2fd89c6c
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_30c68808
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_35c711b7
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_382ed707
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_3ba5d811
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_4295af25
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_4e6e9c25
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_576a409a
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_61276e85
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_74489512
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_79bfaaf5
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7c675996
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7f1f6fb2
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_85d5a56d
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_86e0d268
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_8919d7c3
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_97e63876
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_9c4db62e
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_9faa0ab2
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_b5586b78
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_b7c3fbb9
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_c4842393
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_c91a04d8
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_d5c1a9e2
+  {&binds_7e9b5f44, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_e010453d
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_eef68e97
+  {&binds_1af54015, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_fc12d9e2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -698,136 +584,136 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_aac1e665},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_997964ec},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_aac1e665},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_997964ec},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3ef8a039},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3ef8a039},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3ef8a039},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3ef8a039},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e444100c},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_2d3372ee},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_997964ec},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_46546ea7},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e444100c},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_633bc304},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_153f5cfc},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_633bc304},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_153f5cfc},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_1ea057e0},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_1ea057e0},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_1ea057e0},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_1ea057e0},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7c168199},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_0b4ffcf3},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_153f5cfc},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f39b1a00},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7c168199},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_0a8ea4dd},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_c1a39add},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_0a8ea4dd},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_c1a39add},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_f1172f3b},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_f1172f3b},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_f1172f3b},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_f1172f3b},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_81bb48c3},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_4f703323},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_c1a39add},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f61f58e5},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_81bb48c3},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_aab94681},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_ae0f7ef2},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_aab94681},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_ae0f7ef2},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_0b2907ae},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_0b2907ae},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_0b2907ae},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_0b2907ae},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_5cb00f2d},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_f1b3192e},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_ae0f7ef2},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_e97306b3},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_5cb00f2d},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b0ca250d},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_8e4ee19f},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b0ca250d},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8e4ee19f},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_0a86ae3d},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_0a86ae3d},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_0a86ae3d},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_0a86ae3d},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_90dbd902},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8e324e36},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8e4ee19f},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_93e4b767},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_90dbd902},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_79bfaaf5},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_30c68808},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_79bfaaf5},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_30c68808},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_fc12d9e2},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_fc12d9e2},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_fc12d9e2},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_fc12d9e2},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_9faa0ab2},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_089beda0},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_30c68808},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_61276e85},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_9faa0ab2},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_4e6e9c25},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2fd89c6c},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4e6e9c25},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2fd89c6c},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_eef68e97},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_eef68e97},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_eef68e97},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_eef68e97},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97e63876},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c4db62e},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2fd89c6c},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_576a409a},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97e63876},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_85d5a56d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_7c675996},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_85d5a56d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_7c675996},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_7f1f6fb2},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_7f1f6fb2},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_7f1f6fb2},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_7f1f6fb2},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e010453d},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_0c0fa098},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_7c675996},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_2abe1b75},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e010453d},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_b5586b78},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_86e0d268},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_b5586b78},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_86e0d268},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3ba5d811},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3ba5d811},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3ba5d811},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3ba5d811},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_35c711b7},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8919d7c3},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_86e0d268},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_c4842393},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_35c711b7},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_c91a04d8},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_382ed707},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_c91a04d8},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_382ed707},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_74489512},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_74489512},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_74489512},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_74489512},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_4295af25},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b7c3fbb9},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_382ed707},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d5c1a9e2},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_4295af25},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

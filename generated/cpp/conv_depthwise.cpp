@@ -2,7 +2,7 @@
 #include "conv_depthwise.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::conv_depthwise {
@@ -216,11 +216,11 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
       * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
-  return Real(device.launch_us) + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us)
+  return Real(device.launch_us) + 2 + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us)
       + ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
-      * Integer(specialization.workgroup) * Integer(device.compute_units) * Integer(problem.k)
-      * Integer(parameters.strip) * Real(12.0) / Real(device.f32_ops_per_us)
-      * choose(Integer(parameters.known_taps) == 0, Integer(2), Integer(1)) + Integer(problem.k) * Real(0.01);
+      * Integer(specialization.workgroup) * Integer(device.compute_units)
+      * (600 + 30 * Integer(problem.k) + 15 * Integer(problem.k) * Integer(parameters.strip))
+      / Real(device.f32_ops_per_us) * choose(Integer(parameters.known_taps) == 0, Integer(2), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -2,7 +2,7 @@
 #include "conv_finish.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::conv_finish {

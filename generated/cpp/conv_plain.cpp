@@ -2,7 +2,7 @@
 #include "conv_plain.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::conv_plain {

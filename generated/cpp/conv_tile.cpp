@@ -2,7 +2,7 @@
 #include "conv_tile.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/table_builder.h"
 
 namespace qgen::generated::conv_tile {
@@ -269,8 +269,7 @@ constexpr InterfaceInfo binds_0f937f45 = {
     .specialization = slots_ec888001,
 };
 constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
-constexpr uint32_t shared_bytes_03aea49a[] = {2624, 3200, 5248};
-constexpr uint32_t shared_bytes_d38941b2[] = {1600, 2176, 3200};
+constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
 constexpr BindingInfo bindings_ed2f9bd7[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -283,27 +282,28 @@ constexpr InterfaceInfo binds_af90224f = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
+constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 enum Interface : uint16_t {
-  uses_053fd0bc,
-  uses_0ebdbba1,
-  uses_13ebefae,
-  uses_23a88c2e,
-  uses_615ad8df,
-  uses_74a07dab,
-  uses_c63b3bb8,
-  uses_dcd5daea,
-  uses_ec192e78,
+  uses_3323c8e8,
+  uses_3ac03383,
+  uses_798bab9a,
+  uses_7bedfb35,
+  uses_7dc9b01f,
+  uses_85692ec0,
+  uses_8b2d274b,
+  uses_a2ef5bad,
+  uses_c27c42b0,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_03aea49a},  // uses_053fd0bc
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_d38941b2, bit(Feature::integer_dot_product)},  // uses_0ebdbba1
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_d38941b2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_13ebefae
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_03aea49a},  // uses_23a88c2e
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_03aea49a, bit(Feature::integer_dot_product)},  // uses_615ad8df
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_03aea49a, bit(Feature::storage_buffer_8bit)},  // uses_74a07dab
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_03aea49a, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c63b3bb8
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_d38941b2, bit(Feature::integer_dot_product)},  // uses_dcd5daea
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_03aea49a, bit(Feature::integer_dot_product)},  // uses_ec192e78
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_3323c8e8
+  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_3ac03383
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_798bab9a
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_7bedfb35
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_7dc9b01f
+  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_85692ec0
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_8b2d274b
+  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_a2ef5bad
+  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_c27c42b0
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -311,78 +311,78 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_dcd5daea},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_615ad8df},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_23a88c2e},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_13ebefae},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c63b3bb8},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a07dab},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_dcd5daea},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_615ad8df},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_23a88c2e},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_dcd5daea},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_615ad8df},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_23a88c2e},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_dcd5daea},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_615ad8df},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_23a88c2e},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_13ebefae},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c63b3bb8},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a07dab},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_13ebefae},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c63b3bb8},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a07dab},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_0ebdbba1},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_ec192e78},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_053fd0bc},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_13ebefae},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_c63b3bb8},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a07dab},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

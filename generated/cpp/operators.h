@@ -485,7 +485,7 @@ struct Q8taConv2dInputs {
   typename As::Optional bias = {};  // f32 [O]; without: 0
 };
 struct Q8taConv2dAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;
@@ -521,7 +521,7 @@ struct Q8taConv2dTransposedInputs {
   typename As::Optional bias = {};  // f32 [S]; without: 0
 };
 struct Q8taConv2dTransposedAttributes {
-  // from place to place of the window; [height, width], or one for both; elements; without: 1
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
   std::optional<std::vector<int64_t>> stride = std::nullopt;
   // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
   std::optional<std::vector<int64_t>> padding = std::nullopt;

@@ -2,7 +2,7 @@
 #include "q8ta_conv2d_transposed.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 #include "words.h"
@@ -342,7 +342,7 @@ constexpr TensorInfo kQ8taConv2dTransposedTensors[] = {
 
 constexpr AttributeInfo kQ8taConv2dTransposedAttributes[] = {
   {
-    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1)",
+    .name = "stride", .kind = AttributeInfo::Kind::integers, .otherwise = "(1; of a pool its kernel_size)",
     .help = "from place to place of the window; [height, width], or one for both", .unit = "elements",
   },
   {

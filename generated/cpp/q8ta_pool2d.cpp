@@ -2,7 +2,7 @@
 #include "q8ta_pool2d.h"
 
 #include "modules.h"
-#include "runtime/library/features.h"
+#include "vocabulary/features.h"
 #include "runtime/library/signature_info.h"
 #include "runtime/library/table_builder.h"
 

@@ -19,7 +19,9 @@ uint any_channels(uint image, ivec2 at, uint channel) {
 // Of a multiple of four.
 uint four_channels(uint image, ivec2 at, uint channel) {
 $if packed(input_layout) == 2
-  return is_inside(at) ? input_load(uvec4(at, channel, image)) : zero_point_word();
+  // A load that always happens waits for no branch.
+  const bool is_read = is_inside(at);
+  return mix(zero_point_word(), input_load(is_read ? uvec4(at, channel, image) : uvec4(0u)), is_read);
 $else
   return any_channels(image, at, channel);
 $end

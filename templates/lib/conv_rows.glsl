@@ -3,7 +3,8 @@
 //
 // Rows of the matrix that a convolution multiplies with its weight, without the matrix: what a pixel of the output
 // reads, tap by tap. A tap is units of `kUnitWords` words of four channels, the last one filled up: weights are zero
-// there. Each invocation fetches `kFetches` rows a step, of all the same unit; a step has kUnits of them.
+// there. A tile has kRows rows. Each of kInvocations fetches a unit of kFetches of them in a step, the same of all; a
+// step has kUnits.
 //
 //   begin_rows(row, unit)     before the first step: the row of the workgroup's first fetch, and the first unit of k
 //   row_unit(i)               a unit of fetch i's row, as kUnitWords words
@@ -43,9 +44,13 @@ void next_step() {
 
 void begin_rows(uint first, uint unit) {
   tap = tap_of(unit + gl_LocalInvocationIndex % kUnits);
+  for (uint i = gl_LocalInvocationIndex; i < kRows; i += kInvocations) {
+    const uvec3 pixel = pixel_of(min(first + i, part.rows - 1u));
+    const ivec2 origin = input_origin(pixel.xy);
+    tile_rows[i] = ivec4(origin, row_base(origin, pixel.z), 0);
+  }
+  barrier();
   [[unroll]] for (uint i = 0u; i < kFetches; ++i) {
-    const uvec3 pixel = pixel_of(min(first + (gl_LocalInvocationIndex + i * kInvocations) / kUnits, part.rows - 1u));
-    origins[i] = input_origin(pixel.xy);
-    begin_row(i, pixel.z);
+    fetched_rows[i] = tile_rows[min((gl_LocalInvocationIndex + i * kInvocations) / kUnits, kRows - 1u)];
   }
 }

@@ -7,22 +7,23 @@ $include "lib/conv_tap.glsl"
 ${declare_words(input)}
 $include "lib/conv_bounds.glsl"
 
-int bases[kFetches];  // the word that the origin is, of packed_4c
-
 uint units_of_a_tap() { return (problem.taps[0] + 3u) / 4u; }
 uvec2 walked_taps() { return uvec2(1u, part.taps.y); }
 uint weight_row_units() { return problem.taps[1] * units_of_a_tap(); }
 
-void begin_row(uint i, uint image) {
-  bases[i] = (int(image * problem.input_sides[1]) + origins[i].y) * int(problem.input_sides[0]) + origins[i].x;
+// The word that the origin is, of packed_4c.
+int row_base(ivec2 origin, uint image) {
+  return (int(image * problem.input_sides[1]) + origin.y) * int(problem.input_sides[0]) + origin.x;
 }
 
 uvec4 row_unit(uint i) {
+  const ivec4 row = fetched_rows[i];
   uvec4 unit;
   for (uint word = 0u; word < 4u; ++word) {
     const ivec2 reach = reach_of(uvec2(4u * tap.unit + word, tap.at.y));
-    const int at = bases[i] + reach.y * int(problem.input_sides[0]) + reach.x;
-    unit[word] = is_inside(origins[i] + reach) ? input_words[at] : zero_point_word();
+    const int at = row.z + reach.y * int(problem.input_sides[0]) + reach.x;
+    const bool is_read = is_inside(row.xy + reach);
+    unit[word] = mix(zero_point_word(), input_words[is_read ? at : 0], is_read);
   }
   return unit;
 }

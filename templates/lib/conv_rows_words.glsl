@@ -5,18 +5,17 @@
 $include "lib/conv_tap.glsl"
 $include "lib/conv_input.glsl"
 
-uint images[kFetches];
-
 uint units_of_a_tap() { return max(1u, (problem.channels + 4u * kUnitWords - 1u) / (4u * kUnitWords)); }
 uvec2 walked_taps() { return part.taps; }
 uint weight_row_units() { return problem.taps[0] * problem.taps[1] * units_of_a_tap(); }
 
-void begin_row(uint i, uint image) { images[i] = image; }
+int row_base(ivec2 origin, uint image) { return int(image); }
 
 uint row_word(uint i, uint word) {
   const uint channel = 4u * (tap.unit * kUnitWords + word);
-  const ivec2 at = origins[i] + reach_of(tap.at);
-  return channel < problem.channels ? four_channels(images[i], at, part.group * problem.channels + channel) : 0u;
+  const ivec4 row = fetched_rows[i];
+  const ivec2 at = row.xy + reach_of(tap.at);
+  return channel < problem.channels ? four_channels(uint(row.z), at, part.group * problem.channels + channel) : 0u;
 }
 
 uvec4 row_unit(uint i) { return uvec4(row_word(i, 0u), row_word(i, 1u), row_word(i, 2u), row_word(i, 3u)); }

@@ -7,7 +7,11 @@ struct Tap {
   uint unit;  // of the tap
 };
 Tap tap;
-ivec2 origins[kFetches];  // where the rows read their first tap
+
+// Of each row of the workgroup's tile, where it reads its first tap, as (width, height), and what row_base() says.
+// The divisions that it takes are made once a row; then each invocation keeps its own.
+shared ivec4 tile_rows[kRows];
+ivec4 fetched_rows[kFetches];
 
 // How far a tap reads from the origin.
 ivec2 reach_of(uvec2 at) { return ivec2(at) * ivec2(problem.tap_reach[0], problem.tap_reach[1]); }

@@ -76,7 +76,7 @@ vec4 short_difference(ivec4 a, ivec4 b) {
   const ivec4 difference = a - b;
   const vec4 high = intBitsToFloat((difference >> 12) + kRoundingShiftBits);
   const vec4 low = intBitsToFloat((difference & 0xfff) | kRoundingShiftBits);
-  precise const vec4 real = (high * 4096.0 - kRoundingShift * 4097.0) + low;
+  precise const vec4 real = fma(high, vec4(4096.0), vec4(-kRoundingShift * 4097.0)) + low;  // fused or not: exact
   return real;
 }
 

@@ -111,6 +111,7 @@ TEST_F(ConvTest, GivesTheReferenceInEveryShapeAndLayout) {
 // clang-format off
 const ConvCase kTransposedShapes[] = {
     {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    {{1, 16, 4, 4}, {16, 16, 3, 3}, {1}, {1}},                            // one phase
     {{1, 16, 4, 5}, {16, 8, 3, 3}, {2}, {1}, {1}, 1, "relu", true, {1}},
     {{2, 3, 4, 3}, {3, 5, 4, 4}, {2}, {1}},
     {{1, 16, 3, 3}, {16, 4, 3, 3}, {3, 2}, {0}, {2, 1}},                  // strides and dilations that share no divisor

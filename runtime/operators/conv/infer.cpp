@@ -100,6 +100,7 @@ uint32_t is_pointwise(const Convolution& conv, const TensorDesc& input, const Te
 
 // How the taps of a phase are walked along an axis.
 struct Walked {
+  bool is_by_phase = false;  // which reads sums of each tap
   std::array<uint32_t, 2> step{1, 1};
   std::array<int32_t, 2> reach{};
 };
@@ -110,8 +111,8 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
   const TensorDesc& input = inputs.input;
   const auto& [channels, window] = conv;
   const int64_t taps = window.taps[0] * window.taps[1];
-  const int64_t tap_sums = phases.count == 1 ? 1 : taps;
-  const int64_t run = tap_sums == 1 ? std::max<int64_t>(channels.of_a_group * taps, 1) : channels.of_a_group;
+  const int64_t tap_sums = walked.is_by_phase ? taps : 1;
+  const int64_t run = walked.is_by_phase ? channels.of_a_group : channels.of_a_group * taps;
   const Shape image = as_image(output.shape);
   const Fields fields{
       .m = u32(input.shape[0] * phases.pixels),
@@ -200,7 +201,7 @@ Phases phases_of(const Window& window, const TensorDesc& output) {
 }
 
 Walked walked_by_phase(const Window& window) {
-  Walked walked;
+  Walked walked{.is_by_phase = true};
   for (const size_t axis : {kAlongWidth, kAlongHeight}) {
     const int64_t common = std::gcd(window.stride[axis], window.dilation[axis]);
     walked.step[axis] = u32(window.stride[axis] / common);
