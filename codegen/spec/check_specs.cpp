@@ -104,10 +104,10 @@ class StepChecker {
   void check_seen(const Operand& operand, std::string_view layout) {
     const auto* of_step = said_of(step_.seen_as, operand.name.value);
     const auto* said = of_step ? of_step : said_of(recipe_.seen_as, operand.name.value);
-    const std::vector<std::string> takes = operand.layout ? words_of(family_, *operand.layout) : std::vector<std::string>();
+    const std::vector<std::string> takes =
+        operand.layout ? words_of(family_, *operand.layout) : std::vector<std::string>();
     if (std::find(takes.begin(), takes.end(), layout) != takes.end()) return;
-    report(said->second.where,
-           fmt::format("'{}' of '{}' is never {}", operand.name.value, family_.name.value, layout),
+    report(said->second.where, fmt::format("'{}' of '{}' is never {}", operand.name.value, family_.name.value, layout),
            takes.empty() ? "" : fmt::format("one of {}", join_sorted(takes)), suggest(layout, takes))
         .notes.push_back({operand.name.where, fmt::format("'{}' is declared here", operand.name.value)});
   }

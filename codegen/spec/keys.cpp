@@ -114,7 +114,8 @@ const Key kUseKey = {"use", "fragments: what they hold stands before what is sai
 const Key kScratchKey = {"scratch", "memory between the steps", Form::section, Leaf::object, false, {}, kScratchKeys};
 const Key kBindKey = {"bind", "an operand of the steps: ours, scratch, or 'none'; unless the step says", Form::map,
                       Leaf::reference};
-const Key kSeenAsKey = {"seen_as", "an operand of the steps: the layout that its memory is taken for; unless the step says",
+const Key kSeenAsKey = {"seen_as",
+                        "an operand of the steps: the layout that its memory is taken for; unless the step says",
                         Form::map, Leaf::reference};
 const Key kStepsKey = {"steps", "kernels, in the order they run", Form::list, Leaf::object, false, {}, kStepKeys};
 

@@ -75,6 +75,10 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<uint32_t> window_lines;
+  Required<uint32_t> line_taps;
+  Required<uint32_t> line_stride;
+  Required<uint32_t> line_dilation;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -145,6 +149,10 @@ struct ProblemBuffer {
   uint32_t dilation[2];
   uint32_t tap_step[2];
   int32_t tap_reach[2];
+  uint32_t window_lines;
+  uint32_t line_taps;
+  uint32_t line_stride;
+  uint32_t line_dilation;
 };
 static_assert(offsetof(ProblemBuffer, m) == 0);
 static_assert(offsetof(ProblemBuffer, n) == 4);
@@ -174,7 +182,11 @@ static_assert(offsetof(ProblemBuffer, padding) == 152);
 static_assert(offsetof(ProblemBuffer, dilation) == 160);
 static_assert(offsetof(ProblemBuffer, tap_step) == 168);
 static_assert(offsetof(ProblemBuffer, tap_reach) == 176);
-static_assert(sizeof(ProblemBuffer) == 184);
+static_assert(offsetof(ProblemBuffer, window_lines) == 184);
+static_assert(offsetof(ProblemBuffer, line_taps) == 188);
+static_assert(offsetof(ProblemBuffer, line_stride) == 192);
+static_assert(offsetof(ProblemBuffer, line_dilation) == 196);
+static_assert(sizeof(ProblemBuffer) == 200);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -71,7 +71,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> stride;
   Required<std::array<uint32_t, 2>> padding;
   Required<std::array<uint32_t, 2>> dilation;
-  Required<uint32_t> lines;
+  Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;
   Required<uint32_t> line_stride;
   Required<uint32_t> line_dilation;
@@ -122,7 +122,7 @@ struct ProblemBuffer {
   uint32_t stride[2];
   uint32_t padding[2];
   uint32_t dilation[2];
-  uint32_t lines;
+  uint32_t window_lines;
   uint32_t line_taps;
   uint32_t line_stride;
   uint32_t line_dilation;
@@ -151,7 +151,7 @@ static_assert(offsetof(ProblemBuffer, taps) == 128);
 static_assert(offsetof(ProblemBuffer, stride) == 136);
 static_assert(offsetof(ProblemBuffer, padding) == 144);
 static_assert(offsetof(ProblemBuffer, dilation) == 152);
-static_assert(offsetof(ProblemBuffer, lines) == 160);
+static_assert(offsetof(ProblemBuffer, window_lines) == 160);
 static_assert(offsetof(ProblemBuffer, line_taps) == 164);
 static_assert(offsetof(ProblemBuffer, line_stride) == 168);
 static_assert(offsetof(ProblemBuffer, line_dilation) == 172);

@@ -172,9 +172,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + max(8 * Integer(problem.pixels) * Integer(problem.outputs) * Integer(problem.k) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / Real(400.0));
+  return Real(device.launch_us) + 2
+      + Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
+      * (1000
+      + Integer(problem.k) * ceil_div(Integer(problem.channels), 4)
+      / max(Real(1.0) * Integer(problem.channels), Real(1.0))
+      * choose(Integer(problem.products) == 1, Integer(100), Integer(900))) / Real(device.f32_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

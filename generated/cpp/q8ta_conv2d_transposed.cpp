@@ -46,7 +46,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
-  {"lines", FieldInfo::Kind::u32, offsetof(Problem, lines), 1},
+  {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
@@ -71,7 +71,7 @@ enum class Name : uint16_t {
   output_zero_point,
   activation,
   has_bias,
-  lines,
+  window_lines,
   line_taps,
   line_stride,
   line_dilation,
@@ -96,7 +96,7 @@ constexpr auto kNames = table::names({
   {"output_zero_point", {}},
   {"activation", words::kActivation},
   {"has_bias", {}},
-  {"lines", {}},
+  {"window_lines", {}},
   {"line_taps", {}},
   {"line_stride", {}},
   {"line_dilation", {}},
@@ -122,7 +122,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_zero_point: return Integer(problem->output_zero_point);
     case Name::activation: return table::word(problem->activation.get());
     case Name::has_bias: return Integer(problem->has_bias);
-    case Name::lines: return Integer(problem->lines);
+    case Name::window_lines: return Integer(problem->window_lines);
     case Name::line_taps: return Integer(problem->line_taps);
     case Name::line_stride: return Integer(problem->line_stride);
     case Name::line_dilation: return Integer(problem->line_dilation);
@@ -167,6 +167,10 @@ void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.window_lines = problem.window_lines;
+  to.line_taps = problem.line_taps;
+  to.line_stride = problem.line_stride;
+  to.line_dilation = problem.line_dilation;
 }
 
 bool conv_coopmat_takes(const void* kernel_parameters) {

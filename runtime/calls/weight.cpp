@@ -135,7 +135,8 @@ HostTensor turned_source(const HostTensor& source, int64_t groups) {
   for (int64_t n = 0; n < shape[0]; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t row = (n / outputs * channels + c) * outputs + n % outputs;
-      const auto taps = source.as<int8_t>().subspan(static_cast<size_t>(row * from.taps), static_cast<size_t>(from.taps));
+      const auto taps =
+          source.as<int8_t>().subspan(static_cast<size_t>(row * from.taps), static_cast<size_t>(from.taps));
       std::ranges::copy(taps, turned.as<int8_t>().begin() + (n * channels + c) * from.taps);
     }
   }

@@ -80,7 +80,7 @@ class Weight {
   uint64_t form_bytes_ = 0;             // of forms_
   std::optional<PackedWeight> loaded_;  // until it is uploaded
   std::map<Layout, DeviceTensor> forms_;
-  std::map<int64_t, DeviceTensor> sums_;  // by run
+  std::map<int64_t, DeviceTensor> sums_;               // by run
   std::map<int64_t, std::unique_ptr<Weight>> turned_;  // by groups
 };
 

@@ -185,7 +185,7 @@ struct ScratchInfo {
 // Where a step's operand comes from: an operand of the whole, or scratch.
 struct OperandSource {
   bool is_scratch;
-  uint8_t index;  // kAbsent: an optional operand that this step leaves out
+  uint8_t index;           // kAbsent: an optional operand that this step leaves out
   uint8_t seen_as = 0xff;  // the Layout that its memory is taken for; kAbsent: that which it lies in
 };
 constexpr uint8_t kAbsent = 0xff;

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "runtime/operators/packed_walk.h"
 #include "vocabulary/integer.h"
 #include "vocabulary/layouts.h"
-#include "runtime/operators/packed_walk.h"
 
 namespace qgen {
 namespace {

@@ -108,8 +108,8 @@ HostTensor convolved(const Convolution& conv, Pair sides, const Request& request
     const int64_t o = place / (sides.y * sides.x) % outputs;
     const int64_t sum =
         sum_at(conv, place / (sides.y * sides.x) / outputs, o, {place / sides.x % sides.y, place % sides.x});
-    y.as<float>()[i] = output_of(sum, static_cast<size_t>(o), request.inputs.at("weight_scales"),
-                                 find_input(request, "bias"), params);
+    y.as<float>()[i] =
+        output_of(sum, static_cast<size_t>(o), request.inputs.at("weight_scales"), find_input(request, "bias"), params);
   }
   return y;
 }

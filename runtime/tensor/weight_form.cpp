@@ -117,10 +117,10 @@ int64_t packed_bytes(const WeightForm& form, const Shape& shape) {
 Done check_weight(DType dtype, const Shape& shape) {
   if (const Done sane = check_shape(shape); !sane) return sane.error();
   if (dtype == DType::i8 && shape.size() >= 2 && shape.size() <= 4) return std::monostate{};
-  return Error{Error::Kind::invalid_argument,
-               fmt::format("{} {} is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8", name(dtype),
-                           to_text(shape)),
-               ""};
+  return Error{
+      Error::Kind::invalid_argument,
+      fmt::format("{} {} is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8", name(dtype), to_text(shape)),
+      ""};
 }
 
 Expected<std::vector<std::byte>> pack_weight(const WeightForm& form, const HostTensor& source) {

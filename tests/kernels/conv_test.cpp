@@ -128,8 +128,10 @@ TEST_F(ConvTest, TransposedGivesTheReferenceInEveryShapeAndLayout) {
 }
 
 TEST_F(ConvTest, TakesEmptySides) {
-  for (const ConvCase& c : {ConvCase{{0, 4, 3, 3}, {4, 4, 3, 3}}, {{1, 0, 3, 3}, {4, 0, 3, 3}},
-                            {{1, 4, 3, 3}, {0, 4, 3, 3}}, {{1, 4, 0, 0}, {4, 4, 1, 1}, {1}, {1}}}) {
+  for (const ConvCase& c : {ConvCase{{0, 4, 3, 3}, {4, 4, 3, 3}},
+                            {{1, 0, 3, 3}, {4, 0, 3, 3}},
+                            {{1, 4, 3, 3}, {0, 4, 3, 3}},
+                            {{1, 4, 0, 0}, {4, 4, 1, 1}, {1}, {1}}}) {
     expect_right(c, kEveryVariant);
   }
   expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kEveryVariant);

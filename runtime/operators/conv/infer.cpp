@@ -10,11 +10,11 @@
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
-#include "vocabulary/integer.h"
-#include "vocabulary/layouts.h"
 #include "runtime/operators/linear/depth.h"
 #include "runtime/operators/window.h"
 #include "runtime/tensor/weight_form.h"
+#include "vocabulary/integer.h"
+#include "vocabulary/layouts.h"
 
 namespace qgen::generated::operators {
 namespace {
@@ -141,7 +141,7 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
       .dilation = in_words(window.dilation),
       .tap_step = walked.step,
       .tap_reach = walked.reach,
-      .lines = u32(window.taps[kAlongHeight]),
+      .window_lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
       .line_stride = u32(window.stride[kAlongWidth]),
       .line_dilation = u32(window.dilation[kAlongWidth]),
@@ -222,8 +222,8 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
   const auto output = output_of(input, *conv, *sides, *places.output);
   if (!output) return output.error();
   const Phases phases{.pixels = (*sides)[kAlongHeight] * row_pixels(*output)};
-  const Walked walked{.reach = {static_cast<int32_t>(conv->window.dilation[0]),
-                                static_cast<int32_t>(conv->window.dilation[1])}};
+  const Walked walked{
+      .reach = {static_cast<int32_t>(conv->window.dilation[0]), static_cast<int32_t>(conv->window.dilation[1])}};
   return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked);
 }
 
@@ -238,8 +238,8 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
     return refused(fmt::format("weight_scales has {} elements, and the output {} channels",
                                inputs.weight_scales->shape[0], weight->shape[0]));
   }
-  const auto extra = window_of(input.shape.size(), {.taps = std::span(weight->shape).subspan(2),
-                                                    .padding = &attributes.output_padding});
+  const auto extra = window_of(input.shape.size(),
+                               {.taps = std::span(weight->shape).subspan(2), .padding = &attributes.output_padding});
   if (!extra) return extra.error();
   const auto sides = transposed_sides(conv->window, input.shape, *extra);
   if (!sides) return sides.error();

@@ -11,10 +11,10 @@
 #include "operators.h"
 #include "q8ta_pool2d.h"
 #include "runtime/calls/placement.h"
-#include "vocabulary/integer.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/per_tensor.h"
 #include "runtime/operators/window.h"
+#include "vocabulary/integer.h"
 
 namespace qgen::generated::operators {
 namespace {
