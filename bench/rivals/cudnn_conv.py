@@ -57,7 +57,7 @@ class Layer:
 
     def tera_operations(self):
         places = ((self.side + 2 * self.padding - self.taps) // self.stride + 1) ** 2
-        return 2e-12 * self.images * places * self.outputs * self.channels // self.groups * self.taps**2
+        return 2e-12 * self.images * places * self.outputs * (self.channels // self.groups) * self.taps**2
 
     def input_shape(self):
         return self.images, self.channels, self.side, self.side

@@ -359,13 +359,14 @@ Real cost(const SelectionScope& scope) {
   const Integer walked_k = min(Integer(problem.slice_k),
       choose(parameters.reads == Reads::lines,
       Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), taps_and_padding));
+  const Integer steps = ceil_div(walked_k, Integer(specialization.step));
   const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
       Integer(device.compute_units));
   return Real(device.launch_us) + 1
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + ceil_div(walked_k, Integer(specialization.step)) * Real(0.115)
+      + steps * Real(0.115)
       + tiles_of_a_unit * Integer(device.compute_units)
-      * (walked_k * choose(parameters.reads == Reads::words, Real(3.0), Real(1.0))
+      * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(3.0), Real(1.0))
       * (Real(0.31) * rows * columns * choose(Integer(parameters.matrix_n) == 8, Real(2.15), Integer(1))
       / Real(device.int8_ops_per_us) + Real(1.07) * (rows + columns) / Real(device.bytes_per_us))
       + 174 * rows * columns / Real(device.f32_ops_per_us))
