@@ -55,13 +55,14 @@ endfunction()
 
 # The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
 function(qgen_make_test_program made name folder)
-  cmake_parse_arguments(TEST "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "LINKS;APART" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
   if(sources)
     add_executable(test_${name} ${sources} ${QGEN_PARTS_OF_EVERY_PROGRAM})
     target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
       GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_options(test_${name} PRIVATE ${QGEN_TEST_OPTIMISATION})
+    qgen_compile_together(test_${name} ${folder} ${TEST_APART})
     if(TARGET qgen_test_precompiled)
       target_precompile_headers(test_${name} REUSE_FROM qgen_test_precompiled)
     endif()
