@@ -41,6 +41,13 @@ if(QGEN_SANITIZE)
   endif()
 endif()
 
+# What runs once, the tests' own code and the reading of flags, compiles a third faster with less optimisation, and under
+# the sanitizers, whose checks multiply it, twice as fast with none.
+set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O1>)
+if(QGEN_SANITIZE)
+  set(QGEN_LESS_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O0>)
+endif()
+
 set(QGEN_PARTS_OF_EVERY_PROGRAM "")
 if(QGEN_SANITIZE MATCHES "address")
   set(QGEN_PARTS_OF_EVERY_PROGRAM "${CMAKE_CURRENT_SOURCE_DIR}/cmake/keep_libraries.cpp")
@@ -116,6 +123,7 @@ function(qgen_add_program name source)
   cmake_parse_arguments(PROGRAM "" "" "LINKS" ${ARGN})
   add_executable(${name} ${source} ${QGEN_PARTS_OF_EVERY_PROGRAM})
   add_executable(qgen::${name} ALIAS ${name})
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${QGEN_LESS_OPTIMISATION}")
   target_link_libraries(${name} PRIVATE qgen_options ${PROGRAM_LINKS})
   target_link_options(${name} PRIVATE LINKER:--build-id=sha1)  # codegen/support/build_id.h
   if(QGEN_STATIC AND NOT QGEN_SANITIZE)
