@@ -24,13 +24,6 @@ add_library(qgen_test_support STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/tes
 target_link_libraries(qgen_test_support PUBLIC qgen_options)
 target_compile_definitions(qgen_test_support PRIVATE QGEN_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
 
-# What is tested keeps its optimisation; the tests' own code compiles a third faster with less, and under the
-# sanitizers, whose checks multiply it, twice as fast with none.
-set(QGEN_TEST_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O1>)
-if(QGEN_SANITIZE)
-  set(QGEN_TEST_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O0>)
-endif()
-
 # The headers of rooms and of GoogleTest, precompiled as tests are compiled. A program, since programs and libraries are
 # position-independent in different ways.
 function(qgen_add_precompiled_test_headers)
@@ -39,7 +32,7 @@ function(qgen_add_precompiled_test_headers)
   endif()
   add_executable(qgen_test_precompiled EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
   target_link_libraries(qgen_test_precompiled PRIVATE qgen_options qgen_fmt GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_options(qgen_test_precompiled PRIVATE ${QGEN_TEST_OPTIMISATION})
+  target_compile_options(qgen_test_precompiled PRIVATE ${QGEN_LESS_OPTIMISATION})
   target_precompile_headers(qgen_test_precompiled PRIVATE ${QGEN_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
 endfunction()
 
@@ -55,13 +48,14 @@ endfunction()
 
 # The program test_NAME, or nothing if the folder has no tests yet: then MADE is false.
 function(qgen_make_test_program made name folder)
-  cmake_parse_arguments(TEST "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "LINKS;APART" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*_test.cpp")
   if(sources)
     add_executable(test_${name} ${sources} ${QGEN_PARTS_OF_EVERY_PROGRAM})
     target_link_libraries(test_${name} PRIVATE qgen_options ${TEST_LINKS} qgen_test_support
       GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_options(test_${name} PRIVATE ${QGEN_TEST_OPTIMISATION})
+    target_compile_options(test_${name} PRIVATE ${QGEN_LESS_OPTIMISATION})
+    qgen_compile_together(test_${name} ${folder} ${TEST_APART})
     if(TARGET qgen_test_precompiled)
       target_precompile_headers(test_${name} REUSE_FROM qgen_test_precompiled)
     endif()
