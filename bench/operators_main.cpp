@@ -90,10 +90,10 @@ Expected<std::vector<Figure>> time_row(Bench& bench, const Row& row) {
   }
   std::vector<measure::Contestant> contestants;
   for (size_t i = 0; i < calls.size(); ++i) {
-    contestants.push_back({&calls[i], &choices[i]});
+    contestants.push_back({&bench.context, &calls[i], &choices[i]});
     contestants.push_back(copies[i].contestant());
   }
-  const auto times = measure::time_together(bench.context, bench.clock, contestants, kTiming);
+  const auto times = measure::time_together(bench.clock, contestants, kTiming);
   if (!times) return times.error();
   for (size_t i = 0; i < figures.size(); ++i) {
     figures[i].us = times->device_us[2 * i];

@@ -4,6 +4,7 @@
 #   qgen::runtime           device, selection, dispatch, tensors; no operator of ours
 #   qgen::calls             operators by their signatures: typed functions, names, weights; no operator of ours
 #   qgen::operators         the shipped operators and their kernels
+#   qgen::runner            a program that runs a library's operators by name, as a function
 #   qgen::planner           storage, layout and kernel for each tensor and operator of a graph
 #   qgen::qgen, -run, ...   the programs
 #   qgen_add_kernels()      cmake/QgenAddKernels.cmake
@@ -15,9 +16,9 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann common vocabulary
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli common vocabulary
                         library json tensor device selector dispatch calls operators kernels
-                        runtime planner)
+                        reference measure runner runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

@@ -61,6 +61,41 @@ cmake -G Ninja -S "$work/reduction" -B "$work/reduction/build" -DCMAKE_PREFIX_PA
   -DCMAKE_BUILD_TYPE=Release
 cmake --build "$work/reduction/build"
 "$work/reduction/build/reduction"
+
+# A project's own operator, run by name: as qgen-run does with ours.
+row_run() { "$work/reduction/build/row-run" "$@" >"$work/log" 2>&1; }
+expect_line() { grep -qE -- "$1" "$work/log" || { printf 'expected "%s" in\n' "$1"; cat "$work/log"; exit 1; }; }
+row_run --list
+expect_line '^  row_max  the largest element of each row, times a scale$'
+row_run row_max --help
+expect_line 'scale  +a number: what each result is multiplied by; default 1'
+row_run row_max --shape input=4x7:f32=3 --set scale=0.5 --explain --output "output=$work/made.npy"
+expect_line '^row_max\.f32\.(shared|subgroup)/workgroup[0-9]+ on "'
+expect_line '^  output  f32 \[4\]  1\.5, 1\.5, 1\.5, 1\.5  -> '
+row_run row_max --input "input=$work/made.npy" --time --all-kernels --replays 1
+expect_line 'a plain copy that moves as much'
+row_run --cases "$work/reduction/cases" --all-kernels
+expect_line '^1 passed, 0 failed, 0 of unknown operators, on ".*"; held to what the cases expect alone'
+sed -i 's/0\.5/0.25/' "$work/reduction/cases/row_max/3x5_half/case.json"
+! row_run --cases "$work/reduction/cases" || { echo 'expected the case to fail'; exit 1; }
+expect_line "again: row-run --cases $work/reduction/cases/row_max/3x5_half --all-kernels --kernel 'row_max"
+
+# Without operators there is nothing to run by name; without a namespace there are two of everything.
+expect_refused_runner() {
+  mkdir -p "$work/no_runner"
+  cat >"$work/no_runner/CMakeLists.txt" <<TEXT
+cmake_minimum_required(VERSION 3.25)
+project(no_runner LANGUAGES CXX)
+find_package(qgen REQUIRED)
+qgen_add_kernels(kernels SPECS $1 RUNNER run)
+TEXT
+  ! cmake -G Ninja -S "$work/no_runner" -B "$work/no_runner/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 ||
+    { echo 'expected an error'; exit 1; }
+  tr -s ' \n' ' ' <"$work/log" | grep -q "$2" || { cat "$work/log"; exit 1; }  # CMake breaks lines where it likes
+}
+expect_refused_runner "$work/axpy/specs NAMESPACE mine" 'no operand of the specs has a shape'
+expect_refused_runner "$work/reduction/specs" 'a runner needs a NAMESPACE'
+
 mkdir "$work/links"
 cat >"$work/links/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.25)

@@ -8,7 +8,8 @@
 //   cpp/quantize_affine.cpp   operator_tables.cpp   the tables behind them, and the spec's expressions as functions
 //                             interfaces.cpp        what its modules bind, need and use
 //   cpp/modules.h             registry.cpp          where each operator's modules stand in the blob
-//   cpp/operators.{h,cpp}     operators_header.cpp  what callers of public operators type, and how that is run
+//   cpp/operators.h           operators_header.cpp  what callers of public operators type
+//   cpp/operators.cpp         operators_source.cpp  how that is run
 //   cpp/words.h               words_header.cpp      the words of attributes and problem fields
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/blob.S                registry.cpp          the blob, embedded

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What an operator's expressions speak of: names with the words they may have, and their values, so that the runtime
-// can say of a condition that failed "width 1023 is not a multiple of vec 4".
+// can say of a condition that failed "width 1023 is not a multiple of vec 4". Parameters and specialization constants
+// are printed here, an operator's own names; of the problem's fields and the device's numbers there are tables already,
+// which table_builder.h puts behind them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +21,17 @@ using expression::Symbol;
 using spec::Axis;
 using spec::Spec;
 
-bool is_own(const Spec& spec, const Symbol& symbol) { return source_of(spec, symbol.name) != Source::device; }
+std::vector<Symbol> symbols_from(const Spec& spec, std::initializer_list<Source> sources) {
+  std::vector<Symbol> symbols;
+  std::ranges::copy_if(spec.scope.symbols(), std::back_inserter(symbols), [&](const Symbol& symbol) {
+    return std::ranges::find(sources, source_of(spec, symbol.name)) != sources.end();
+  });
+  return symbols;
+}
+
+std::vector<Symbol> own_symbols(const Spec& spec) {
+  return symbols_from(spec, {Source::parameter, Source::specialization});
+}
 
 void print_own_words(TextWriter& out, const Spec& spec) {
   if (!spec.template_path) return;
@@ -35,85 +47,76 @@ void print_own_words(TextWriter& out, const Spec& spec) {
   }
 }
 
-// The array that spells what the name can be.
-std::string words_of(const Spec& spec, const Symbol& symbol) {
-  if (symbol.type != expression::Type::word) return "{}";
-  const Axis* axis = find_axis(spec.parameters, symbol.name);
-  return axis ? words_array(*axis) : words_array(find_field(spec, symbol.name)->word_set);
-}
-
 std::string name_row(const Spec& spec, const Symbol& symbol) {
-  return fmt::format("{{{}, {}}},", quoted(symbol.name), words_of(spec, symbol));
+  const bool is_word = symbol.type == expression::Type::word;
+  return fmt::format("{{{}, {}}},", quoted(symbol.name),
+                     is_word ? words_array(*find_axis(spec.parameters, symbol.name)) : "{}");
 }
 
 std::string value_of(const Spec& spec, const Symbol& symbol) {
-  switch (source_of(spec, symbol.name)) {
-    case Source::specialization:
-      return fmt::format("scope.specialization[{}]", specialization_index(spec, symbol.name));
-    case Source::parameter: {
-      const std::string value = "parameters->" + identifier(symbol.name);
-      if (symbol.type == expression::Type::word) return fmt::format("table::word({})", value);
-      return symbol.type == expression::Type::boolean ? value + " ? 1 : 0" : value;
-    }
-    case Source::problem: {
-      const std::string value = "problem->" + identifier(symbol.name);
-      if (symbol.type == expression::Type::word) return fmt::format("table::word({}.get())", value);
-      return symbol.type == expression::Type::real ? fmt::format("table::truncated({})", value)
-                                                   : fmt::format("Integer({})", value);
-    }
-    case Source::device: break;
+  if (source_of(spec, symbol.name) == Source::specialization) {
+    return fmt::format("scope.specialization[{}]", specialization_index(spec, symbol.name));
   }
-  return "";
+  const std::string value = "parameters->" + identifier(symbol.name);
+  if (symbol.type == expression::Type::word) return fmt::format("table::word({})", value);
+  return symbol.type == expression::Type::boolean ? value + " ? 1 : 0" : value;
+}
+
+std::string_view fields_of(const Spec& spec) { return spec.problem.empty() ? "table::kNoFields" : "kFields"; }
+
+void print_name_enum(TextWriter& out, const Spec& spec) {
+  out.text("// What expressions speak of; behind these, the numbers of the device.");
+  out.text("enum class Name : uint16_t {");
+  {
+    const auto indented = out.indent();
+    for (const Symbol& symbol : symbols_from(spec, {Source::parameter, Source::specialization, Source::problem})) {
+      out.line("{},", identifier(symbol.name));
+    }
+    out.text("kDevice,");
+  }
+  out.text("};");
+  out.blank();
 }
 
 }  // namespace
 
 void print_names(TextWriter& out, const Spec& spec) {
-  std::vector<Symbol> own;
-  std::copy_if(spec.scope.symbols().begin(), spec.scope.symbols().end(), std::back_inserter(own),
-               [&](const Symbol& symbol) { return is_own(spec, symbol); });
-  out.text("// What expressions speak of; behind these, the numbers of the device.");
-  out.text("enum class Name : uint16_t {");
-  {
-    const auto indented = out.indent();
-    for (const Symbol& symbol : own) out.line("{},", identifier(symbol.name));
-    out.text("kDevice,");
-  }
-  out.text("};");
-  out.blank();
-  if (own.empty()) {
-    out.text("constexpr const auto& kNames = table::kDeviceNames;");
-    out.blank();
-    return;
-  }
+  print_name_enum(out, spec);
   print_own_words(out, spec);
-  out.text("constexpr auto kNames = table::names({");
-  {
-    const auto indented = out.indent();
-    for (const Symbol& symbol : own) out.text(name_row(spec, symbol));
+  const std::vector<Symbol> own = own_symbols(spec);
+  if (own.empty()) {
+    out.line("constexpr auto kNames = table::names<{}>();", fields_of(spec));
+  } else {
+    out.line("constexpr auto kNames = table::names<{}>({{", fields_of(spec));
+    {
+      const auto indented = out.indent();
+      for (const Symbol& symbol : own) out.text(name_row(spec, symbol));
+    }
+    out.text("});");
   }
-  out.text("});");
   out.blank();
 }
 
 void print_value_function(TextWriter& out, const Spec& spec) {
+  const std::vector<Symbol> own = own_symbols(spec);
   out.text("Integer value(size_t name, const SelectionScope& scope) {");
   {
     const auto indented = out.indent();
     const bool has_values = spec.template_path && !spec.parameters.empty();
     if (has_values) out.text("const auto* parameters = static_cast<const Parameters*>(scope.parameters);");
-    if (!spec.problem.empty()) out.text("const auto* problem = static_cast<const Problem*>(scope.problem);");
-    out.text("switch (static_cast<Name>(name)) {");
-    {
-      const auto cases = out.indent();
-      for (const Symbol& symbol : spec.scope.symbols()) {
-        if (is_own(spec, symbol))
+    if (!own.empty()) {
+      out.text("switch (static_cast<Name>(name)) {");
+      {
+        const auto cases = out.indent();
+        for (const Symbol& symbol : own) {
           out.line("case Name::{}: return {};", identifier(symbol.name), value_of(spec, symbol));
+        }
+        out.text("default: break;");
       }
-      out.text("case Name::kDevice: break;");
+      out.text("}");
     }
-    out.text("}");
-    out.text("return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);");
+    const std::string behind = own.empty() ? "name" : fmt::format("name - {}", own.size());
+    out.line("return table::value_behind_own({}, {}, scope);", behind, fields_of(spec));
   }
   out.text("}");
   out.blank();

@@ -9,7 +9,6 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "row_max.h"
 
 using namespace qgen;
 
@@ -18,16 +17,6 @@ T or_exit(Expected<T> result) {
   if (result) return *std::move(result);
   std::fprintf(stderr, "%s\n", to_text(result.error()).c_str());
   std::exit(1);
-}
-
-// What a project writes for an operator: what its inputs are in, what kernels are told out. The signature is checked.
-Expected<Call> rows::operators::infer(const RowMaxInputs<Described>& inputs, const RowMaxAttributes& attributes) {
-  const TensorDesc& input = inputs.input;
-  const TensorDesc output{DType::f32, Shape(input.shape.begin(), input.shape.end() - 1)};
-  const row_max::Problem fields{.rows = static_cast<uint32_t>(element_count(output.shape)),
-                                .columns = static_cast<uint32_t>(input.shape.back()),
-                                .scale = static_cast<float>(attributes.scale)};
-  return make_call(fields, {.input = input, .output = output});
 }
 
 float largest_of_row(const HostTensor& tensor, int64_t row) {

@@ -98,76 +98,23 @@ constexpr std::string_view kModulesWords[] = {
   "any",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"modules", kModulesWords},
-  {"batches", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"input_kind", words::kFusedDtype},
-  {"other_kind", words::kFusedDtype},
-  {"input_flip", {}},
-  {"other_flip", {}},
-  {"input_zero_points", {}},
-  {"other_zero_points", {}},
-  {"output_zero_points", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"input_m_block", {}},
-  {"input_m_step", {}},
-  {"input_k_block", {}},
-  {"input_k_step", {}},
-  {"other_k_block", {}},
-  {"other_k_step", {}},
-  {"other_n_block", {}},
-  {"other_n_step", {}},
-  {"output_m_block", {}},
-  {"output_m_step", {}},
-  {"output_n_block", {}},
-  {"output_n_step", {}},
-  {"batch_rank", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::other_dtype: return table::word(parameters->other_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::modules: return table::word(parameters->modules);
-    case Name::batches: return Integer(problem->batches);
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::input_kind: return table::word(problem->input_kind.get());
-    case Name::other_kind: return table::word(problem->other_kind.get());
-    case Name::input_flip: return Integer(problem->input_flip);
-    case Name::other_flip: return Integer(problem->other_flip);
-    case Name::input_zero_points: return Integer(problem->input_zero_points);
-    case Name::other_zero_points: return Integer(problem->other_zero_points);
-    case Name::output_zero_points: return Integer(problem->output_zero_points);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::input_m_block: return Integer(problem->input_m_block);
-    case Name::input_m_step: return Integer(problem->input_m_step);
-    case Name::input_k_block: return Integer(problem->input_k_block);
-    case Name::input_k_step: return Integer(problem->input_k_step);
-    case Name::other_k_block: return Integer(problem->other_k_block);
-    case Name::other_k_step: return Integer(problem->other_k_step);
-    case Name::other_n_block: return Integer(problem->other_n_block);
-    case Name::other_n_step: return Integer(problem->other_n_step);
-    case Name::output_m_block: return Integer(problem->output_m_block);
-    case Name::output_m_step: return Integer(problem->output_m_step);
-    case Name::output_n_block: return Integer(problem->output_n_block);
-    case Name::output_n_step: return Integer(problem->output_n_step);
-    case Name::batch_rank: return Integer(problem->batch_rank);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 constexpr ConditionInfo kConditions[] = {

@@ -72,35 +72,17 @@ constexpr std::string_view kReduceWords[] = {
   "subgroup",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"reduce", kReduceWords},
   {"vec", {}},
   {"workgroup", {}},
   {"team", {}},
-  {"parameters", {}},
-  {"block_elements", {}},
-  {"run", {}},
-  {"step", {}},
-  {"are_runs", {}},
-  {"first", {}},
-  {"real_packed", {}},
-  {"rank", {}},
-  {"mapping", words::kMappingType},
-  {"range", {}},
-  {"half_range", {}},
-  {"quant_min_real", {}},
-  {"quant_max_real", {}},
-  {"eps", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"symmetric_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::input_storage: return table::word(parameters->input_storage);
@@ -108,26 +90,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::team: return scope.specialization[1];
-    case Name::parameters: return Integer(problem->parameters);
-    case Name::block_elements: return Integer(problem->block_elements);
-    case Name::run: return Integer(problem->run);
-    case Name::step: return Integer(problem->step);
-    case Name::are_runs: return Integer(problem->are_runs);
-    case Name::first: return Integer(problem->first);
-    case Name::real_packed: return Integer(problem->real_packed);
-    case Name::rank: return Integer(problem->rank);
-    case Name::mapping: return table::word(problem->mapping.get());
-    case Name::range: return table::truncated(problem->range);
-    case Name::half_range: return table::truncated(problem->half_range);
-    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
-    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
-    case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

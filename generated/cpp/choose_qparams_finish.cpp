@@ -45,39 +45,16 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"workgroup", {}},
-  {"parameters", {}},
-  {"slices", {}},
-  {"mapping", words::kMappingType},
-  {"range", {}},
-  {"half_range", {}},
-  {"quant_min_real", {}},
-  {"quant_max_real", {}},
-  {"eps", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"symmetric_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return Integer(problem->parameters);
-    case Name::slices: return Integer(problem->slices);
-    case Name::mapping: return table::word(problem->mapping.get());
-    case Name::range: return table::truncated(problem->range);
-    case Name::half_range: return table::truncated(problem->half_range);
-    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
-    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
-    case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 1, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

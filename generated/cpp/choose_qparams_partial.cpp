@@ -54,46 +54,25 @@ constexpr std::string_view kReduceWords[] = {
   "subgroup",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"reduce", kReduceWords},
   {"vec", {}},
   {"workgroup", {}},
-  {"parameters", {}},
-  {"block_elements", {}},
-  {"slices", {}},
-  {"slice_elements", {}},
-  {"run", {}},
-  {"step", {}},
-  {"are_runs", {}},
-  {"first", {}},
-  {"real_packed", {}},
-  {"rank", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::reduce: return table::word(parameters->reduce);
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
-    case Name::parameters: return Integer(problem->parameters);
-    case Name::block_elements: return Integer(problem->block_elements);
-    case Name::slices: return Integer(problem->slices);
-    case Name::slice_elements: return Integer(problem->slice_elements);
-    case Name::run: return Integer(problem->run);
-    case Name::step: return Integer(problem->step);
-    case Name::are_runs: return Integer(problem->are_runs);
-    case Name::first: return Integer(problem->first);
-    case Name::real_packed: return Integer(problem->real_packed);
-    case Name::rank: return Integer(problem->rank);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

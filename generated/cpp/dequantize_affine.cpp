@@ -71,7 +71,7 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
@@ -79,29 +79,10 @@ constexpr auto kNames = table::names({
   {"vec", {}},
   {"workgroup", {}},
   {"items", {}},
-  {"numel", {}},
-  {"first", {}},
-  {"is_dense", {}},
-  {"parameters", {}},
-  {"run", {}},
-  {"run_multiplier", {}},
-  {"run_shift", {}},
-  {"is_periodic", {}},
-  {"cycle_multiplier", {}},
-  {"cycle_shift", {}},
-  {"zero_points", {}},
-  {"distance", {}},
-  {"distance_multiplier", {}},
-  {"distance_shift", {}},
-  {"image_steps", {}},
-  {"real_packed", {}},
-  {"quant_packed", {}},
-  {"rank", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
@@ -110,27 +91,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::vec: return parameters->vec;
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return Integer(problem->numel);
-    case Name::first: return Integer(problem->first);
-    case Name::is_dense: return Integer(problem->is_dense);
-    case Name::parameters: return Integer(problem->parameters);
-    case Name::run: return Integer(problem->run);
-    case Name::run_multiplier: return Integer(problem->run_multiplier);
-    case Name::run_shift: return Integer(problem->run_shift);
-    case Name::is_periodic: return Integer(problem->is_periodic);
-    case Name::cycle_multiplier: return Integer(problem->cycle_multiplier);
-    case Name::cycle_shift: return Integer(problem->cycle_shift);
-    case Name::zero_points: return Integer(problem->zero_points);
-    case Name::distance: return Integer(problem->distance);
-    case Name::distance_multiplier: return Integer(problem->distance_multiplier);
-    case Name::distance_shift: return Integer(problem->distance_shift);
-    case Name::image_steps: return Integer(problem->image_steps);
-    case Name::real_packed: return Integer(problem->real_packed);
-    case Name::quant_packed: return Integer(problem->quant_packed);
-    case Name::rank: return Integer(problem->rank);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 7, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -54,7 +54,7 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
@@ -66,19 +66,10 @@ constexpr auto kNames = table::names({
   {"blocks.n", {}},
   {"step.k", {}},
   {"step.span", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"groups", {}},
-  {"run_k", {}},
-  {"runs", {}},
-  {"has_bias", {}},
-  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
@@ -91,17 +82,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_n: return scope.specialization[4];
     case Name::step_k: return scope.specialization[5];
     case Name::step_span: return scope.specialization[6];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::groups: return Integer(problem->groups);
-    case Name::run_k: return Integer(problem->run_k);
-    case Name::runs: return Integer(problem->runs);
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 11, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

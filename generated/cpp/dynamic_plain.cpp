@@ -62,58 +62,23 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
   {"workgroup", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"group_size", {}},
-  {"groups", {}},
-  {"weight_bits", {}},
-  {"has_bias", {}},
-  {"activation", words::kActivation},
-  {"mapping", words::kMappingType},
-  {"range", {}},
-  {"half_range", {}},
-  {"quant_min_real", {}},
-  {"quant_max_real", {}},
-  {"eps", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"symmetric_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::group_size: return Integer(problem->group_size);
-    case Name::groups: return Integer(problem->groups);
-    case Name::weight_bits: return Integer(problem->weight_bits);
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::mapping: return table::word(problem->mapping.get());
-    case Name::range: return table::truncated(problem->range);
-    case Name::half_range: return table::truncated(problem->half_range);
-    case Name::quant_min_real: return table::truncated(problem->quant_min_real);
-    case Name::quant_max_real: return table::truncated(problem->quant_max_real);
-    case Name::eps: return table::truncated(problem->eps);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::symmetric_zero_point: return Integer(problem->symmetric_zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

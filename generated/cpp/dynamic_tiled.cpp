@@ -55,44 +55,25 @@ constexpr std::string_view kDotWords[] = {
   "scalar",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"output_dtype", table::kDTypes},
   {"form", table::kLayouts},
   {"dot", kDotWords},
   {"side", {}},
   {"step_k", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"groups", {}},
-  {"run_k", {}},
-  {"runs", {}},
-  {"weight_bits", {}},
-  {"has_bias", {}},
-  {"activation", words::kActivation},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::form: return table::word(parameters->form);
     case Name::dot: return table::word(parameters->dot);
     case Name::side: return parameters->side;
     case Name::step_k: return parameters->step_k;
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::groups: return Integer(problem->groups);
-    case Name::run_k: return Integer(problem->run_k);
-    case Name::runs: return Integer(problem->runs);
-    case Name::weight_bits: return Integer(problem->weight_bits);
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 constexpr ConditionInfo kConditions[] = {

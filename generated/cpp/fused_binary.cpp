@@ -75,31 +75,17 @@ constexpr std::string_view kModulesWords[] = {
   "any",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"other_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"modules", kModulesWords},
   {"workgroup", {}},
   {"items", {}},
-  {"numel", {}},
-  {"operation", words::kFusedOperation},
-  {"alpha", {}},
-  {"is_simple", {}},
-  {"input_kind", words::kFusedDtype},
-  {"other_kind", words::kFusedDtype},
-  {"output_kind", words::kFusedDtype},
-  {"input_zero_points", {}},
-  {"other_zero_points", {}},
-  {"output_zero_points", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"rank", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::other_dtype: return table::word(parameters->other_dtype);
@@ -107,22 +93,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::modules: return table::word(parameters->modules);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return Integer(problem->numel);
-    case Name::operation: return table::word(problem->operation.get());
-    case Name::alpha: return table::truncated(problem->alpha);
-    case Name::is_simple: return Integer(problem->is_simple);
-    case Name::input_kind: return table::word(problem->input_kind.get());
-    case Name::other_kind: return table::word(problem->other_kind.get());
-    case Name::output_kind: return table::word(problem->output_kind.get());
-    case Name::input_zero_points: return Integer(problem->input_zero_points);
-    case Name::other_zero_points: return Integer(problem->other_zero_points);
-    case Name::output_zero_points: return Integer(problem->output_zero_points);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::rank: return Integer(problem->rank);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

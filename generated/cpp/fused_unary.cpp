@@ -51,40 +51,23 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"output_dtype", table::kDTypes},
   {"workgroup", {}},
   {"items", {}},
-  {"numel", {}},
-  {"operation", words::kFusedOperation},
-  {"is_simple", {}},
-  {"input_zero_points", {}},
-  {"output_zero_points", {}},
-  {"quant_min", {}},
-  {"quant_max", {}},
-  {"rank", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::workgroup: return scope.specialization[0];
     case Name::items: return scope.specialization[1];
-    case Name::numel: return Integer(problem->numel);
-    case Name::operation: return table::word(problem->operation.get());
-    case Name::is_simple: return Integer(problem->is_simple);
-    case Name::input_zero_points: return Integer(problem->input_zero_points);
-    case Name::output_zero_points: return Integer(problem->output_zero_points);
-    case Name::quant_min: return Integer(problem->quant_min);
-    case Name::quant_max: return Integer(problem->quant_max);
-    case Name::rank: return Integer(problem->rank);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

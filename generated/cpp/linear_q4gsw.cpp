@@ -42,31 +42,10 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"group_size", {}},
-  {"groups", {}},
-  {"weight_bits", {}},
-  {"has_bias", {}},
-  {"activation", words::kActivation},
-});
+constexpr auto kNames = table::names<kFields>();
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
-  switch (static_cast<Name>(name)) {
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::group_size: return Integer(problem->group_size);
-    case Name::groups: return Integer(problem->groups);
-    case Name::weight_bits: return Integer(problem->weight_bits);
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::kDevice: break;
-  }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name, kFields, scope);
 }
 
 constexpr OperandSource weight_only_gemv_operands[] = {

@@ -34,25 +34,10 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"group_size", {}},
-  {"groups", {}},
-});
+constexpr auto kNames = table::names<kFields>();
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
-  switch (static_cast<Name>(name)) {
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::group_size: return Integer(problem->group_size);
-    case Name::groups: return Integer(problem->groups);
-    case Name::kDevice: break;
-  }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name, kFields, scope);
 }
 
 constexpr OperandSource weight_only_backward_plain_operands[] = {

@@ -46,42 +46,19 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"form", table::kLayouts},
   {"workgroup", {}},
-  {"n", {}},
-  {"k", {}},
-  {"words", {}},
-  {"bits", {}},
-  {"block_n", {}},
-  {"block_k", {}},
-  {"blocks_n", {}},
-  {"blocks_k", {}},
-  {"k_outer", {}},
-  {"pair_n", {}},
-  {"pair_k", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::form: return table::word(parameters->form);
     case Name::workgroup: return scope.specialization[0];
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::words: return Integer(problem->words);
-    case Name::bits: return Integer(problem->bits);
-    case Name::block_n: return Integer(problem->block_n);
-    case Name::block_k: return Integer(problem->block_k);
-    case Name::blocks_n: return Integer(problem->blocks_n);
-    case Name::blocks_k: return Integer(problem->blocks_k);
-    case Name::k_outer: return Integer(problem->k_outer);
-    case Name::pair_n: return Integer(problem->pair_n);
-    case Name::pair_k: return Integer(problem->pair_k);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 2, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -62,7 +62,7 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
@@ -76,23 +76,10 @@ constexpr auto kNames = table::names({
   {"blocks.m", {}},
   {"blocks.n", {}},
   {"step", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"slices", {}},
-  {"slice_k", {}},
-  {"matrix_rows", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"output_inverse_scale", {}},
-  {"output_zero_point", {}},
-  {"activation", words::kActivation},
-  {"has_bias", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
@@ -107,21 +94,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_m: return scope.specialization[3];
     case Name::blocks_n: return scope.specialization[4];
     case Name::step: return scope.specialization[5];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::slices: return Integer(problem->slices);
-    case Name::slice_k: return Integer(problem->slice_k);
-    case Name::matrix_rows: return Integer(problem->matrix_rows);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 13, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -31,28 +31,19 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"workgroup", {}},
-  {"m", {}},
-  {"k", {}},
-  {"input_inverse_scale", {}},
-  {"input_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::workgroup: return scope.specialization[0];
-    case Name::m: return Integer(problem->m);
-    case Name::k: return Integer(problem->k);
-    case Name::input_inverse_scale: return table::truncated(problem->input_inverse_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 2, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -68,54 +68,25 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"other_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"flat", {}},
   {"workgroup", {}},
-  {"boxes", {}},
-  {"flat_blocks", {}},
-  {"batch_rank", {}},
-  {"is_product", {}},
-  {"is_hardswish", {}},
-  {"input_scale", {}},
-  {"other_scale", {}},
-  {"inverse_scale", {}},
-  {"input_zero_point", {}},
-  {"other_zero_point", {}},
-  {"output_zero_point", {}},
-  {"low", {}},
-  {"high", {}},
-  {"padding", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::other_layout: return table::word(parameters->other_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
     case Name::workgroup: return scope.specialization[0];
-    case Name::boxes: return Integer(problem->boxes);
-    case Name::flat_blocks: return Integer(problem->flat_blocks);
-    case Name::batch_rank: return Integer(problem->batch_rank);
-    case Name::is_product: return Integer(problem->is_product);
-    case Name::is_hardswish: return Integer(problem->is_hardswish);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::other_scale: return table::truncated(problem->other_scale);
-    case Name::inverse_scale: return table::truncated(problem->inverse_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::other_zero_point: return Integer(problem->other_zero_point);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::low: return table::truncated(problem->low);
-    case Name::high: return table::truncated(problem->high);
-    case Name::padding: return Integer(problem->padding);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -42,36 +42,25 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_dtype", table::kDTypes},
   {"output_storage", table::kStorages},
   {"output_layout", table::kLayouts},
   {"workgroup", {}},
-  {"output_first", {}},
-  {"output_aligned", {}},
-  {"boxes", {}},
-  {"scale", {}},
-  {"zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::output_storage: return table::word(parameters->output_storage);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::output_first: return Integer(problem->output_first);
-    case Name::output_aligned: return Integer(problem->output_aligned);
-    case Name::boxes: return Integer(problem->boxes);
-    case Name::scale: return table::truncated(problem->scale);
-    case Name::zero_point: return Integer(problem->zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

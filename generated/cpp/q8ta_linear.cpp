@@ -47,35 +47,10 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"matrix_rows", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"output_inverse_scale", {}},
-  {"output_zero_point", {}},
-  {"activation", words::kActivation},
-  {"has_bias", {}},
-});
+constexpr auto kNames = table::names<kFields>();
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
-  switch (static_cast<Name>(name)) {
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::matrix_rows: return Integer(problem->matrix_rows);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::kDevice: break;
-  }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name, kFields, scope);
 }
 
 constexpr OperandSource q8_linear_coopmat_operands[] = {

@@ -44,38 +44,25 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_dtype", table::kDTypes},
   {"input_storage", table::kStorages},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"workgroup", {}},
-  {"input_first", {}},
-  {"input_aligned", {}},
-  {"boxes", {}},
-  {"inverse_scale", {}},
-  {"zero_point", {}},
-  {"padding", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_dtype: return table::word(parameters->input_dtype);
     case Name::input_storage: return table::word(parameters->input_storage);
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::workgroup: return scope.specialization[0];
-    case Name::input_first: return Integer(problem->input_first);
-    case Name::input_aligned: return Integer(problem->input_aligned);
-    case Name::boxes: return Integer(problem->boxes);
-    case Name::inverse_scale: return table::truncated(problem->inverse_scale);
-    case Name::zero_point: return Integer(problem->zero_point);
-    case Name::padding: return Integer(problem->padding);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 5, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

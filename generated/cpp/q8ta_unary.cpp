@@ -38,30 +38,23 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"flat", {}},
   {"workgroup", {}},
-  {"boxes", {}},
-  {"flat_blocks", {}},
-  {"padding", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::input_layout: return table::word(parameters->input_layout);
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::flat: return parameters->flat;
     case Name::workgroup: return scope.specialization[0];
-    case Name::boxes: return Integer(problem->boxes);
-    case Name::flat_blocks: return Integer(problem->flat_blocks);
-    case Name::padding: return Integer(problem->padding);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 4, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

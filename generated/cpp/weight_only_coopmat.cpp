@@ -59,7 +59,7 @@ constexpr std::string_view kStageWords[] = {
   "slice",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
@@ -72,20 +72,10 @@ constexpr auto kNames = table::names({
   {"blocks.m", {}},
   {"blocks.n", {}},
   {"step", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"group_size", {}},
-  {"groups", {}},
-  {"has_bias", {}},
-  {"activation", words::kActivation},
-  {"slices", {}},
-  {"slice_k", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
@@ -99,18 +89,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_m: return scope.specialization[3];
     case Name::blocks_n: return scope.specialization[4];
     case Name::step: return scope.specialization[5];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::group_size: return Integer(problem->group_size);
-    case Name::groups: return Integer(problem->groups);
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::slices: return Integer(problem->slices);
-    case Name::slice_k: return Integer(problem->slice_k);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 12, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <span>
@@ -140,13 +141,62 @@ constexpr Integer device_value(size_t number, const DeviceNumbers& device) {
   return 0;
 }
 
-// An operator's own names, then those of the device.
-template <size_t N>
-constexpr std::array<NameInfo, N + kDeviceNumbers> names(const NameInfo (&own)[N]) {
-  std::array<NameInfo, N + kDeviceNumbers> result{};
-  for (size_t i = 0; i < N; ++i) result[i] = own[i];
-  for (size_t i = 0; i < kDeviceNumbers; ++i) result[N + i] = kDeviceNames[i];
+// Expressions read single numbers: arrays are for kernels alone.
+constexpr bool is_read(const FieldInfo& field) { return field.count == 1; }
+
+template <typename Fields>
+constexpr size_t count_read(const Fields& fields) {
+  size_t count = 0;
+  for (const FieldInfo& field : fields) count += is_read(field) ? 1 : 0;
+  return count;
+}
+
+inline constexpr std::array<FieldInfo, 0> kNoFields{};
+
+// An operator's parameters and specialization constants, then the numbers of its problem, then those of the device.
+template <const auto& fields, size_t N>
+constexpr auto names(const std::array<NameInfo, N>& own) {
+  std::array<NameInfo, N + count_read(fields) + kDeviceNumbers> result{};
+  size_t end = 0;
+  for (const NameInfo& name : own) result[end++] = name;
+  for (const FieldInfo& field : fields) {
+    if (is_read(field)) result[end++] = {field.name, field.words};
+  }
+  for (const NameInfo& name : kDeviceNames) result[end++] = name;
   return result;
+}
+template <const auto& fields, size_t N>
+constexpr auto names(const NameInfo (&own)[N]) {
+  return names<fields>(std::to_array(own));
+}
+template <const auto& fields>
+constexpr auto names() {
+  return names<fields>(std::array<NameInfo, 0>{});
+}
+
+// A field's number: what a word or a real is shown by, too.
+inline Integer field_value(const FieldInfo& field, const void* problem) {
+  const auto* bytes = static_cast<const std::byte*>(problem) + field.offset;
+  const auto read = [bytes]<typename Number>(Number number) {
+    std::memcpy(&number, bytes, sizeof(number));
+    return number;
+  };
+  switch (field.kind) {
+    case FieldInfo::Kind::u32: return read(uint32_t{});
+    case FieldInfo::Kind::i32: return read(int32_t{});
+    case FieldInfo::Kind::f32: return truncated(read(float{}));
+  }
+  return 0;
+}
+
+// The value of a name, counted from the first that names() puts behind an operator's own.
+inline Integer value_behind_own(size_t name, std::span<const FieldInfo> fields, const SelectionScope& scope) {
+  for (const FieldInfo& field : fields) {
+    if (!is_read(field)) continue;
+    if (name == 0) return field_value(field, scope.problem);
+    --name;
+  }
+  return device_value(name, *scope.device);
 }
 
 // The place of a device number behind `own` names.

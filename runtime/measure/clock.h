@@ -58,8 +58,8 @@ class SteadyClock {
   Rates plateau_;
 };
 
-// The clock of a context's device, by the kernels copy_words and multiply_add. It uses the context. A host's processor
-// keeps its own clock.
+// The clock of a context's device, by copy_words and multiply_add of the shipped kernels, which are the context's. The
+// clock uses the context. A host's processor keeps its own clock.
 Expected<SteadyClock> clock_of(Context& context);
 
 }  // namespace qgen::measure

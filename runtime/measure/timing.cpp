@@ -29,18 +29,16 @@ uint64_t bytes_of(const TensorDesc& operand) {
 // Contestants with their recordings. Those of one call write the same outputs, in turn.
 class Race {
  public:
-  explicit Race(Context& context) : context_(&context) {}
-
   Done enter(const Contestant& contestant);
   // Replays each once more than it counts; a row of samples for each.
   Expected<std::vector<std::vector<double>>> round();
 
  private:
   struct Entry {
+    Executor* executor;
     std::ptrdiff_t launches;
     Recording recording;
   };
-  Context* context_;
   std::map<const PreparedCall*, ArgumentList> arguments_;  // with the outputs that the first contestant made
   std::vector<std::unique_ptr<DeviceTensor>> outputs_;
   std::vector<Entry> entries_;
@@ -49,12 +47,14 @@ class Race {
 Done Race::enter(const Contestant& contestant) {
   const PreparedCall& prepared = *contestant.call;
   auto& arguments = arguments_.try_emplace(&prepared, prepared.arguments).first->second;
-  auto bound = qgen::bind(*context_, prepared.call, *contestant.choice, arguments);
+  Context& context = *contestant.context;
+  auto bound = qgen::bind(context, prepared.call, *contestant.choice, arguments);
   if (!bound) return bound.error();
   const std::vector<Work> works(kCounted + 1, Work{contestant.choice, bound->operands});
-  auto recording = context_->executor.record(works);
+  auto recording = context.executor.record(works);
   if (!recording) return recording.error();
-  entries_.push_back({static_cast<std::ptrdiff_t>(contestant.choice->launches.size()), *std::move(recording)});
+  entries_.push_back(
+      {&context.executor, static_cast<std::ptrdiff_t>(contestant.choice->launches.size()), *std::move(recording)});
   for (DeviceTensor& made : bound->made) {
     const auto place = std::ranges::find(bound->operands, &made) - bound->operands.begin();
     outputs_.push_back(std::make_unique<DeviceTensor>(std::move(made)));
@@ -66,8 +66,8 @@ Done Race::enter(const Contestant& contestant) {
 Expected<std::vector<std::vector<double>>> Race::round() {
   std::vector<std::vector<double>> samples(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
-    auto& [launches, recording] = entries_[i];
-    const auto timing = context_->executor.time(recording);
+    auto& [executor, launches, recording] = entries_[i];
+    const auto timing = executor->time(recording);
     if (!timing) return timing.error();
     for (auto work = timing->launches_us.begin() + launches; work != timing->launches_us.end(); work += launches) {
       samples[i].push_back(std::reduce(work, work + launches));
@@ -86,9 +86,9 @@ Spread spread_of(std::vector<double> samples) {
 
 uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
 
-Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<const Contestant> contestants,
+Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options) {
-  Race race(context);
+  Race race;
   for (const Contestant& contestant : contestants) {
     if (Done entered = race.enter(contestant); !entered) return entered.error();
   }
@@ -157,7 +157,7 @@ Expected<CopyRival> copy_moving(Context& context, uint64_t bytes_moved) {
   if (!call) return call.error();
   const Selection selection = select(call->call.problem, context.profile, context.library, {.best_only = true});
   if (selection.ranked.empty()) return no_kernel(selection);
-  return CopyRival{*std::move(call), selection.ranked.front()};
+  return CopyRival{&context, *std::move(call), selection.ranked.front()};
 }
 
 }  // namespace qgen::measure

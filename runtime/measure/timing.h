@@ -3,10 +3,13 @@
 //
 // How long kernels take on the device, by its timestamps, each against the others under the same conditions.
 //
-//   SteadyClock clock = *clock_of(context);
-//   const CopyRival copy = *copy_moving(context, bytes_moved(call));
-//   const auto times = time_together(context, clock, {{&call, &first}, {&call, &second}, copy.contestant()}, {});
+//   SteadyClock clock = *clock_of(shipped);
+//   const CopyRival copy = *copy_moving(shipped, bytes_moved(call));
+//   const auto times = time_together(clock, {{&context, &call, &first}, {&context, &call, &second}, copy.contestant()}, {});
 //   times->device_us[0].median
+//
+// `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the kernels that
+// are timed may be of another library.
 //
 // The clock is raised first. Then every round replays each contestant some times, so that whatever changes meanwhile
 // changes for all; a round in which the clock fell is thrown away and it is raised again. Of a contestant's replays in a
@@ -30,6 +33,7 @@ struct Spread {  // of microseconds
 Spread spread_of(std::vector<double> samples);
 
 struct Contestant {
+  Context* context;  // all of one device
   const PreparedCall* call;
   const Choice* choice;
 };
@@ -45,7 +49,7 @@ struct Timings {
   std::vector<Spread> device_us;  // in the contestants' order
   ClockLevel clock;               // the lowest in a round that was counted
 };
-Expected<Timings> time_together(Context& context, SteadyClock& clock, std::span<const Contestant> contestants,
+Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
 
 // The medians, for SelectOptions::times. Of contestants that time_together() timed.
@@ -55,12 +59,14 @@ MeasuredTimes medians_of(std::span<const Contestant> contestants, const Timings&
 // both.
 uint64_t bytes_moved(const PreparedCall& prepared);
 
-// A kernel that copies half as many bytes, which it reads and writes: what memory gives.
+// A kernel that copies half as many bytes, which it reads and writes: what memory gives. Of a context of the shipped
+// kernels.
 Expected<PreparedCall> copy_call(Context& context, uint64_t bytes_moved);
 struct CopyRival {
+  Context* context;
   PreparedCall call;
   Choice choice;
-  Contestant contestant() const { return {&call, &choice}; }
+  Contestant contestant() const { return {context, &call, &choice}; }
 };
 Expected<CopyRival> copy_moving(Context& context, uint64_t bytes_moved);
 

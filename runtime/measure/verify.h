@@ -18,6 +18,7 @@
 #include "runtime/calls/registry.h"
 #include "runtime/measure/compare.h"
 #include "runtime/measure/ways.h"
+#include "runtime/reference/references.h"
 
 namespace qgen::measure {
 
@@ -29,7 +30,8 @@ struct Expectation {
 // These outputs, within the tolerance that the operator's spec says.
 Expectation expectation_of(const OperatorInfo& op, Tensors outputs);
 // What the operator's reference gives, within the tolerance that its spec says; nullopt: it has none.
-std::optional<Expectation> expectation_by_reference(const OperatorEntry& entry, const Request& request);
+std::optional<Expectation> expectation_by_reference(const OperatorEntry& entry, const Request& request,
+                                                    reference::Answers answers = reference::answer);
 // What is wrong with an output; empty: nothing. Halves are widened where floats are expected.
 Comparison compare(const HostTensor& got, const Expectation& expected, std::string_view output);
 

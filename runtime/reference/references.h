@@ -25,6 +25,9 @@ struct Answer {
 };
 std::optional<Answer> answer(std::string_view name, const Request& request);  // nullopt: there is no such reference
 
+// How another library's operators are judged: a function like answer(), or null where it has no references.
+using Answers = std::optional<Answer> (*)(std::string_view name, const Request& request);
+
 // Whether the reference has exact values to tell: what the spec calls `computed`.
 bool has_exact_values(std::string_view name);
 

@@ -34,7 +34,7 @@ struct Named {
 };
 Expected<Named> split_named(std::string_view flag, std::string_view text);
 
-// What `qgen-run OP --help` and `qgen-run --list` print.
+// What `OP --help` and `--list` print.
 std::string help_of(const OperatorEntry& entry, const OperatorInfo* op);
 std::string list_text(OperatorEntries operators);
 

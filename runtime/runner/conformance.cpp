@@ -11,9 +11,10 @@ namespace {
 // inputs are others, and so is the result: then the reference judges alone, and where there is none, f16_rel says what
 // the rounding may do. Nothing: nobody knows.
 std::vector<measure::Expectation> expectations_of(const ConformanceCase& tested, const OperatorEntry& entry,
-                                                  const measure::Way& way, const Request& request) {
+                                                  const measure::Way& way, const Request& request,
+                                                  reference::Answers answers) {
   std::vector<measure::Expectation> expected;
-  auto by_reference = measure::expectation_by_reference(entry, request);
+  auto by_reference = measure::expectation_by_reference(entry, request, answers);
   if (!way.is_half) expected.push_back({tested.expected, tested.tolerances, {}});
   if (by_reference) expected.push_back(*std::move(by_reference));
   if (!expected.empty() || !tested.f16_rel) return expected;
@@ -37,10 +38,12 @@ CaseResult run_case(Context& context, OperatorEntries operators, const std::file
             .fault = to_text(unknown_operator(operators, tested->op))};
   }
   tested->op = entry->name;  // the case may call it by another
-  const measure::Verdict verdict = measure::verify(
-      context, *entry, tested->request,
-      [&](const measure::Way& way, const Request& request) { return expectations_of(*tested, *entry, way, request); },
-      {.all_kernels = options.all_kernels, .kernel = options.kernel});
+  const measure::Verdict verdict =
+      measure::verify(context, *entry, tested->request,
+                      [&](const measure::Way& way, const Request& request) {
+                        return expectations_of(*tested, *entry, way, request, options.answers);
+                      },
+                      {.all_kernels = options.all_kernels, .kernel = options.kernel});
   CaseResult result{.name = tested->name,
                     .folder = folder,
                     .kind = verdict.findings.empty() ? CaseResult::Kind::passed : CaseResult::Kind::failed,

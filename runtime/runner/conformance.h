@@ -4,21 +4,23 @@
 // Conformance cases (case_file.h), run.
 //
 //   for (const auto& file : *find_cases("tests/conformance")) {
-//     const CaseResult result = run_case(context, file, {.all_kernels = true});
+//     const CaseResult result = run_case(context, operators, file, {.all_kernels = true});
 //   }
 //
 // A case runs on the best kernel as it stands; or on every kernel that applies, in every way (ways.h). A result must be
-// what the case expects, within its tolerance, and what the scalar reference gives, within the spec's. What is run on
-// halves is judged by the reference on the same halves, and where there is none by the case's `f16_rel`.
+// what the case expects, within its tolerance, and what the scalar reference gives, if there is one, within the spec's.
+// What is run on halves is judged by the reference on the same halves, and where there is none by the case's `f16_rel`.
 #pragma once
 
+#include "runtime/reference/references.h"
 #include "runtime/runner/case_file.h"
 
 namespace qgen::runner {
 
 struct CaseOptions {
   bool all_kernels = false;
-  std::string kernel;  // only this, where it applies; with or without its specialization
+  std::string kernel;                    // only this, where it applies; with or without its specialization
+  reference::Answers answers = nullptr;  // the references; null: there are none
 };
 struct CaseResult {
   std::string name, folder;

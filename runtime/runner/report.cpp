@@ -10,6 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "common/files.h"
 #include "common/json/write.h"
 
 namespace qgen::runner {
@@ -78,7 +79,7 @@ size_t CaseReport::count(Kind kind) const {
   return static_cast<size_t>(std::ranges::count(results, kind, &CaseResult::kind));
 }
 
-std::string lines_of(const CaseResult& result) {
+std::string lines_of(const CaseResult& result, std::string_view program) {
   if (result.kind == Kind::unknown_operator) return fmt::format("--    {}: {}\n", result.name, result.fault);
   std::string text;
   if (result.kind == Kind::passed) {
@@ -93,13 +94,14 @@ std::string lines_of(const CaseResult& result) {
                         result.skipped_ways > 1 ? fmt::format("; and {} more", result.skipped_ways - 1) : "");
   }
   if (result.failed_kernel.empty()) return text;
-  return text + fmt::format("      again: qgen-run --cases {} --all-kernels --kernel '{}'\n", result.folder,
+  return text + fmt::format("      again: {} --cases {} --all-kernels --kernel '{}'\n", program, result.folder,
                             result.failed_kernel);
 }
 
 std::string summary_of(const CaseReport& report) {
-  return fmt::format("{} passed, {} failed, {} of unknown operators, on \"{}\"\n", report.count(Kind::passed),
-                     report.count(Kind::failed), report.count(Kind::unknown_operator), report.device);
+  return fmt::format("{} passed, {} failed, {} of unknown operators, on \"{}\"{}\n", report.count(Kind::passed),
+                     report.count(Kind::failed), report.count(Kind::unknown_operator), report.device,
+                     report.has_references ? "" : "; held to what the cases expect alone: there are no references");
 }
 
 std::string to_json(const CaseReport& report) {
@@ -159,6 +161,13 @@ std::string to_json(const TimeReport& report) {
                         {"clock_of_plateau", report.clock.of_plateau},
                         {"kernels", std::move(kernels)}}) +
          "\n";
+}
+
+Done write_json(const std::string& file, const std::string& json) {
+  if (file.empty()) return std::monostate{};
+  Outputs outputs;
+  if (Done added = outputs.add(file, json); !added) return added;
+  return outputs.commit();
 }
 
 }  // namespace qgen::runner

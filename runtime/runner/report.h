@@ -13,10 +13,11 @@ struct CaseReport {
   std::string device;
   std::string folder;
   std::vector<CaseResult> results;
+  bool has_references = true;  // else results were held to what the cases expect alone
 
   size_t count(CaseResult::Kind kind) const;
 };
-std::string lines_of(const CaseResult& result);
+std::string lines_of(const CaseResult& result, std::string_view program);  // which runs a failed case again
 std::string summary_of(const CaseReport& report);
 std::string to_json(const CaseReport& report);
 
@@ -46,5 +47,7 @@ struct TimeReport {
 };
 std::string to_text(const TimeReport& report);
 std::string to_json(const TimeReport& report);
+
+Done write_json(const std::string& file, const std::string& json);  // nothing, where no file is named
 
 }  // namespace qgen::runner

@@ -47,7 +47,7 @@ const CaseReport kCases{
 
 TEST(Report, OfCases) {
   std::string text;
-  for (const CaseResult& result : kCases.results) text += lines_of(result);
+  for (const CaseResult& result : kCases.results) text += lines_of(result, "row-run");
   EXPECT_EQ(
       text + summary_of(kCases),
       "ok    scale/4x6: 12 runs of 3 kernels, largest error 0.5\n"
@@ -55,10 +55,17 @@ TEST(Report, OfCases) {
       "and 1 more\n"
       "FAIL  scale/7: output: element [3] is 4, expected 7 (allowed error 1)\n"
       "      and 1 more of 12 runs\n"
-      "      again: qgen-run --cases cases/scale/7 --all-kernels --kernel 'scale.f32.vec4/workgroup64'\n"
+      "      again: row-run --cases cases/scale/7 --all-kernels --kernel 'scale.f32.vec4/workgroup64'\n"
       "FAIL  scale/8: x.npy: \"no\" header\n"
       "--    other/7: unknown operator 'other'\n"
       "1 passed, 2 failed, 1 of unknown operators, on \"Example GPU 1\"\n");
+}
+
+TEST(Report, SaysThatThereAreNoReferences) {
+  EXPECT_EQ(
+      summary_of({.device = "Example GPU 1", .has_references = false}),
+      "0 passed, 0 failed, 0 of unknown operators, on \"Example GPU 1\"; held to what the cases expect alone: there "
+      "are no references\n");
 }
 
 constexpr std::string_view kCasesAsJson =

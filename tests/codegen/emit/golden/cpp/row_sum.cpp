@@ -30,21 +30,10 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
-  {"rows", {}},
-  {"columns", {}},
-  {"rounding", words::kRounding},
-});
+constexpr auto kNames = table::names<kFields>();
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
-  switch (static_cast<Name>(name)) {
-    case Name::rows: return Integer(problem->rows);
-    case Name::columns: return Integer(problem->columns);
-    case Name::rounding: return table::word(problem->rounding.get());
-    case Name::kDevice: break;
-  }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name, kFields, scope);
 }
 
 constexpr ConditionInfo two_pass_conditions[] = {

@@ -34,24 +34,17 @@ constexpr std::string_view kStageWords[] = {
   "last",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"stage", kStageWords},
-  {"rows", {}},
-  {"length", {}},
-  {"rounding", words::kRounding},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::stage: return table::word(parameters->stage);
-    case Name::rows: return Integer(problem->rows);
-    case Name::length: return Integer(problem->length);
-    case Name::rounding: return table::word(problem->rounding.get());
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 1, kFields, scope);
 }
 
 OperandForm form(const void*, size_t operand) {

@@ -41,7 +41,7 @@ constexpr std::string_view kModeWords[] = {
   "fast",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"dtype", table::kDTypes},
   {"storage", table::kStorages},
   {"mode", kModeWords},
@@ -49,14 +49,10 @@ constexpr auto kNames = table::names({
   {"fused", {}},
   {"workgroup", {}},
   {"unroll", {}},
-  {"numel", {}},
-  {"alpha", {}},
-  {"rounding", words::kRounding},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::dtype: return table::word(parameters->dtype);
     case Name::storage: return table::word(parameters->storage);
@@ -65,12 +61,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::fused: return parameters->fused ? 1 : 0;
     case Name::workgroup: return scope.specialization[0];
     case Name::unroll: return scope.specialization[1];
-    case Name::numel: return Integer(problem->numel);
-    case Name::alpha: return table::truncated(problem->alpha);
-    case Name::rounding: return table::word(problem->rounding.get());
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 7, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

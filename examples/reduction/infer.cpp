@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a project writes for an operator: what its inputs are in, what kernels are told out. The signature is checked.
+#include "operators.h"
+#include "row_max.h"
+
+using namespace qgen;
+
+Expected<Call> rows::operators::infer(const RowMaxInputs<Described>& inputs, const RowMaxAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const TensorDesc output{DType::f32, Shape(input.shape.begin(), input.shape.end() - 1)};
+  const row_max::Problem fields{.rows = static_cast<uint32_t>(element_count(output.shape)),
+                                .columns = static_cast<uint32_t>(input.shape.back()),
+                                .scale = static_cast<float>(attributes.scale)};
+  return make_call(fields, {.input = input, .output = output});
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+namespace qgen::runner {
+namespace {
+
+// ---- the options ----------------------------------------------------------------------------------------------------
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.get_formatter()->column_width(26);
+  app.set_help_flag();
+  app.add_flag("-h,--help", arguments.is_help, "print this; after an operator, what it takes");
+  app.add_flag("-l,--list", arguments.is_list, "print the operators");
+  app.add_option("OPERATOR", arguments.op, "what to compute")->type_name("");
+  app.add_option("--cases", arguments.cases, "instead of an operator: run every case.json below a folder")
+      ->type_name("DIR");
+  const auto named = [&](const char* flag, std::vector<std::string>& values, const char* text) {
+    app.add_option(flag, values, text)->allow_extra_args(false)->option_text("NAME=...");
+  };
+  named("-i,--input", arguments.request.inputs, "an input: name=file.npy");
+  named("--shape", arguments.request.shapes,
+        "a made-up input: name=4096x4096:f32, name=1:f32=0.05 or name=64x64:i8=-8..7");
+  named("-s,--set", arguments.request.attributes, "an attribute: name=value");
+  named("-o,--output", arguments.outputs, "where an output goes: name=file.npy");
+  named("--storage", arguments.request.storages, "where a tensor lies: name=buffer, name=texture3d");
+  named("--layout", arguments.request.layouts, "how it lies there: name=channels_packed");
+  app.add_option("--kernel", arguments.kernel, "run this kernel or recipe, whatever would be chosen")->type_name("ID");
+  app.add_flag("--all-kernels", arguments.all_kernels,
+               "run every kernel: with --cases in every storage and real type, with --time sorted by time");
+  app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
+      ->type_name("DEVICE");
+  app.add_flag("--explain", arguments.is_explained,
+               "print which kernel was chosen, and why not the others; with --time by what was measured");
+  app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
+  app.add_option("--replays", arguments.timing.replays, "how often, at least")
+      ->check(CLI::Range(1, 1000000))
+      ->option_text("N");
+  app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");
+}
+
+constexpr std::string_view kNotes = R"(
+An operator that is run once prints which kernel ran and, of each output, its dtype, shape, first values and range.
+
+Exit codes: 0 done, 1 a case failed, 2 the arguments or the cases are wrong, 3 the machine is.)";
+
+// ---- what goes with what --------------------------------------------------------------------------------------------
+
+constexpr unsigned bit(Mode mode) { return static_cast<unsigned>(mode); }
+constexpr unsigned kTime = bit(Mode::time), kCases = bit(Mode::cases), kRun = bit(Mode::run), kOperator = kRun | kTime;
+
+std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::run: return "an operator that is run once";
+    case Mode::time: return "--time";
+    case Mode::cases: return "--cases";
+    case Mode::list: return "--list";
+  }
+  return "";
+}
+
+struct OptionUse {
+  const char* option;
+  unsigned modes;
+  std::string_view goes_with;
+};
+constexpr OptionUse kOptionUses[] = {
+    {"OPERATOR", kOperator, "neither --cases nor --list"},
+    {"--input", kOperator, "an operator"},
+    {"--shape", kOperator, "an operator"},
+    {"--set", kOperator, "an operator"},
+    {"--storage", kOperator, "an operator"},
+    {"--layout", kOperator, "an operator"},
+    {"--explain", kOperator, "an operator"},
+    {"--time", kTime, "an operator"},
+    {"--output", kRun, "an operator that is run once"},
+    {"--replays", kTime, "--time"},
+    {"--all-kernels", kCases | kTime, "--cases or --time"},
+    {"--json", kCases | kTime, "--cases or --time"},
+    {"--kernel", kOperator | kCases, "an operator or --cases"},
+    {"--device", kOperator | kCases, "an operator or --cases"},
+    {"--cases", kCases, "nothing else to do"},
+};
+
+Done check_options(const CLI::App& app, Mode mode) {
+  for (const OptionUse& use : kOptionUses) {
+    if (app.count(use.option) == 0 || (use.modes & bit(mode)) != 0) continue;
+    return refused(fmt::format("{} goes with {}, not with {}", use.option, use.goes_with, name(mode)));
+  }
+  return std::monostate{};
+}
+
+bool has_nothing_to_do(const Arguments& arguments) {
+  return arguments.op.empty() && arguments.cases.empty() && !arguments.is_list;
+}
+
+}  // namespace
+
+Mode Arguments::mode() const {
+  if (is_list) return Mode::list;
+  if (!cases.empty()) return Mode::cases;
+  return is_timed ? Mode::time : Mode::run;
+}
+
+std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Program& program) {
+  Arguments arguments;
+  CLI::App app{"Runs an operator on NumPy files, times it, or runs conformance cases.", std::string(program.name)};
+  add_options(app, arguments);
+  app.footer(std::string(program.examples) + std::string(kNotes));
+  try {
+    app.parse(argc, argv);
+    const bool is_idle = has_nothing_to_do(arguments);
+    if (is_idle && !arguments.is_help) throw CLI::RequiredError("an operator, --cases or --list");
+    if (is_idle) throw CLI::CallForHelp();
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kWrongInput;
+  }
+  if (const Done sound = check_options(app, arguments.mode()); !sound) return fail(program, sound.error());
+  return arguments;
+}
+
+}  // namespace qgen::runner

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/program.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/program.h"
+#include "registry.h"
+#include "runtime/runner/arguments.h"
+#include "runtime/runner/report.h"
+#include "runtime/runner/run_operator.h"
+
+namespace qgen::runner {
+namespace {
+
+int fail(const Program& program, const Error& error, int exit_code) {
+  fmt::print(stderr, "{}: {}\n", program.name, to_text(error));
+  return exit_code;
+}
+
+Expected<int> run_cases(Context& context, const Program& program, const Arguments& arguments) {
+  const auto files = find_cases(arguments.cases);
+  if (!files) return files.error();
+  CaseReport report{
+      .device = context.profile.name, .folder = arguments.cases, .has_references = program.answers != nullptr};
+  const CaseOptions options{
+      .all_kernels = arguments.all_kernels, .kernel = arguments.kernel, .answers = program.answers};
+  for (const auto& file : *files) {
+    report.results.push_back(run_case(context, program.operators, file, options));
+    fmt::print("{}", lines_of(report.results.back(), program.name));
+    std::fflush(stdout);
+  }
+  fmt::print("{}", summary_of(report));
+  if (Done written = write_json(arguments.json, to_json(report)); !written) return written.error();
+  if (report.count(CaseResult::Kind::unknown_operator) == report.results.size()) {
+    return Error{Error::Kind::not_found, "no case was run: this library has none of the operators that they name",
+                 fmt::format("{} --list prints those it has", program.name)};
+  }
+  return report.count(CaseResult::Kind::failed) == 0 ? kDone : kCasesFailed;
+}
+
+// The shipped kernels on the device as well: how fast it copies and calculates is told by two of them.
+Expected<int> time_beside_shipped(const Device& device, Context& context, const OperatorEntry& entry,
+                                  const Arguments& arguments) {
+  const auto library = KernelLibrary::open(generated::library());
+  if (!library) return library.error();
+  auto executor = Executor::create(device, *library, {});
+  if (!executor) return executor.error();
+  Context shipped{.profile = device.profile(), .library = *library, .executor = *executor};
+  return time_operator(context, shipped, entry, arguments);
+}
+
+// `entry`: null with --cases.
+Expected<int> run_in_mode(const Device& device, Context& context, const Program& program, const OperatorEntry* entry,
+                          const Arguments& arguments) {
+  if (!entry) return run_cases(context, program, arguments);
+  if (arguments.mode() == Mode::time) return time_beside_shipped(device, context, *entry, arguments);
+  return run_operator(context, *entry, arguments);
+}
+
+int run_on_device(const Program& program, const KernelLibrary& library, const OperatorEntry* entry,
+                  const Arguments& arguments) {
+  const char* validation = std::getenv("QGEN_VALIDATION");
+  const auto device = Device::open(arguments.device, {.validation = validation && *validation});
+  if (!device) return fail(program, device.error(), kWrongMachine);
+  constexpr uint32_t kGuardBytes = 256;  // of cases
+  auto executor = Executor::create(*device, library, {.guard_bytes = entry ? 0 : kGuardBytes});
+  if (!executor) return fail(program, executor.error());
+  Context context{.profile = device->profile(), .library = library, .executor = *executor};
+  const auto done = run_in_mode(*device, context, program, entry, arguments);
+  const int code = done ? *done : fail(program, done.error());
+  for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
+  return device->validation_messages().empty() ? code : kCasesFailed;
+}
+
+int run(const Program& program, const Arguments& arguments) {
+  if (arguments.is_list) {
+    fmt::print("{}", list_text(program.operators));
+    return kDone;
+  }
+  const auto library = KernelLibrary::open(program.kernels);
+  if (!library) return fail(program, library.error());
+  if (arguments.mode() == Mode::cases) return run_on_device(program, *library, nullptr, arguments);
+  const OperatorEntry* entry = find_operator(program.operators, arguments.op);
+  if (!entry) return fail(program, unknown_operator(program.operators, arguments.op));
+  if (!arguments.is_help) return run_on_device(program, *library, entry, arguments);
+  fmt::print("{}", help_of(*entry, kernels_of(*entry, *library)));
+  return kDone;
+}
+
+}  // namespace
+
+int fail(const Program& program, const Error& error) {
+  const bool is_machine = error.kind == Error::Kind::device || error.kind == Error::Kind::system;
+  return fail(program, error, is_machine ? kWrongMachine : kWrongInput);
+}
+
+int run_program(int argc, char** argv, const Program& program) {
+  const auto parsed = parse_arguments(argc, argv, program);
+  if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
+  // Memory may run out: operands have packed forms and references.
+  return qgen::run_program(program.name, [&] { return run(program, std::get<Arguments>(parsed)); });
+}
+
+}  // namespace qgen::runner
