@@ -78,7 +78,7 @@ Done check_arguments(const Call& call, const ArgumentList& arguments) {
   if (arguments.size() != call.operands.size()) {
     return refused(fmt::format("'{}' was given {} arguments, and has {} operands", op.name, arguments.size(),
                                call.operands.size()),
-                   "give one an operand, those too that are left out or to be made");
+                   "give one for each operand, also for those that are left out or to be made");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (Done sound = check_argument(op.operands[i], call.operands[i], arguments[i]); !sound) return sound;
