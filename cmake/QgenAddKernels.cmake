@@ -9,7 +9,7 @@
 #   target_link_libraries(my_program PRIVATE my_kernels qgen::runtime)
 #
 #   #include "registry.h"      // const qgen::LibraryInfo& mine::library();
-#   #include "my_operator.h"   // one header an operator
+#   #include "my_operator.h"   // one header for each operator
 #   #include "words.h"         // the words of attributes and problem fields, as enums
 #
 # Operators whose operands have shapes also get typed functions: the library <target>_operators, which needs an infer()

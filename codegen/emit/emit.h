@@ -14,7 +14,7 @@
 //   cpp/registry.{h,cpp}      registry.cpp          all operators
 //   cpp/blob.S                registry.cpp          the blob, embedded
 //                             signature_tables.cpp  what callers see of its public operators
-//   MANIFEST.tsv              manifest.cpp          one line a variant, for people and their diffs
+//   MANIFEST.tsv              manifest.cpp          one line for each variant, for people and their diffs
 //   OPERATORS.md              operators_page.cpp    the same, as tables for people
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
 //   kernels.blob              blob_writer.cpp       all modules, compressed
@@ -39,7 +39,7 @@ namespace qgen::emit {
 struct Kernel {
   expand::Variant variant;
   reflect::Interface interface;
-  std::vector<reflect::Resources> resources;  // one a row of specialization_rows()
+  std::vector<reflect::Resources> resources;  // one for each row of specialization_rows()
   uint64_t module_digest = 0;                 // PackedModule::checksum
 };
 

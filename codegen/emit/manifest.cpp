@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One line a variant, tab separated, so that a spec edit reads as lines that came and went, and an edit of a template
+// One line for each variant, tab separated, so that a spec edit reads as lines that came and went, and an edit of a template
 // as the digests of the modules that it changed.
 #include <fmt/format.h>
 

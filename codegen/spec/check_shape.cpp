@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// Whether a file has the form of a spec: each key is one of keys.h, and each value is of the kind that its key takes.
+// Whether names resolve and types fit is asked afterwards, of what was read.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,115 +4,138 @@
 // The tables of keys.h as a JSON Schema, for editors: it offers the keys, explains them and underlines what is
 // misspelt. What a schema cannot say (names that resolve, types of expressions) is the reader's to check.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
 
 #include "codegen/spec/keys.h"
 #include "codegen/spec/parse_spec.h"
+#include "common/json/write.h"
 
 namespace qgen::spec {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
+using Json = nlohmann::ordered_json;
+
+// ---- the schema -----------------------------------------------------------------------------------------------------
+
+constexpr const char* kNamePattern = "^[A-Za-z](_?[A-Za-z0-9])*$";
+constexpr const char* kProperties = "properties";
+
+Json of_types(std::initializer_list<const char*> types) { return {{"type", types}}; }
+// Of several schemas; an initializer list alone would be an object where it holds pairs.
+Json any_of(std::initializer_list<Json> schemas) { return {{"anyOf", Json::array_t(schemas)}}; }
+
+Json schema_of_axis() {
+  const Json value = of_types({"string", "integer", "boolean"});
+  const Json record = {{"type", "object"}, {"minProperties", 1}, {"additionalProperties", value}};
+  return {{"type", "array"}, {"minItems", 1}, {"items", any_of({value, record})}};
 }
 
-std::string joined_quoted(const std::vector<std::string>& words) {
-  std::vector<std::string> quoted_words;
-  for (const std::string& word : words) quoted_words.push_back(quoted(word));
-  return fmt::format("{}", fmt::join(quoted_words, ", "));
+Json schema_of_shape() {
+  const Json side = of_types({"string", "integer"});
+  return {{"type", "array"}, {"items", any_of({side, {{"type", "array"}, {"items", side}}})}};
 }
 
-constexpr std::string_view kName = R"("type": "string", "pattern": "^[A-Za-z](_?[A-Za-z0-9])*$")";
-constexpr std::string_view kNamePattern = kName.substr(kName.find('^') - 1);
-// Plain YAML scalars such as 1 or true are expressions too.
-constexpr std::string_view kExpression = R"("type": ["string", "number", "boolean"])";
-constexpr std::string_view kValue = R"("type": ["string", "integer", "boolean"])";
+Json schema_of_range(const Key& key) {
+  const Json ends = {{"type", "array"}, {"minItems", 2}, {"items", of_types({"string", "number"})}};
+  return any_of({{{"enum", key.words}}, ends});
+}
 
-std::string object_members(KeyTable keys, const std::string& indent);
+Json schema_of(KeyTable keys);
 
-// The members of the schema of one value, without its braces.
-std::string leaf_members(const Key& key, const std::string& indent) {
+// What is said of its object is said of objects alone.
+Json schema_of_field(const Key& key) {
+  Json schema = {{"type", {"string", "object"}}, {"pattern", "^[uif]32(\\[[0-9]+\\])?$"}};
+  Json object = schema_of(key.object);
+  object.erase("type");
+  schema.update(object);
+  return schema;
+}
+
+Json schema_of_leaf(const Key& key) {
   switch (key.leaf) {
     case Leaf::name:
-    case Leaf::reference: return std::string(kName);
-    case Leaf::text: return R"("type": "string")";
-    case Leaf::boolean: return R"("type": "boolean")";
+    case Leaf::reference: return {{"type", "string"}, {"pattern", kNamePattern}};
+    case Leaf::text: return {{"type", "string"}};
+    case Leaf::boolean: return {{"type", "boolean"}};
     case Leaf::number:
-      return R"("anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": "^2\\^-?[0-9]+$"}])";
-    case Leaf::value: return std::string(kValue);
-    case Leaf::axis:
-      return fmt::format(R"("type": "array", "minItems": 1, "items": {{"anyOf": [{{{0}}}, )"
-                         R"({{"type": "object", "minProperties": 1, "additionalProperties": {{{0}}}}}]}})",
-                         kValue);
-    case Leaf::word: return fmt::format(R"("enum": [{}])", joined_quoted(key.words));
-    case Leaf::choice:
-      return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "string", "pattern": "^\\$"}}])",
-                         joined_quoted(key.words));
-    case Leaf::field: {
-      constexpr std::string_view kObject = R"("type": "object")";  // the rest speaks of objects alone
-      return fmt::format(R"("type": ["string", "object"], "pattern": "^[uif]32(\\[[0-9]+\\])?$"{})",
-                         object_members(key.object, indent).substr(kObject.size()));
-    }
-    case Leaf::shape:
-      return fmt::format(R"("type": "array", "items": {{"anyOf": [{{{0}}}, {{"type": "array", "items": {{{0}}}}}]}})",
-                         R"("type": ["string", "integer"])");
-    case Leaf::range:
-      return fmt::format(R"("anyOf": [{{"enum": [{}]}}, {{"type": "array", "minItems": 2, "items": {{{}}}}}])",
-                         joined_quoted(key.words), R"("type": ["string", "number"])");
+      return any_of({{{"type", "number"}, {"minimum", 0}}, {{"type", "string"}, {"pattern", "^2\\^-?[0-9]+$"}}});
+    case Leaf::value: return of_types({"string", "integer", "boolean"});
+    case Leaf::axis: return schema_of_axis();
+    case Leaf::word: return {{"enum", key.words}};
+    case Leaf::choice: return any_of({{{"enum", key.words}}, {{"type", "string"}, {"pattern", "^\\$"}}});
+    case Leaf::field: return schema_of_field(key);
+    case Leaf::shape: return schema_of_shape();
+    case Leaf::range: return schema_of_range(key);
     case Leaf::constant:
-    case Leaf::expression: return std::string(kExpression);
-    case Leaf::object: return object_members(key.object, indent);
+    case Leaf::expression: return of_types({"string", "number", "boolean"});  // plain YAML scalars are expressions too
+    case Leaf::object: return schema_of(key.object);
   }
-  return "";
+  return {};
 }
 
-std::string members(const Key& key, const std::string& indent) {
+Json schema_of(const Key& key) {
+  const Json leaf = schema_of_leaf(key);
   switch (key.form) {
-    case Form::one: return leaf_members(key, indent);
+    case Form::one: return leaf;
     case Form::tuple:
-    case Form::list:
-      return fmt::format(R"("type": "array", "minItems": 1, "items": {{{}}})", leaf_members(key, indent));
+    case Form::list: return {{"type", "array"}, {"minItems", 1}, {"items", leaf}};
     case Form::shared_list:
-      return fmt::format(R"("type": ["string", "array"], "pattern": {}, "minItems": 1, "items": {{{}}})", kNamePattern,
-                         leaf_members(key, indent));
-    case Form::map:
-      return fmt::format(R"("type": "object", "additionalProperties": {{{}}})", leaf_members(key, indent));
+      return {{"type", {"string", "array"}}, {"pattern", kNamePattern}, {"minItems", 1}, {"items", leaf}};
+    case Form::map: return {{"type", "object"}, {"additionalProperties", leaf}};
     case Form::section: {  // each keyword speaks of its own type alone, so editors underline the very word
-      const std::string entries = fmt::format(R"("additionalProperties": {{{}}})", leaf_members(key, indent));
-      return fmt::format(R"("type": ["object", "array"], {0}, "minItems": 1, )"
-                         R"("items": {{"type": ["string", "object"], "pattern": {1}, {0}}})",
-                         entries, kNamePattern);
+      const Json items = {{"type", {"string", "object"}}, {"pattern", kNamePattern}, {"additionalProperties", leaf}};
+      return {{"type", {"object", "array"}}, {"additionalProperties", leaf}, {"minItems", 1}, {"items", items}};
     }
   }
-  return "";
+  return {};
 }
 
-std::string object_members(KeyTable keys, const std::string& indent) {
-  const std::string inner = indent + "    ";
-  std::vector<std::string> properties;
-  std::vector<std::string> required;
+Json schema_of(KeyTable keys) {
+  Json properties = Json::object(), required = Json::array();
   for (const Key& key : keys) {
-    properties.push_back(fmt::format("{}{}: {{\"description\": {}, {}}}", inner, quoted(key.name), quoted(key.help),
-                                     members(key, inner)));
-    if (key.is_required) required.emplace_back(key.name);
+    Json& property = properties[std::string(key.name)];
+    property["description"] = key.help;
+    property.update(schema_of(key));
+    if (key.is_required) required.push_back(key.name);
   }
-  return fmt::format(
-      "\"type\": \"object\", \"additionalProperties\": false, \"required\": [{}],\n{}  \"properties\": {{\n{}\n{}  }}",
-      joined_quoted(required), indent, fmt::join(properties, ",\n"), indent);
+  return {{"type", "object"}, {"additionalProperties", false}, {"required", required}, {kProperties, properties}};
+}
+
+// ---- its layout: a line for each property ---------------------------------------------------------------------------
+
+std::string laid_out(const Json& value, const std::string& indent);
+
+std::string members_in_lines(const Json& object, const std::string& indent) {
+  std::vector<std::string> lines;
+  for (const auto& [name, part] : object.items()) {
+    lines.push_back(fmt::format("{}  {}: {}", indent, json::to_line(name), laid_out(part, indent + "  ")));
+  }
+  return fmt::format("{{\n{}\n{}}}", fmt::join(lines, ",\n"), indent);
+}
+
+std::string laid_out(const Json& value, const std::string& indent) {
+  if (!value.is_object()) return json::to_line(value);
+  std::string text;
+  for (const auto& [keyword, part] : value.items()) {
+    const bool is_list = keyword == kProperties;
+    if (!text.empty()) text += is_list ? ",\n" + indent + "  " : ", ";
+    text += fmt::format("{}: {}", json::to_line(keyword),
+                        is_list ? members_in_lines(part, indent + "  ") : laid_out(part, indent));
+  }
+  return fmt::format("{{{}}}", text);
 }
 
 }  // namespace
 
 std::string json_schema() {
-  return fmt::format(
-      "{{\n  \"$schema\": \"http://json-schema.org/draft-07/schema#\",\n  \"title\": \"qgen spec\",\n"
-      "  \"if\": {{\"type\": \"object\", \"required\": [\"fragment\"]}},\n"
-      "  \"then\": {{{}}},\n  \"else\": {{{}}}\n}}\n",
-      object_members(fragment_keys(), "  "), object_members(spec_keys(), "  "));
+  const Json document = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                         {"title", "qgen spec"},
+                         {"if", {{"type", "object"}, {"required", Json::array({"fragment"})}}},
+                         {"then", schema_of(fragment_keys())},
+                         {"else", schema_of(spec_keys())}};
+  return members_in_lines(document, "") + '\n';
 }
 
 }  // namespace qgen::spec

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// What a recipe's step gives its kernels: what it says itself, else what the recipe says, else what the whole operator
+// has under the same name.
 #include <algorithm>
 
 #include "codegen/spec/spec.h"

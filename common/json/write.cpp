@@ -16,17 +16,6 @@ using Json = nlohmann::ordered_json;
 
 std::string scalar(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// With a space after each comma and colon, which dump() leaves out.
-std::string in_one_line(const Json& value) {
-  if (!value.is_structured()) return scalar(value);
-  std::vector<std::string> parts;
-  for (const auto& [key, part] : value.items()) {
-    parts.push_back(value.is_object() ? fmt::format("{}: {}", scalar(key), in_one_line(part)) : in_one_line(part));
-  }
-  return value.is_object() ? fmt::format("{{{}}}", fmt::join(parts, ", "))
-                           : fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
 // Whether a list of objects stands in it.
 bool needs_lines(const Json& value) {
   if (value.is_array()) return !value.empty() && value.front().is_object();
@@ -38,7 +27,7 @@ std::string in_lines(const Json& value, const std::string& indent) {
   const std::string inner = indent + "  ";
   std::vector<std::string> lines;
   for (const auto& [key, part] : value.items()) {
-    const std::string text = needs_lines(part) ? in_lines(part, inner) : in_one_line(part);
+    const std::string text = needs_lines(part) ? in_lines(part, inner) : to_line(part);
     lines.push_back(value.is_object() ? fmt::format("{}{}: {}", inner, scalar(key), text) : inner + text);
   }
   return value.is_object() ? fmt::format("{{\n{}\n{}}}", fmt::join(lines, ",\n"), indent)
@@ -46,6 +35,17 @@ std::string in_lines(const Json& value, const std::string& indent) {
 }
 
 }  // namespace
+
+// dump() leaves the spaces out.
+std::string to_line(const Json& value) {
+  if (!value.is_structured()) return scalar(value);
+  std::vector<std::string> parts;
+  for (const auto& [key, part] : value.items()) {
+    parts.push_back(value.is_object() ? fmt::format("{}: {}", scalar(key), to_line(part)) : to_line(part));
+  }
+  return value.is_object() ? fmt::format("{{{}}}", fmt::join(parts, ", "))
+                           : fmt::format("[{}]", fmt::join(parts, ", "));
+}
 
 std::string to_text(const Json& document) { return in_lines(document, ""); }
 

@@ -21,5 +21,7 @@ namespace qgen::json {
 // What is no UTF-8 (a driver's name may be anything) is replaced; numbers that are not finite are null. Ends without a
 // newline. `document` is an object.
 std::string to_text(const nlohmann::ordered_json& document);
+// All of a value in one line, with a space after each comma and colon.
+std::string to_line(const nlohmann::ordered_json& value);
 
 }  // namespace qgen::json

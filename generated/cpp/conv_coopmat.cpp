@@ -105,7 +105,7 @@ constexpr std::string_view kReadsWords[] = {
   "lines",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
@@ -121,33 +121,10 @@ constexpr auto kNames = table::names({
   {"blocks.m", {}},
   {"blocks.n", {}},
   {"step", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"products", {}},
-  {"pixels", {}},
-  {"row_pixels", {}},
-  {"channels", {}},
-  {"all_channels", {}},
-  {"outputs", {}},
-  {"tap_sums", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"output_inverse_scale", {}},
-  {"output_zero_point", {}},
-  {"activation", words::kActivation},
-  {"has_bias", {}},
-  {"slices", {}},
-  {"slice_k", {}},
-  {"window_lines", {}},
-  {"line_taps", {}},
-  {"line_stride", {}},
-  {"line_dilation", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
@@ -164,31 +141,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::blocks_m: return scope.specialization[3];
     case Name::blocks_n: return scope.specialization[4];
     case Name::step: return scope.specialization[5];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::products: return Integer(problem->products);
-    case Name::pixels: return Integer(problem->pixels);
-    case Name::row_pixels: return Integer(problem->row_pixels);
-    case Name::channels: return Integer(problem->channels);
-    case Name::all_channels: return Integer(problem->all_channels);
-    case Name::outputs: return Integer(problem->outputs);
-    case Name::tap_sums: return Integer(problem->tap_sums);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::slices: return Integer(problem->slices);
-    case Name::slice_k: return Integer(problem->slice_k);
-    case Name::window_lines: return Integer(problem->window_lines);
-    case Name::line_taps: return Integer(problem->line_taps);
-    case Name::line_stride: return Integer(problem->line_stride);
-    case Name::line_dilation: return Integer(problem->line_dilation);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 15, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

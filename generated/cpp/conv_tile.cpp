@@ -97,7 +97,7 @@ constexpr std::string_view kDotWords[] = {
   "scalar",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"direction", kDirectionWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
@@ -110,29 +110,10 @@ constexpr auto kNames = table::names({
   {"group.m", {}},
   {"group.n", {}},
   {"group.workgroup", {}},
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"products", {}},
-  {"pixels", {}},
-  {"row_pixels", {}},
-  {"channels", {}},
-  {"all_channels", {}},
-  {"outputs", {}},
-  {"tap_sums", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"output_inverse_scale", {}},
-  {"output_zero_point", {}},
-  {"activation", words::kActivation},
-  {"has_bias", {}},
-  {"slices", {}},
-  {"slice_k", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::direction: return table::word(parameters->direction);
     case Name::input_layout: return table::word(parameters->input_layout);
@@ -146,27 +127,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::group_m: return scope.specialization[0];
     case Name::group_n: return scope.specialization[1];
     case Name::group_workgroup: return scope.specialization[2];
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::products: return Integer(problem->products);
-    case Name::pixels: return Integer(problem->pixels);
-    case Name::row_pixels: return Integer(problem->row_pixels);
-    case Name::channels: return Integer(problem->channels);
-    case Name::all_channels: return Integer(problem->all_channels);
-    case Name::outputs: return Integer(problem->outputs);
-    case Name::tap_sums: return Integer(problem->tap_sums);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::slices: return Integer(problem->slices);
-    case Name::slice_k: return Integer(problem->slice_k);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 12, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

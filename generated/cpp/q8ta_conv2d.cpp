@@ -79,57 +79,10 @@ enum class Name : uint16_t {
   kDevice,
 };
 
-constexpr auto kNames = table::names({
-  {"m", {}},
-  {"n", {}},
-  {"k", {}},
-  {"products", {}},
-  {"pixels", {}},
-  {"row_pixels", {}},
-  {"channels", {}},
-  {"all_channels", {}},
-  {"outputs", {}},
-  {"tap_sums", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"output_inverse_scale", {}},
-  {"output_zero_point", {}},
-  {"activation", words::kActivation},
-  {"has_bias", {}},
-  {"window_lines", {}},
-  {"line_taps", {}},
-  {"line_stride", {}},
-  {"line_dilation", {}},
-  {"is_pointwise", {}},
-});
+constexpr auto kNames = table::names<kFields>();
 
 Integer value(size_t name, const SelectionScope& scope) {
-  const auto* problem = static_cast<const Problem*>(scope.problem);
-  switch (static_cast<Name>(name)) {
-    case Name::m: return Integer(problem->m);
-    case Name::n: return Integer(problem->n);
-    case Name::k: return Integer(problem->k);
-    case Name::products: return Integer(problem->products);
-    case Name::pixels: return Integer(problem->pixels);
-    case Name::row_pixels: return Integer(problem->row_pixels);
-    case Name::channels: return Integer(problem->channels);
-    case Name::all_channels: return Integer(problem->all_channels);
-    case Name::outputs: return Integer(problem->outputs);
-    case Name::tap_sums: return Integer(problem->tap_sums);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::output_inverse_scale: return table::truncated(problem->output_inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::activation: return table::word(problem->activation.get());
-    case Name::has_bias: return Integer(problem->has_bias);
-    case Name::window_lines: return Integer(problem->window_lines);
-    case Name::line_taps: return Integer(problem->line_taps);
-    case Name::line_stride: return Integer(problem->line_stride);
-    case Name::line_dilation: return Integer(problem->line_dilation);
-    case Name::is_pointwise: return Integer(problem->is_pointwise);
-    case Name::kDevice: break;
-  }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name, kFields, scope);
 }
 
 constexpr OperandSource conv_coopmat_operands[] = {

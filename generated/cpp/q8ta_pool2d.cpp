@@ -75,31 +75,17 @@ constexpr std::string_view kWayWords[] = {
   "sliding",
 };
 
-constexpr auto kNames = table::names({
+constexpr auto kNames = table::names<kFields>({
   {"takes", kTakesWords},
   {"way", kWayWords},
   {"input_layout", table::kLayouts},
   {"output_layout", table::kLayouts},
   {"team", {}},
   {"workgroup", {}},
-  {"pieces", {}},
-  {"lanes", {}},
-  {"slides", {}},
-  {"window_taps", {}},
-  {"slide_taps", {}},
-  {"elements", {}},
-  {"blank", {}},
-  {"is_mean", {}},
-  {"reciprocal", {}},
-  {"input_scale", {}},
-  {"input_zero_point", {}},
-  {"inverse_scale", {}},
-  {"output_zero_point", {}},
 });
 
 Integer value(size_t name, const SelectionScope& scope) {
   const auto* parameters = static_cast<const Parameters*>(scope.parameters);
-  const auto* problem = static_cast<const Problem*>(scope.problem);
   switch (static_cast<Name>(name)) {
     case Name::takes: return table::word(parameters->takes);
     case Name::way: return table::word(parameters->way);
@@ -107,22 +93,9 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::output_layout: return table::word(parameters->output_layout);
     case Name::team: return scope.specialization[0];
     case Name::workgroup: return scope.specialization[1];
-    case Name::pieces: return Integer(problem->pieces);
-    case Name::lanes: return Integer(problem->lanes);
-    case Name::slides: return Integer(problem->slides);
-    case Name::window_taps: return Integer(problem->window_taps);
-    case Name::slide_taps: return Integer(problem->slide_taps);
-    case Name::elements: return Integer(problem->elements);
-    case Name::blank: return Integer(problem->blank);
-    case Name::is_mean: return Integer(problem->is_mean);
-    case Name::reciprocal: return table::truncated(problem->reciprocal);
-    case Name::input_scale: return table::truncated(problem->input_scale);
-    case Name::input_zero_point: return Integer(problem->input_zero_point);
-    case Name::inverse_scale: return table::truncated(problem->inverse_scale);
-    case Name::output_zero_point: return Integer(problem->output_zero_point);
-    case Name::kDevice: break;
+    default: break;
   }
-  return table::device_value(name - static_cast<size_t>(Name::kDevice), *scope.device);
+  return table::value_behind_own(name - 6, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {

@@ -93,7 +93,7 @@ Done check_arguments(Executor& executor, const Call& call, const ArgumentList& a
   if (arguments.size() != call.operands.size()) {
     return refused(fmt::format("'{}' was given {} arguments, and has {} operands", op.name, arguments.size(),
                                call.operands.size()),
-                   "give one an operand, those too that are left out or to be made");
+                   "give one for each operand, also for those that are left out or to be made");
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (Done sound = check_argument(executor, call, i, arguments[i]); !sound) return sound;

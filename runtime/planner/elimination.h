@@ -29,7 +29,7 @@ struct Bucket {
   };
   uint32_t choice = 0;
   std::vector<Table> content;  // each has `choice` first in its scope
-  std::vector<Message> sent;   // one a group of the content that other choices share
+  std::vector<Message> sent;   // one for each group of the content that other choices share
   Cost constant;               // the minima of the groups that they do not
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The references of affine quantization, by name: what a request leaves out is put in as the operators do, and the
+// definitions of affine.h compute.
 #include <limits>
 
 #include "runtime/calls/attributes.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The references of operators that quantize their own operands, by name: requests, as arguments of fused.h and bmm.h.
 #include <string>
 
 #include "runtime/calls/attributes.h"

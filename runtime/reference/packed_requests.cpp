@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The references of quantizing, dequantizing and copying packed int8 tensors, by name: affine.h with one scale and zero
+// point for the whole tensor. Where elements lie is no matter of values.
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
 #include "runtime/reference/rows.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+//
+// The references of layers with int8 and int4 weights, and of what makes and looks up such weights, by name: requests,
+// as arguments of weight_linear.h.
 #include <algorithm>
 
 #include "runtime/calls/attributes.h"
@@ -46,7 +49,7 @@ static Tensors embedding(const Request& request) {
                                request.inputs.at("weight_scales"), dtype_attribute(request, "output_dtype"))}};
 }
 
-// The elements stay what they are, but for those that four bits do not hold.
+// The elements stay what they are, except those that four bits do not hold.
 static Tensors pack_weight(const Request& request) {
   HostTensor weight = request.inputs.at("source");
   if (attribute<std::string>(request, "form").starts_with("weight_q4")) {

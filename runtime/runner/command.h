@@ -17,7 +17,7 @@ struct RequestText {
   std::vector<std::string> shapes;      // name=4096x4096:f32, made up (random_input.h)
   std::vector<std::string> attributes;  // name=value
   std::vector<std::string> storages;    // name=texture3d
-  std::vector<std::string> layouts;     // name=channels_packed; says the storage too, where there is but one
+  std::vector<std::string> layouts;     // name=channels_packed; says the storage too, where there is only one
 };
 
 // Files are read, values parsed as the operator's attributes are. Errors say what was typed.

@@ -46,14 +46,14 @@ struct Launch {
   size_t specialization = 0;            // row of op->specializations
   std::array<uint64_t, 3> groups{};     // before folding into the device's limits
   std::vector<std::byte> problem;       // the family's Problem
-  std::vector<OperandSource> operands;  // one an operand of the family: of the whole operator, or scratch
+  std::vector<OperandSource> operands;  // one for each operand of the family: of the whole operator, or scratch
 };
 
 struct Choice {
   std::string id;  // "op.f32.i8.vec4/workgroup128"; of a recipe "op.two_pass(first kernel's id, ...)"
   const RecipeInfo* recipe = nullptr;  // null: a single kernel
   std::vector<Launch> launches;
-  std::vector<uint64_t> scratch_elements;  // one a row of recipe->scratch
+  std::vector<uint64_t> scratch_elements;  // one for each row of recipe->scratch
   double cost_us = 0;                      // as the spec estimates it
   std::optional<double> measured_us;       // as SelectOptions::times has it
   std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
