@@ -126,6 +126,8 @@ constexpr auto kRows = [] {
     {"pack_weight.weight_q4_8n4k", {weight_q4_8n4k}, uses_a2a26f69},
     {"pack_weight.weight_q4_rows", {weight_q4_rows}, uses_a2a26f69},
     {"pack_weight.weight_q8_4k4n", {weight_q8_4k4n}, uses_a2a26f69},
+    {"pack_weight.weight_q8_4n", {weight_q8_4n}, uses_a2a26f69},
+    {"pack_weight.weight_q8_lines", {weight_q8_lines}, uses_a2a26f69},
     {"pack_weight.weight_q8_panels", {weight_q8_panels}, uses_a2a26f69},
     {"pack_weight.weight_q8_rows", {weight_q8_rows}, uses_a2a26f69},
   });
@@ -161,7 +163,8 @@ constexpr ShapeInfo kSourceShapes[] = {
 };
 
 constexpr std::string_view kFormChoices[] = {
-  "weight_q8_4k4n", "weight_q8_rows", "weight_q8_panels", "weight_q4_8n4k", "weight_q4_4k8n", "weight_q4_rows",
+  "weight_q8_4k4n", "weight_q8_rows", "weight_q8_lines", "weight_q8_4n", "weight_q8_panels", "weight_q4_8n4k",
+  "weight_q4_4k8n", "weight_q4_rows",
 };
 
 constexpr TensorInfo kPackWeightTensors[] = {
@@ -171,7 +174,7 @@ constexpr TensorInfo kPackWeightTensors[] = {
   },
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
-    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
+    .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
     .shapes = kSourceShapes, .help = "the same elements; of a form of four bits, at least -8 and at most 7",
   },
 };

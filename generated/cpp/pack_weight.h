@@ -97,6 +97,8 @@ enum class Variant : uint16_t {
   weight_q4_8n4k,
   weight_q4_rows,
   weight_q8_4k4n,
+  weight_q8_4n,
+  weight_q8_lines,
   weight_q8_panels,
   weight_q8_rows,
 };

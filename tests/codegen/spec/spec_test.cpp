@@ -575,6 +575,37 @@ TEST(Fragments, BeginEveryRecipe) {
 )");
 }
 
+// A step may take memory for another layout, as its recipe says or it says itself.
+TEST(Recipes, SeeOperandsInAnotherLayout) {
+  const std::string families =
+      "kernel: rows\ntemplate: rows.comp\noperands:\n"
+      "  input:  {access: read, dtype: i8, layout: $form}\n  output: {access: write, dtype: i8, layout: packed_4w}\n"
+      "parameters: {form: [strided, packed_4w]}\ngrid: [1, 1, 1]\n";
+  const auto with = [&](std::string_view said) {
+    return parse_specs({{"rows.yaml", families},
+                        {"op.yaml", fmt::format("operator: op\noperands:\n"
+                                                "  input: {{access: read, dtype: i8, layout: packed_4c}}\n"
+                                                "  output: {{access: write, dtype: i8, layout: packed_4c}}\n"
+                                                "recipes: {{one: {{{}}}}}\n",
+                                                said)}},
+                       UnusedFragments::are_errors);
+  };
+  const auto errors = [&](std::string_view said) {
+    const auto specs = with(said);
+    if (!specs) return to_text(specs.error(), {});
+    const Diagnostics found = check_specs(*specs);
+    return to_text(found, {});
+  };
+  EXPECT_EQ(errors("seen_as: {input: packed_4w, output: packed_4w}, steps: [{kernel: rows}]"), "");
+  EXPECT_EQ(errors("steps: [{kernel: rows, seen_as: {input: strided, output: packed_4w}}]"), "");
+  EXPECT_THAT(errors("seen_as: {input: packed_4h4w}, steps: [{kernel: rows}]"),
+              testing::HasSubstr("'input' of 'rows' is never packed_4h4w\n  expected: one of packed_4w, strided"));
+  EXPECT_THAT(errors("seen_as: {inputs: packed_4w}, steps: [{kernel: rows}]"),
+              testing::HasSubstr("no step of 'one' has a 'inputs'"));
+  EXPECT_THAT(errors("steps: [{kernel: rows, seen_as: {inptu: strided}}]"),
+              testing::HasSubstr("'rows' has no operand 'inptu'"));
+}
+
 // The list stands once, and who takes it has a type of its name.
 TEST(Fragments, SayWords) {
   const auto specs = parse_specs({{"rounding.yaml", "fragment: rounding\nwords: [near, down]\n"},
@@ -637,13 +668,15 @@ TEST(Fragments, BearTheNamesOfTheirFiles) {
 TEST(Fragments, HaveAShape) {
   Files files = kUsed;
   files[0].text = "fragment: sizes\nuse: [forms]\nproblem: [forms]\n";
-  EXPECT_EQ(errors_of(files),
-            "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
-            "  expected: one of applies_when, attributes, bind, cost, define, fragment, grid, operands, parameters, "
-            "problem, recipes, require, require_device, scratch, specialization, steps, subgroup_size, verify, words\n"
-            "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
-            "  expected: a map, such as problem: {name: ...}\n"
-            "  hint: a fragment names no others: what a spec is made of, the spec says\n");
+  EXPECT_EQ(
+      errors_of(files),
+      "lib/sizes.yaml:2:1: error: unknown key 'use' in the fragment\n"
+      "  expected: one of applies_when, attributes, bind, cost, define, fragment, grid, operands, parameters, "
+      "problem, recipes, require, require_device, scratch, seen_as, specialization, steps, subgroup_size, verify, "
+      "words\n"
+      "lib/sizes.yaml:3:10: error: 'problem' of a fragment is a list\n"
+      "  expected: a map, such as problem: {name: ...}\n"
+      "  hint: a fragment names no others: what a spec is made of, the spec says\n");
 }
 
 // A file of a megabyte could else name what makes a tree of terabytes.

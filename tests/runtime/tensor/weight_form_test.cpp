@@ -92,6 +92,41 @@ TEST(WeightForms, PackWhatPackedIndexSaysAndUnpackIt) {
   }
 }
 
+// Of [n, c, y, x], as vocabulary/weight_forms.h says: the taps of a window, each of whole blocks of channels.
+TEST(WeightForms, PutTapsOfAWindowSideBySide) {
+  const Shape shape{3, 5, 2, 3};
+  HostTensor source = zeros(DType::i8, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) set_element(source, i, static_cast<double>(i % 251 - 125));
+  for (const WeightForm& form : weight_forms()) {
+    if (form.bits != 8) continue;
+    const int64_t channels = form.joins_lines ? 8 : (5 + form.block_k - 1) / form.block_k * form.block_k;
+    const int64_t line = form.joins_lines ? 32 : 3 * channels;  // 3 taps of 8 bytes in two blocks of 16
+    std::vector<std::byte> expected(static_cast<size_t>(packed_bytes(form, shape)));
+    for (int64_t i = 0; i < element_count(shape); ++i) {
+      const int64_t x = i % 3, y = i / 3 % 2, c = i / 6 % 5, n = i / 30;
+      const int64_t index = packed_index(form, shape, n, y * line + x * channels + c);
+      expected[static_cast<size_t>(index)] = static_cast<std::byte>(source.as<int8_t>()[static_cast<size_t>(i)]);
+    }
+    const auto packed = pack_weight(form, source);
+    ASSERT_TRUE(packed);
+    EXPECT_EQ(*packed, expected) << name(form.layout);
+    const auto unpacked = unpack_weight(form, shape, *packed);
+    ASSERT_TRUE(unpacked);
+    EXPECT_EQ(unpacked->data, source.data) << name(form.layout);
+  }
+  const std::vector<int32_t> of_taps = run_sums(source, 5), of_rows = row_sums(source);
+  for (size_t n = 0; n < 3; ++n) {
+    int32_t sum = 0;
+    for (size_t tap = 0; tap < 6; ++tap) sum += of_taps[n * 6 + tap];
+    EXPECT_EQ(sum, of_rows[n]);
+    EXPECT_EQ(of_taps[n * 6], static_cast<int32_t>(element(source, static_cast<int64_t>(n) * 30)) +
+                                  static_cast<int32_t>(element(source, static_cast<int64_t>(n) * 30 + 6)) +
+                                  static_cast<int32_t>(element(source, static_cast<int64_t>(n) * 30 + 12)) +
+                                  static_cast<int32_t>(element(source, static_cast<int64_t>(n) * 30 + 18)) +
+                                  static_cast<int32_t>(element(source, static_cast<int64_t>(n) * 30 + 24)));
+  }
+}
+
 TEST(WeightForms, AreFoundByTheirLayout) {
   for (const LayoutInfo& row : kLayouts) {
     const WeightForm* form = find_weight_form(row.layout);
@@ -108,9 +143,9 @@ TEST(WeightForms, RefuseWhatTheyCannotHold) {
     return packed ? "" : to_text(packed.error());
   };
   EXPECT_EQ(message(Layout::weight_q8_rows, zeros(DType::f32, {2, 3})),
-            "f32 [2, 3] is no weight, which is a matrix [N, K] of i8");
-  EXPECT_EQ(message(Layout::weight_q8_rows, zeros(DType::i8, {1, 2, 3})),
-            "i8 [1, 2, 3] is no weight, which is a matrix [N, K] of i8");
+            "f32 [2, 3] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
+  EXPECT_EQ(message(Layout::weight_q8_rows, zeros(DType::i8, {6})),
+            "i8 [6] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
   HostTensor wide = zeros(DType::i8, {2, 3});
   set_element(wide, 5, 9);
   EXPECT_EQ(message(Layout::weight_q4_8n4k, wide), "weight element [1, 2] is 9, and weight_q4_8n4k holds -8 to 7");
