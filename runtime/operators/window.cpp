@@ -39,16 +39,16 @@ Expected<PerAxis> per_axis(const List& list, size_t rank, int64_t otherwise) {
   return PerAxis{list.numbers.back(), is_row ? otherwise : list.numbers.front()};
 }
 
-using Given = const std::optional<std::vector<int64_t>>*;
+using MaybeList = const std::optional<std::vector<int64_t>>*;
 
-std::span<const int64_t> numbers_of(Given given, std::span<const int64_t> otherwise) {
+std::span<const int64_t> numbers_of(MaybeList given, std::span<const int64_t> otherwise) {
   return given && *given ? std::span<const int64_t>(**given) : otherwise;
 }
 
 constexpr int64_t kOne[] = {1}, kNone[] = {0};
 
 // [top, left, bottom, right] of an image and [left, right] of a row say both ends.
-Done read_padding(Given given, size_t rank, Window& window) {
+Done read_padding(MaybeList given, size_t rank, Window& window) {
   const auto numbers = numbers_of(given, kNone);
   const size_t axes = rank == kRowRank ? 1 : 2;
   const bool says_ends = numbers.size() == 2 * axes;

@@ -71,7 +71,8 @@ void main() {
   if (pixel >= problem.pixels) return;
   const uvec4 place = place_of(pixel, 4u * block);
   ivec4 sums = ivec4(0);
-  for (uint y = 0u; y < problem.taps[1]; ++y) {
+  const uint lines = problem.channels == 0u ? 0u : problem.taps[1];  // of no channels there may be any number
+  for (uint y = 0u; y < lines; ++y) {
     for (uint x = 0u; x < problem.taps[0]; ++x) {
       sums += tap_sums(place.w, read_at(place.xy, uvec2(x, y)), y * problem.taps[0] + x, block);
     }

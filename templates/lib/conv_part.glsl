@@ -15,6 +15,8 @@ struct Part {
 };
 Part part;
 
+uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
+
 $if direction == transposed
 // The first tap that pixels of the phase read along an axis, or how many taps there are.
 uint first_tap(uint axis, uint phase) {
@@ -26,10 +28,15 @@ uint first_tap(uint axis, uint phase) {
 }
 $end
 
+$if direction == transposed
+// Those that the output has pixels of.
+uvec2 phases() { return min(stride(), uvec2(problem.row_pixels, problem.output_sides[1])); }
+$end
+
 // Of all groups and phases.
 uint products() {
 $if direction == transposed
-  return problem.output_sides[2] / problem.n * problem.stride[0] * problem.stride[1];
+  return problem.output_sides[2] / problem.n * phases().x * phases().y;
 $else
   return problem.output_sides[2] / problem.n;
 $end
@@ -40,7 +47,7 @@ void begin_part(uint index) {
   part.group = index % groups;
 $if direction == transposed
   const uint phase = index / groups;
-  part.phase = uvec2(phase % problem.stride[0], phase / problem.stride[0]);
+  part.phase = uvec2(phase % phases().x, phase / phases().x);
   const uvec2 output_sides = uvec2(problem.row_pixels, problem.output_sides[1]);
   for (uint axis = 0u; axis < 2u; ++axis) {
     const uint stride = problem.stride[axis];
@@ -66,8 +73,6 @@ uvec3 pixel_of(uint row) {
   const uint line = row / part.sides.x;
   return uvec3(row % part.sides.x, line % part.sides.y, line / part.sides.y);
 }
-
-uvec2 stride() { return uvec2(problem.stride[0], problem.stride[1]); }
 
 // Where that pixel lies in the output.
 uvec2 output_place(uvec2 pixel) {

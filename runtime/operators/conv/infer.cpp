@@ -4,6 +4,7 @@
 // The Calls of convolutions in int8. docs/convolution.md says what is computed, to the bit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "operators.h"
@@ -60,7 +61,7 @@ Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& 
                                                       .padding = &attributes.padding,
                                                       .dilation = &attributes.dilation});
   if (!window) return window.error();
-  const Integer depth = Integer(channels->of_a_group) * window->taps[0] * window->taps[1];
+  const Integer depth = Integer(channels->of_a_group) * (Integer(window->taps[0]) * window->taps[1]);
   if (Done exact = check_depth(depth.value); !exact) return exact.error();
   return Convolution{*channels, *window};
 }
@@ -110,16 +111,16 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
              const TensorDesc& output, const Phases& phases, const Walked& walked) {
   const TensorDesc& input = inputs.input;
   const auto& [channels, window] = conv;
-  const int64_t taps = window.taps[0] * window.taps[1];
+  const int64_t taps = (Integer(window.taps[0]) * window.taps[1]).value;
   const int64_t tap_sums = walked.is_by_phase ? taps : 1;
-  const int64_t run = walked.is_by_phase ? channels.of_a_group : channels.of_a_group * taps;
+  const int64_t run = walked.is_by_phase ? channels.of_a_group : (Integer(channels.of_a_group) * taps).value;
   const Shape image = as_image(output.shape);
   const Fields fields{
-      .m = u32(input.shape[0] * phases.pixels),
+      .m = u32((Integer(input.shape[0]) * phases.pixels).value),
       .n = u32(channels.outputs / channels.groups),
-      .k = u32(channels.of_a_group * taps),
-      .products = u32(channels.groups * phases.count),
-      .pixels = u32(image[0] * image[2] * row_pixels(output)),
+      .k = u32((Integer(channels.of_a_group) * taps).value),
+      .products = u32((Integer(channels.groups) * phases.count).value),
+      .pixels = u32((Integer(image[0]) * image[2] * row_pixels(output)).value),
       .row_pixels = u32(row_pixels(output)),
       .channels = u32(channels.of_a_group),
       .all_channels = u32(channels.input),
@@ -196,8 +197,10 @@ Expected<PerAxis> transposed_sides(const Window& window, const Shape& input, con
 Phases phases_of(const Window& window, const TensorDesc& output) {
   const Shape image = as_image(output.shape);
   const auto part = [&](int64_t side, size_t axis) { return (side + window.stride[axis] - 1) / window.stride[axis]; };
-  return {(Integer(window.stride[0]) * window.stride[1]).value,
-          part(row_pixels(output), kAlongWidth) * part(image[2], kAlongHeight)};
+  const int64_t along_width = std::min(window.stride[kAlongWidth], row_pixels(output));
+  const int64_t along_height = std::min(window.stride[kAlongHeight], image[2]);
+  return {(Integer(along_width) * along_height).value,
+          (Integer(part(row_pixels(output), kAlongWidth)) * part(image[2], kAlongHeight)).value};
 }
 
 Walked walked_by_phase(const Window& window) {
@@ -221,7 +224,7 @@ Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2d
   if (!sides) return sides.error();
   const auto output = output_of(input, *conv, *sides, *places.output);
   if (!output) return output.error();
-  const Phases phases{.pixels = (*sides)[kAlongHeight] * row_pixels(*output)};
+  const Phases phases{.pixels = (Integer((*sides)[kAlongHeight]) * row_pixels(*output)).value};
   const Walked walked{
       .reach = {static_cast<int32_t>(conv->window.dilation[0]), static_cast<int32_t>(conv->window.dilation[1])}};
   return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked);

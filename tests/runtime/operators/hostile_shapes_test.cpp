@@ -133,6 +133,32 @@ TEST_F(HostileShapes, UnderWindows) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST_F(HostileShapes, OfConvolutions) {
+  using List = std::vector<int64_t>;
+  const int64_t sides[] = {0, 1, 5, int64_t{1} << 30, int64_t{1} << 31, int64_t{1} << 59};
+  const List lists[] = {{1}, {3}, {int64_t{1} << 30}, {int64_t{1} << 40}, {2, 0, 1, 3}};
+  for (const int64_t side : sides) {
+    for (const int64_t taps : sides) {
+      for (const int64_t channels : sides) {
+        for (const Layout layout : {Layout::strided, Layout::packed_4w4c}) {
+          const TensorDesc image = of(DType::i8, {side, channels, 4, side}, layout);
+          const TensorDesc weight = of(DType::i8, {4, channels, 1, taps}, Layout::weight_q8_rows);
+          const TensorDesc turned = of(DType::i8, {channels, 2, taps, 1}, Layout::weight_q8_rows);
+          for (const List& list : lists) {
+            expect_sound(q8ta_conv2d_call({.input = image, .weight = weight, .weight_scales = of(DType::f32, {4})},
+                                          {.stride = list, .padding = list, .input_scale = 1, .output_scale = 1}));
+            expect_sound(q8ta_conv2d_transposed_call(
+                {.input = image, .weight = turned, .weight_scales = of(DType::f32, {4})},
+                {.stride = list, .dilation = list, .groups = 2, .input_scale = 1, .output_scale = 1}));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 10);
+  EXPECT_GT(refused, 1000);
+}
+
 TEST_F(HostileShapes, OfReals) {
   for (const Shape& shape : shapes()) {
     const TensorDesc real = of(DType::f32, shape);
