@@ -133,7 +133,8 @@ Expected<HostTensor> allocated(DType dtype, const Shape& shape) {
     return zeros(dtype, shape);
   } catch (const std::bad_alloc&) {
     return Error{Error::Kind::system,
-                 fmt::format("{} {} takes more memory than the host has to give", name(dtype), to_text(shape)), ""};
+                 fmt::format("{} {} takes more memory than the host has to give", name(dtype), qgen::to_text(shape)),
+                 ""};
   }
 }
 
