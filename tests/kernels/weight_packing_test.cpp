@@ -134,7 +134,8 @@ TEST_F(WeightPackingTest, Refusals) {
   EXPECT_EQ(said({DType::i8, {4, 5}, Storage::buffer, Layout::packed_4w}, Layout::weight_q8_rows),
             "source is packed_4w in a buffer, and can be strided");
   EXPECT_EQ(said({DType::i8, {4, 5}}, Layout::packed_4w),
-            "form is 'packed_4w', and must be one of weight_q8_4k4n, weight_q8_rows, weight_q8_panels, weight_q4_8n4k, "
+            "form is 'packed_4w', and must be one of weight_q8_4k4n, weight_q8_rows, weight_q8_lines, weight_q8_4n, "
+            "weight_q8_panels, weight_q4_8n4k, "
             "weight_q4_4k8n, weight_q4_rows");
   EXPECT_EQ(said({DType::i8, {80000, 80000}}, Layout::weight_q8_rows),
             "source of shape [80000, 80000] takes 6400000000 elements as strided, and kernels count to 4294967295\n"
