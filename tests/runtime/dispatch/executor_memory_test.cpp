@@ -50,7 +50,7 @@ TEST_F(ExecutorTest, PackedBuffersComeBack) {
 
 TEST_F(ExecutorTest, WeightsComeBack) {
   for (const WeightForm& form : weight_forms()) {
-    for (const Shape& shape : {Shape{0, 5}, {1, 1}, {5, 3}, {9, 130}}) {
+    for (const Shape& shape : {Shape{0, 5}, {1, 1}, {5, 3}, {9, 130}, {5, 3, 2}, {5, 3, 2, 3}}) {
       HostTensor host = zeros(DType::i8, shape);
       for (int64_t i = 0; i < element_count(shape); ++i) set_element(host, i, static_cast<double>(i % 16 - 8));
       const DeviceTensor weight = upload(host, Storage::buffer, form.layout);
@@ -59,9 +59,9 @@ TEST_F(ExecutorTest, WeightsComeBack) {
           << name(form.layout) << " " << to_text(shape);
     }
   }
-  const auto refused = executor().allocate(DType::i8, {1, 2, 3}, Storage::buffer, Layout::weight_q8_rows);
+  const auto refused = executor().allocate(DType::i8, {6}, Storage::buffer, Layout::weight_q8_rows);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "i8 [1, 2, 3] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(refused.error().message, "i8 [6] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
 }
 
 TEST_F(ExecutorTest, TexturesComeBack) {

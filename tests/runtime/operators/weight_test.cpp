@@ -20,8 +20,9 @@ std::string said(const Expected<Weight>& weight) { return weight ? "accepted" : 
 
 TEST(Weights, SayWhatTheyCannotHold) {
   EXPECT_EQ(said(Weight::create(zeros(DType::f32, {4, 4}), {})),
-            "f32 [4, 4] is no weight, which is a matrix [N, K] of i8");
-  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4}), {})), "i8 [4] is no weight, which is a matrix [N, K] of i8");
+            "f32 [4, 4] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
+  EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4}), {})),
+            "i8 [4] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
   EXPECT_EQ(said(Weight::create(zeros(DType::i8, {4, 64}), {.max_form_bytes = 100})),
             "no form of a weight [4, 64] fits 100 bytes\n  hint: raise max_form_bytes");
   const PackedWeight torn{Layout::weight_q8_rows, {4, 64}, std::vector<std::byte>(255)};
@@ -120,7 +121,8 @@ TEST_F(WeightTest, TakesAFormFromTheDevice) {
   };
   EXPECT_EQ(refused({4, 64}, Layout::weight_q8_rows, {}), "accepted");
   EXPECT_EQ(refused({4, 64}, Layout::strided, {}), "strided is no form of a weight");
-  EXPECT_EQ(refused({64}, Layout::strided, {}), "i8 [64] is no weight, which is a matrix [N, K] of i8");
+  EXPECT_EQ(refused({64}, Layout::strided, {}),
+            "i8 [64] is no weight, which is [N, K], [N, C, W] or [N, C, H, W] of i8");
   EXPECT_EQ(refused({4, 64}, Layout::weight_q8_rows, {.max_form_bytes = 200}),
             "a weight [4, 64] takes 256 bytes as weight_q8_rows, and 200 of its 200 are left\n"
             "  hint: raise max_form_bytes, or choose a kernel that reads a form which is there");
