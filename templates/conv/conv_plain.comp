@@ -15,10 +15,14 @@ $include "lib/grid.glsl"
 $include "lib/conv_input.glsl"
 
 int weight_sum(uint n) {
+$if direction == transposed
   int sum = 0;
   if (problem.channels == 0u) return sum;  // there are no sums of taps
   for (uint tap = 0u; tap < problem.tap_sums; ++tap) sum += weight_sums_data[n * problem.tap_sums + tap];
   return sum;
+$else
+  return weight_sums_data[n];
+$end
 }
 $include "lib/conv_store.glsl"
 
@@ -71,11 +75,10 @@ void main() {
   if (pixel >= problem.pixels) return;
   const uvec4 place = place_of(pixel, 4u * block);
   ivec4 sums = ivec4(0);
-  const uint lines = problem.channels == 0u ? 0u : problem.taps[1];  // of no channels there may be any number
-  for (uint y = 0u; y < lines; ++y) {
-    for (uint x = 0u; x < problem.taps[0]; ++x) {
-      sums += tap_sums(place.w, read_at(place.xy, uvec2(x, y)), y * problem.taps[0] + x, block);
-    }
+  const uint taps = problem.channels == 0u ? 0u : problem.taps[0] * problem.taps[1];  // of no channels: any number
+  for (uint tap = 0u; tap < taps; ++tap) {
+    const uvec2 at = uvec2(tap % problem.taps[0], tap / problem.taps[0]);
+    sums += tap_sums(place.w, read_at(place.xy, at), tap, block);
   }
   store_pixel(place, sums, columns_at(4u * block));
 }

@@ -8,10 +8,12 @@ $include "lib/conv_bounds.glsl"
 
 // Four channels, which begin anywhere: bytes past the image's last channel are anything.
 uint any_channels(uint image, ivec2 at, uint channel) {
-  if (!is_inside(at)) return zero_point_word();
-  uint word = 0u;
-  for (uint lane = 0u; lane < 4u; ++lane) {
-    word |= input_element(uvec4(at, min(channel + lane, problem.input_sides[2] - 1u), image)) << (8u * lane);
+  uint word = zero_point_word();
+  if (is_inside(at)) {
+    word = 0u;
+    for (uint lane = 0u; lane < 4u; ++lane) {
+      word |= input_element(uvec4(at, min(channel + lane, problem.input_sides[2] - 1u), image)) << (8u * lane);
+    }
   }
   return word;
 }
