@@ -241,6 +241,19 @@ void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view 
   rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places, layout));
 }
 
+// The last layers of blocks of residual networks, with what q8ta_add would add behind them.
+constexpr Convolution kResidualLayers[] = {
+    {1, 64, 64, 56, 56, 3, 1, 1}, {1, 64, 256, 56, 56, 1, 1, 0}, {32, 64, 256, 56, 56, 1, 1, 0}};
+
+void add_residual(Row& row, const Convolution& c) {
+  row.size += ".residual";
+  for (Way* way : {&row.chosen, &*row.plain}) {
+    way->request.shapes.push_back(fmt::format("residual={}x{}x{}x{}:i8", c.images, c.outputs, c.height, c.width));
+    way->request.attributes = joined(std::move(way->request.attributes), {"result_scale=0.05", "residual_scale=0.04"});
+  }
+  row.chosen.request.layouts.push_back("residual=packed_4c");
+}
+
 void add_transposed(std::vector<Row>& rows, const Convolution& c, std::string_view layout) {
   const double places = 1.0 * c.images * c.height * c.width;
   rows.push_back(convolution("q8ta_conv2d_transposed", c, c.channels, c.outputs / c.groups, places, layout));
@@ -253,6 +266,10 @@ void add_convolutions(std::vector<Row>& rows) {
   }
   for (const Convolution& c : kLayersOfImages) add_forward(rows, c, "packed_4c");
   for (const Convolution& c : kSmallConvolutions) add_forward(rows, c, "packed_4c");
+  for (const Convolution& c : kResidualLayers) {
+    add_forward(rows, c, "packed_4c");
+    add_residual(rows.back(), c);
+  }
 }
 
 // ---- operands that are real or quantized ----------------------------------------------------------------------------

@@ -38,6 +38,8 @@
 # that there is nothing left to do.
 #
 # The blob is embedded by the assembler: find_package(qgen) enables ASM where the project has not.
+set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen to run, where that of this build cannot be (it is for another machine) or is slow")
+
 function(qgen_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY;RUNNER" "SPECS;TEMPLATES;OPTIONS")
   if(NOT KERNELS_SPECS OR KERNELS_UNPARSED_ARGUMENTS)
@@ -65,7 +67,10 @@ function(qgen_add_kernels target)
   if(KERNELS_NAMESPACE)
     list(APPEND flags --namespace "${KERNELS_NAMESPACE}")
   endif()
-  if(QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
+  set(program qgen::qgen)
+  if(QGEN_PROGRAM)
+    set(program "${QGEN_PROGRAM}")
+  elseif(QGEN_SANITIZE)  # a qgen with sanitizers compiles many times slower
     list(APPEND flags --compile-seconds 60)
   endif()
   if(NOT CMAKE_ASM_COMPILER)
@@ -76,10 +81,10 @@ function(qgen_add_kernels target)
   add_custom_command(
     OUTPUT "${manifest}"
     BYPRODUCTS "${KERNELS_DIRECTORY}/kernels.blob" "${cpp}/blob.S" ${sources} ${headers} ${typed_functions}
-    COMMAND qgen::qgen ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
+    COMMAND ${program} ${KERNELS_SPECS} -o "${KERNELS_DIRECTORY}" ${flags} ${KERNELS_OPTIONS}
       --depfile "${KERNELS_DIRECTORY}.d" -q
     COMMAND "${CMAKE_COMMAND}" -E touch "${manifest}"
-    DEPENDS qgen::qgen
+    DEPENDS ${program}
     DEPFILE "${KERNELS_DIRECTORY}.d"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
     COMMENT "qgen: kernels of ${target}"

@@ -9,6 +9,8 @@ namespace qgen::generated::conv_finish {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
   {"input", Access::read, false},
   {"weight_sums", Access::read, false},
   {"weight_scales", Access::read, false},
@@ -29,10 +31,18 @@ constexpr FieldInfo kFields[] = {
   {"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -61,10 +71,18 @@ enum class Name : uint16_t {
   tap_sums,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
   slices,
   kDevice,
 };
@@ -96,6 +114,8 @@ constexpr uint32_t kSpecializations[] = {128};
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
     case Operand::input: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_sums: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
@@ -121,31 +141,33 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_9ccde27f[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight_sums, Access::read),
-  table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(3, Operand::bias, Access::read),
-  table::buffer(4, Operand::output, Access::write),
-  table::problem_buffer(5),
+constexpr BindingInfo bindings_89dc0cac[] = {
+  table::buffer(0, Operand::table, Access::read),
+  table::buffer(1, Operand::residual, Access::read),
+  table::buffer(2, Operand::input, Access::read),
+  table::buffer(3, Operand::weight_sums, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(7),
 };
-constexpr BlockField problem_buffer_f3cddee4[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 164}};
+constexpr BlockField problem_buffer_0c2ee5f3[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 196}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_6cc49474 = {
-    .bindings = bindings_9ccde27f,
-    .problem_buffer = problem_buffer_f3cddee4,
+constexpr InterfaceInfo binds_53616f15 = {
+    .bindings = bindings_89dc0cac,
+    .problem_buffer = problem_buffer_0c2ee5f3,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_c95f95fe,
-  uses_dc02bc7d,
+  uses_91957d9b,
+  uses_d951817f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_c95f95fe
-  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_dc02bc7d
+  {&binds_53616f15, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_91957d9b
+  {&binds_53616f15, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_d951817f
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -153,10 +175,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_dc02bc7d},
-    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_dc02bc7d},
-    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_dc02bc7d},
-    {"conv_finish.i8.strided", {i8, strided}, uses_c95f95fe},
+    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_91957d9b},
+    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_91957d9b},
+    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_91957d9b},
+    {"conv_finish.i8.strided", {i8, strided}, uses_d951817f},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -18,6 +18,8 @@ namespace qgen::generated::conv_finish {
 extern const OperatorInfo op;
 
 enum class Operand : uint8_t {
+  table,
+  residual,
   input,
   weight_sums,
   weight_scales,
@@ -28,6 +30,8 @@ enum class Operand : uint8_t {
 // By name, a T for each operand.
 template <typename T>
 struct Operands {
+  T table{};  // may be left out
+  T residual{};  // may be left out
   Required<T> input;
   Required<T> weight_sums;
   Required<T> weight_scales;
@@ -38,7 +42,10 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {operands.input, operands.weight_sums, operands.weight_scales, operands.bias, operands.output};
+  return {
+    operands.table, operands.residual, operands.input, operands.weight_sums, operands.weight_scales, operands.bias,
+    operands.output,
+  };
 }
 
 // What the caller knows: a number for every field.
@@ -55,10 +62,18 @@ struct Problem {
   Required<uint32_t> tap_sums;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
   Required<std::array<uint32_t, 4>> input_sides;
   Required<std::array<uint32_t, 4>> output_sides;
   Required<std::array<uint32_t, 4>> input_strides;
@@ -99,10 +114,18 @@ struct ProblemBuffer {
   uint32_t tap_sums;
   float input_scale;
   int32_t input_zero_point;
-  float output_inverse_scale;
-  int32_t output_zero_point;
   uint32_t activation;
   uint32_t has_bias;
+  float rounded_inverse_scale;
+  int32_t rounded_zero_point;
+  uint32_t has_table;
+  uint32_t has_residual;
+  float result_scale;
+  int32_t result_zero_point;
+  float residual_scale;
+  int32_t residual_zero_point;
+  float output_inverse_scale;
+  int32_t output_zero_point;
   uint32_t input_sides[4];
   uint32_t output_sides[4];
   uint32_t input_strides[4];
@@ -125,20 +148,28 @@ static_assert(offsetof(ProblemBuffer, outputs) == 32);
 static_assert(offsetof(ProblemBuffer, tap_sums) == 36);
 static_assert(offsetof(ProblemBuffer, input_scale) == 40);
 static_assert(offsetof(ProblemBuffer, input_zero_point) == 44);
-static_assert(offsetof(ProblemBuffer, output_inverse_scale) == 48);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 52);
-static_assert(offsetof(ProblemBuffer, activation) == 56);
-static_assert(offsetof(ProblemBuffer, has_bias) == 60);
-static_assert(offsetof(ProblemBuffer, input_sides) == 64);
-static_assert(offsetof(ProblemBuffer, output_sides) == 80);
-static_assert(offsetof(ProblemBuffer, input_strides) == 96);
-static_assert(offsetof(ProblemBuffer, output_strides) == 112);
-static_assert(offsetof(ProblemBuffer, taps) == 128);
-static_assert(offsetof(ProblemBuffer, stride) == 136);
-static_assert(offsetof(ProblemBuffer, padding) == 144);
-static_assert(offsetof(ProblemBuffer, dilation) == 152);
-static_assert(offsetof(ProblemBuffer, slices) == 160);
-static_assert(sizeof(ProblemBuffer) == 164);
+static_assert(offsetof(ProblemBuffer, activation) == 48);
+static_assert(offsetof(ProblemBuffer, has_bias) == 52);
+static_assert(offsetof(ProblemBuffer, rounded_inverse_scale) == 56);
+static_assert(offsetof(ProblemBuffer, rounded_zero_point) == 60);
+static_assert(offsetof(ProblemBuffer, has_table) == 64);
+static_assert(offsetof(ProblemBuffer, has_residual) == 68);
+static_assert(offsetof(ProblemBuffer, result_scale) == 72);
+static_assert(offsetof(ProblemBuffer, result_zero_point) == 76);
+static_assert(offsetof(ProblemBuffer, residual_scale) == 80);
+static_assert(offsetof(ProblemBuffer, residual_zero_point) == 84);
+static_assert(offsetof(ProblemBuffer, output_inverse_scale) == 88);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 92);
+static_assert(offsetof(ProblemBuffer, input_sides) == 96);
+static_assert(offsetof(ProblemBuffer, output_sides) == 112);
+static_assert(offsetof(ProblemBuffer, input_strides) == 128);
+static_assert(offsetof(ProblemBuffer, output_strides) == 144);
+static_assert(offsetof(ProblemBuffer, taps) == 160);
+static_assert(offsetof(ProblemBuffer, stride) == 168);
+static_assert(offsetof(ProblemBuffer, padding) == 176);
+static_assert(offsetof(ProblemBuffer, dilation) == 184);
+static_assert(offsetof(ProblemBuffer, slices) == 192);
+static_assert(sizeof(ProblemBuffer) == 196);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

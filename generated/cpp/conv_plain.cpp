@@ -15,6 +15,8 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -30,10 +32,18 @@ constexpr FieldInfo kFields[] = {
   {"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -63,10 +73,18 @@ enum class Name : uint16_t {
   tap_sums,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
   kDevice,
 };
 
@@ -123,6 +141,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -148,32 +168,34 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_c21ebca1[] = {
+constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::weight_sums, Access::read),
   table::buffer(3, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(6),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+  table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_dbb311d2[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 160}};
+constexpr BlockField problem_buffer_9b4275ab[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 192}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_bc287d5e = {
-    .bindings = bindings_c21ebca1,
-    .problem_buffer = problem_buffer_dbb311d2,
+constexpr InterfaceInfo binds_b4de7e5d = {
+    .bindings = bindings_af1073eb,
+    .problem_buffer = problem_buffer_9b4275ab,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_8fc6ea79,
-  uses_cef617ce,
+  uses_684139c0,
+  uses_edd22ca3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_8fc6ea79
-  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_cef617ce
+  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_684139c0
+  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_edd22ca3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -181,38 +203,38 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_cef617ce},
-    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_cef617ce},
-    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_cef617ce},
-    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_cef617ce},
-    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_cef617ce},
-    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_cef617ce},
-    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_cef617ce},
-    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_8fc6ea79},
-    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_cef617ce},
+    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_684139c0},
+    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_684139c0},
+    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_684139c0},
+    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_684139c0},
+    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_684139c0},
+    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_684139c0},
+    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_684139c0},
+    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_684139c0},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

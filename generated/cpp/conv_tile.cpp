@@ -15,6 +15,8 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -30,10 +32,18 @@ constexpr FieldInfo kFields[] = {
   {"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
@@ -74,10 +84,18 @@ enum class Name : uint16_t {
   tap_sums,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
   slices,
   slice_k,
   kDevice,
@@ -176,6 +194,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -214,59 +234,61 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_c21ebca1[] = {
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_b1eede73[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 216}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_ce24f505 = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_b1eede73,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_ec888001,
+};
+constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
+constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::weight_sums, Access::read),
   table::buffer(3, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(6),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+  table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_714e1a30[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 184}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_0f937f45 = {
-    .bindings = bindings_c21ebca1,
-    .problem_buffer = problem_buffer_714e1a30,
+constexpr InterfaceInfo binds_96c1ab8b = {
+    .bindings = bindings_af1073eb,
+    .problem_buffer = problem_buffer_b1eede73,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
 constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
-constexpr BindingInfo bindings_ed2f9bd7[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(6),
-};
-constexpr InterfaceInfo binds_af90224f = {
-    .bindings = bindings_ed2f9bd7,
-    .problem_buffer = problem_buffer_714e1a30,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
-};
-constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 enum Interface : uint16_t {
-  uses_3323c8e8,
-  uses_3ac03383,
-  uses_798bab9a,
-  uses_7bedfb35,
-  uses_7dc9b01f,
-  uses_85692ec0,
-  uses_8b2d274b,
-  uses_a2ef5bad,
-  uses_c27c42b0,
+  uses_1273494b,
+  uses_2023eba4,
+  uses_482fa4e6,
+  uses_4f289f1a,
+  uses_5cb19d5b,
+  uses_6f96efd1,
+  uses_74a2176b,
+  uses_b43e6de0,
+  uses_cd6896b8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_3323c8e8
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_3ac03383
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_798bab9a
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_7bedfb35
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_7dc9b01f
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_85692ec0
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_8b2d274b
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_a2ef5bad
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_c27c42b0
+  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_1273494b
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2023eba4
+  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_482fa4e6
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_4f289f1a
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_5cb19d5b
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_6f96efd1
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_74a2176b
+  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_b43e6de0
+  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_cd6896b8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -274,78 +296,78 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85692ec0},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_3ac03383},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_c27c42b0},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_7bedfb35},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_798bab9a},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_a2ef5bad},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_8b2d274b},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_7dc9b01f},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_3323c8e8},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -24,6 +24,8 @@ enum class Operand : uint8_t {
   weight_scales,
   bias,
   output,
+  table,
+  residual,
 };
 
 // By name, a T for each operand.
@@ -35,6 +37,8 @@ struct Operands {
   Required<T> weight_scales;
   T bias{};  // may be left out
   Required<T> output;
+  T table{};  // may be left out
+  T residual{};  // may be left out
 };
 
 // In the order of the operator's table.
@@ -42,6 +46,7 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {
     operands.input, operands.weight, operands.weight_sums, operands.weight_scales, operands.bias, operands.output,
+    operands.table, operands.residual,
   };
 }
 
@@ -59,10 +64,18 @@ struct Problem {
   Required<uint32_t> tap_sums;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
   Required<uint32_t> slices;
   Required<uint32_t> slice_k;
   Required<std::array<uint32_t, 4>> input_sides;
@@ -129,10 +142,18 @@ struct ProblemBuffer {
   uint32_t tap_sums;
   float input_scale;
   int32_t input_zero_point;
-  float output_inverse_scale;
-  int32_t output_zero_point;
   uint32_t activation;
   uint32_t has_bias;
+  float rounded_inverse_scale;
+  int32_t rounded_zero_point;
+  uint32_t has_table;
+  uint32_t has_residual;
+  float result_scale;
+  int32_t result_zero_point;
+  float residual_scale;
+  int32_t residual_zero_point;
+  float output_inverse_scale;
+  int32_t output_zero_point;
   uint32_t slices;
   uint32_t slice_k;
   uint32_t input_sides[4];
@@ -158,23 +179,31 @@ static_assert(offsetof(ProblemBuffer, outputs) == 32);
 static_assert(offsetof(ProblemBuffer, tap_sums) == 36);
 static_assert(offsetof(ProblemBuffer, input_scale) == 40);
 static_assert(offsetof(ProblemBuffer, input_zero_point) == 44);
-static_assert(offsetof(ProblemBuffer, output_inverse_scale) == 48);
-static_assert(offsetof(ProblemBuffer, output_zero_point) == 52);
-static_assert(offsetof(ProblemBuffer, activation) == 56);
-static_assert(offsetof(ProblemBuffer, has_bias) == 60);
-static_assert(offsetof(ProblemBuffer, slices) == 64);
-static_assert(offsetof(ProblemBuffer, slice_k) == 68);
-static_assert(offsetof(ProblemBuffer, input_sides) == 72);
-static_assert(offsetof(ProblemBuffer, output_sides) == 88);
-static_assert(offsetof(ProblemBuffer, input_strides) == 104);
-static_assert(offsetof(ProblemBuffer, output_strides) == 120);
-static_assert(offsetof(ProblemBuffer, taps) == 136);
-static_assert(offsetof(ProblemBuffer, stride) == 144);
-static_assert(offsetof(ProblemBuffer, padding) == 152);
-static_assert(offsetof(ProblemBuffer, dilation) == 160);
-static_assert(offsetof(ProblemBuffer, tap_step) == 168);
-static_assert(offsetof(ProblemBuffer, tap_reach) == 176);
-static_assert(sizeof(ProblemBuffer) == 184);
+static_assert(offsetof(ProblemBuffer, activation) == 48);
+static_assert(offsetof(ProblemBuffer, has_bias) == 52);
+static_assert(offsetof(ProblemBuffer, rounded_inverse_scale) == 56);
+static_assert(offsetof(ProblemBuffer, rounded_zero_point) == 60);
+static_assert(offsetof(ProblemBuffer, has_table) == 64);
+static_assert(offsetof(ProblemBuffer, has_residual) == 68);
+static_assert(offsetof(ProblemBuffer, result_scale) == 72);
+static_assert(offsetof(ProblemBuffer, result_zero_point) == 76);
+static_assert(offsetof(ProblemBuffer, residual_scale) == 80);
+static_assert(offsetof(ProblemBuffer, residual_zero_point) == 84);
+static_assert(offsetof(ProblemBuffer, output_inverse_scale) == 88);
+static_assert(offsetof(ProblemBuffer, output_zero_point) == 92);
+static_assert(offsetof(ProblemBuffer, slices) == 96);
+static_assert(offsetof(ProblemBuffer, slice_k) == 100);
+static_assert(offsetof(ProblemBuffer, input_sides) == 104);
+static_assert(offsetof(ProblemBuffer, output_sides) == 120);
+static_assert(offsetof(ProblemBuffer, input_strides) == 136);
+static_assert(offsetof(ProblemBuffer, output_strides) == 152);
+static_assert(offsetof(ProblemBuffer, taps) == 168);
+static_assert(offsetof(ProblemBuffer, stride) == 176);
+static_assert(offsetof(ProblemBuffer, padding) == 184);
+static_assert(offsetof(ProblemBuffer, dilation) == 192);
+static_assert(offsetof(ProblemBuffer, tap_step) == 200);
+static_assert(offsetof(ProblemBuffer, tap_reach) == 208);
+static_assert(sizeof(ProblemBuffer) == 216);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

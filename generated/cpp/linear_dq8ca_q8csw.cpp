@@ -155,7 +155,7 @@ constexpr ScratchInfo matrices_scratch[] = {
 };
 constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::scratch(2), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(3),
+  table::ours(Operand::weight_scales), table::kNoSource, table::scratch(3), table::kNoSource, table::kNoSource,
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -166,13 +166,21 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   table::set(to.k, whole_k);
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.matrix_rows = problem.m;
   table::set(to.input_scale, Real(1.0));
   table::set(to.input_zero_point, Integer(0));
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   table::set(to.has_bias, Integer(0));
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  to.matrix_rows = problem.m;
 }
 
 constexpr OperandSource dynamic_finish_operands[] = {

@@ -67,7 +67,8 @@ void q8_linear_quantize_problem(const SelectionScope& scope, void* step_problem)
 
 constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -78,13 +79,21 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -118,7 +127,8 @@ constexpr ScratchInfo coopmat_split_scratch[] = {
 };
 constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1), table::kNoSource,
+  table::kNoSource,
 };
 void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -133,18 +143,26 @@ void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* 
   to.k = problem.k;
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
-  table::scratch(1), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
-  table::ours(Operand::output),
+  table::kNoSource, table::kNoSource, table::scratch(1), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
 void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -156,14 +174,22 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, matrix_slices);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
+  table::set(to.slices, matrix_slices);
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
@@ -174,7 +200,8 @@ constexpr StepInfo coopmat_split_steps[] = {
 
 constexpr OperandSource q8_linear_gemv_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
 };
 void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -182,13 +209,21 @@ void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -198,7 +233,8 @@ constexpr StepInfo gemv_steps[] = {
 
 constexpr OperandSource q8_linear_plain_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
 };
 void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -206,13 +242,21 @@ void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -222,7 +266,8 @@ constexpr StepInfo plain_steps[] = {
 
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output), table::kNoSource,
+  table::kNoSource,
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -233,13 +278,21 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -273,7 +326,8 @@ constexpr ScratchInfo tile_split_scratch[] = {
 };
 constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
   table::scratch(0), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(1), table::kNoSource,
+  table::kNoSource,
 };
 void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -288,13 +342,21 @@ void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_p
   to.k = problem.k;
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, tile_k);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -307,14 +369,22 @@ void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, tile_slices);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  table::set(to.output_inverse_scale, Real(1.0));
-  table::set(to.output_zero_point, Integer(0));
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  table::set(to.rounded_inverse_scale, Real(1.0));
+  table::set(to.rounded_zero_point, Integer(0));
+  table::set(to.has_table, Integer(0));
+  table::set(to.has_residual, Integer(0));
+  table::set(to.result_scale, Real(1.0));
+  table::set(to.result_zero_point, Integer(0));
+  table::set(to.residual_scale, Real(1.0));
+  table::set(to.residual_zero_point, Integer(0));
+  table::set(to.output_inverse_scale, Real(1.0));
+  table::set(to.output_zero_point, Integer(0));
+  table::set(to.matrix_rows, Integer(problem.m));
+  table::set(to.slices, tile_slices);
 }
 
 constexpr StepInfo tile_split_steps[] = {

@@ -245,6 +245,7 @@ Expected<Call> infer_q8ta_clone(const Given& given) {
 Expected<Call> infer_q8ta_conv2d(const Given& given) {
   const Q8taConv2dInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .table = given.optional(6), .residual = given.optional(7),
   };
   const Q8taConv2dAttributes attributes{
     .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
@@ -252,7 +253,10 @@ Expected<Call> infer_q8ta_conv2d(const Given& given) {
     .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
     .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
     .output_scale = given.attribute<double>(6), .output_zero_point = given.attribute<int64_t>(7),
-    .activation = given.attribute<words::Activation>(8),
+    .activation = given.attribute<words::Activation>(8), .table_input_scale = given.attribute<std::optional<double>>(9),
+    .table_input_zero_point = given.attribute<int64_t>(10), .result_scale = given.attribute<std::optional<double>>(11),
+    .result_zero_point = given.attribute<int64_t>(12), .residual_scale = given.attribute<std::optional<double>>(13),
+    .residual_zero_point = given.attribute<int64_t>(14),
   };
   const Q8taConv2dPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
@@ -261,6 +265,7 @@ Expected<Call> infer_q8ta_conv2d(const Given& given) {
 Expected<Call> infer_q8ta_conv2d_transposed(const Given& given) {
   const Q8taConv2dTransposedInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .table = given.optional(6), .residual = given.optional(7),
   };
   const Q8taConv2dTransposedAttributes attributes{
     .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
@@ -268,8 +273,11 @@ Expected<Call> infer_q8ta_conv2d_transposed(const Given& given) {
     .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
     .input_scale = given.attribute<double>(4), .input_zero_point = given.attribute<int64_t>(5),
     .output_scale = given.attribute<double>(6), .output_zero_point = given.attribute<int64_t>(7),
-    .activation = given.attribute<words::Activation>(8),
-    .output_padding = given.attribute<std::optional<std::vector<int64_t>>>(9),
+    .activation = given.attribute<words::Activation>(8), .table_input_scale = given.attribute<std::optional<double>>(9),
+    .table_input_zero_point = given.attribute<int64_t>(10), .result_scale = given.attribute<std::optional<double>>(11),
+    .result_zero_point = given.attribute<int64_t>(12), .residual_scale = given.attribute<std::optional<double>>(13),
+    .residual_zero_point = given.attribute<int64_t>(14),
+    .output_padding = given.attribute<std::optional<std::vector<int64_t>>>(15),
   };
   const Q8taConv2dTransposedPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
@@ -309,11 +317,15 @@ Expected<Call> infer_q8ta_leaky_relu(const Given& given) {
 Expected<Call> infer_q8ta_linear(const Given& given) {
   const Q8taLinearInputs<Described> inputs{
     .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(3), .bias = given.optional(4),
+    .table = given.optional(6), .residual = given.optional(7),
   };
   const Q8taLinearAttributes attributes{
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .output_scale = given.attribute<double>(2), .output_zero_point = given.attribute<int64_t>(3),
-    .activation = given.attribute<words::Activation>(4),
+    .activation = given.attribute<words::Activation>(4), .table_input_scale = given.attribute<std::optional<double>>(5),
+    .table_input_zero_point = given.attribute<int64_t>(6), .result_scale = given.attribute<std::optional<double>>(7),
+    .result_zero_point = given.attribute<int64_t>(8), .residual_scale = given.attribute<std::optional<double>>(9),
+    .residual_zero_point = given.attribute<int64_t>(10),
   };
   const Q8taLinearPlaces places{.output = given.place(5)};
   return infer(inputs, attributes, places);
@@ -955,6 +967,8 @@ Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
   given.set_tensor(1, inputs.weight);
   given.set_tensor(3, inputs.weight_scales);
   given.set_optional(4, inputs.bias);
+  given.set_optional(6, inputs.table);
+  given.set_optional(7, inputs.residual);
   given.set_attribute(0, attributes.stride);
   given.set_attribute(1, attributes.padding);
   given.set_attribute(2, attributes.dilation);
@@ -964,6 +978,12 @@ Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
   given.set_attribute(6, attributes.output_scale);
   given.set_attribute(7, attributes.output_zero_point);
   given.set_attribute(8, attributes.activation);
+  given.set_attribute(9, attributes.table_input_scale);
+  given.set_attribute(10, attributes.table_input_zero_point);
+  given.set_attribute(11, attributes.result_scale);
+  given.set_attribute(12, attributes.result_zero_point);
+  given.set_attribute(13, attributes.residual_scale);
+  given.set_attribute(14, attributes.residual_zero_point);
   given.set_place(5, places.output);
   return checked(given, infer_q8ta_conv2d);
 }
@@ -973,12 +993,12 @@ Expected<DeviceTensor> q8ta_conv2d(Context& context,
                                    const Q8taConv2dPlaces& places) {
   const Q8taConv2dInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
   };
   const auto call = q8ta_conv2d_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_conv2d::signatures[0], call, arguments);
 }
@@ -991,6 +1011,8 @@ Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Desc
   given.set_tensor(1, inputs.weight);
   given.set_tensor(3, inputs.weight_scales);
   given.set_optional(4, inputs.bias);
+  given.set_optional(6, inputs.table);
+  given.set_optional(7, inputs.residual);
   given.set_attribute(0, attributes.stride);
   given.set_attribute(1, attributes.padding);
   given.set_attribute(2, attributes.dilation);
@@ -1000,7 +1022,13 @@ Expected<Call> q8ta_conv2d_transposed_call(const Q8taConv2dTransposedInputs<Desc
   given.set_attribute(6, attributes.output_scale);
   given.set_attribute(7, attributes.output_zero_point);
   given.set_attribute(8, attributes.activation);
-  given.set_attribute(9, attributes.output_padding);
+  given.set_attribute(9, attributes.table_input_scale);
+  given.set_attribute(10, attributes.table_input_zero_point);
+  given.set_attribute(11, attributes.result_scale);
+  given.set_attribute(12, attributes.result_zero_point);
+  given.set_attribute(13, attributes.residual_scale);
+  given.set_attribute(14, attributes.residual_zero_point);
+  given.set_attribute(15, attributes.output_padding);
   given.set_place(5, places.output);
   return checked(given, infer_q8ta_conv2d_transposed);
 }
@@ -1010,12 +1038,12 @@ Expected<DeviceTensor> q8ta_conv2d_transposed(Context& context,
                                               const Q8taConv2dTransposedPlaces& places) {
   const Q8taConv2dTransposedInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
   };
   const auto call = q8ta_conv2d_transposed_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_conv2d_transposed::signatures[0], call, arguments);
 }
@@ -1094,11 +1122,19 @@ Expected<Call> q8ta_linear_call(const Q8taLinearInputs<Described>& inputs,
   given.set_tensor(1, inputs.weight);
   given.set_tensor(3, inputs.weight_scales);
   given.set_optional(4, inputs.bias);
+  given.set_optional(6, inputs.table);
+  given.set_optional(7, inputs.residual);
   given.set_attribute(0, attributes.input_scale);
   given.set_attribute(1, attributes.input_zero_point);
   given.set_attribute(2, attributes.output_scale);
   given.set_attribute(3, attributes.output_zero_point);
   given.set_attribute(4, attributes.activation);
+  given.set_attribute(5, attributes.table_input_scale);
+  given.set_attribute(6, attributes.table_input_zero_point);
+  given.set_attribute(7, attributes.result_scale);
+  given.set_attribute(8, attributes.result_zero_point);
+  given.set_attribute(9, attributes.residual_scale);
+  given.set_attribute(10, attributes.residual_zero_point);
   given.set_place(5, places.output);
   return checked(given, infer_q8ta_linear);
 }
@@ -1108,12 +1144,12 @@ Expected<DeviceTensor> q8ta_linear(Context& context,
                                    const Q8taLinearPlaces& places) {
   const Q8taLinearInputs<Described> described{
     .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
-    .bias = desc_of(inputs.bias),
+    .bias = desc_of(inputs.bias), .table = desc_of(inputs.table), .residual = desc_of(inputs.residual),
   };
   const auto call = q8ta_linear_call(described, attributes, places);
   const ArgumentList arguments({
     argument_of(inputs.input), argument_of(inputs.weight), {}, argument_of(inputs.weight_scales),
-    argument_of(inputs.bias), {},
+    argument_of(inputs.bias), {}, argument_of(inputs.table), argument_of(inputs.residual),
   });
   return run_for_one(context, q8ta_linear::signatures[0], call, arguments);
 }

@@ -483,6 +483,9 @@ struct Q8taConv2dInputs {
   typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
   typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
   typename As::Optional bias = {};  // f32 [O]; without: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
+  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
+  typename As::Optional residual = {};
 };
 struct Q8taConv2dAttributes {
   // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
@@ -496,7 +499,16 @@ struct Q8taConv2dAttributes {
   int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // applied before the output is quantized
+  words::Activation activation = words::Activation::none;  // of the real result
+  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  std::optional<double> table_input_scale = std::nullopt;
+  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
+  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> result_scale = std::nullopt;
+  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
+  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> residual_scale = std::nullopt;
+  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
 };
 struct Q8taConv2dPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input lies
@@ -519,6 +531,9 @@ struct Q8taConv2dTransposedInputs {
   typename As::Weight weight;  // i8 [C, O, KH, KW] or [C, O, KW]; symmetric; of a group's outputs
   typename As::Tensor weight_scales;  // f32 [S]; one a channel of the output
   typename As::Optional bias = {};  // f32 [S]; without: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
+  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
+  typename As::Optional residual = {};
 };
 struct Q8taConv2dTransposedAttributes {
   // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
@@ -532,7 +547,16 @@ struct Q8taConv2dTransposedAttributes {
   int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // applied before the output is quantized
+  words::Activation activation = words::Activation::none;  // of the real result
+  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  std::optional<double> table_input_scale = std::nullopt;
+  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
+  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> result_scale = std::nullopt;
+  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
+  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> residual_scale = std::nullopt;
+  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
   // more of the output at the bottom and on the right; elements; without: 0
   std::optional<std::vector<int64_t>> output_padding = std::nullopt;
 };
@@ -632,13 +656,25 @@ struct Q8taLinearInputs {
   typename As::Weight weight;  // i8 [N, K]; symmetric
   typename As::Tensor weight_scales;  // f32 [N]; one a row of the weight
   typename As::Optional bias = {};  // f32 [N]; without: 0
+  typename As::Optional table = {};  // i8 [T]; T is 256: what a result of -128, -127, ... 127 becomes
+  // i8 [...]; of the output's shape, and lies as it does: added last, as q8ta_add adds it
+  typename As::Optional residual = {};
 };
 struct Q8taLinearAttributes {
   Required<double> input_scale;  // of the input's integers; a positive, finite and normal number
   int64_t input_zero_point = 0;  // of the input's integers; -128 to 127
   Required<double> output_scale;  // of the output's integers; a positive, finite and normal number
   int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
-  words::Activation activation = words::Activation::none;  // applied before the output is quantized
+  words::Activation activation = words::Activation::none;  // of the real result
+  // of the integers that the table takes; a positive, finite and normal number; without: needed with a table
+  std::optional<double> table_input_scale = std::nullopt;
+  int64_t table_input_zero_point = 0;  // of the integers that the table takes; -128 to 127
+  // of the integers that the residual is added to; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> result_scale = std::nullopt;
+  int64_t result_zero_point = 0;  // of the integers that the residual is added to; -128 to 127
+  // of the residual's integers; 2^-125 to 2^119; without: needed with a residual
+  std::optional<double> residual_scale = std::nullopt;
+  int64_t residual_zero_point = 0;  // of the residual's integers; -128 to 127
 };
 struct Q8taLinearPlaces {
   std::optional<Place> output = std::nullopt;  // without: as input lies

@@ -9,6 +9,8 @@ namespace qgen::generated::q8_linear_finish {
 namespace {
 
 constexpr OperandInfo kOperands[] = {
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
   {"input", Access::read, false},
   {"weight_sums", Access::read, false},
   {"weight_scales", Access::read, false},
@@ -20,14 +22,22 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
-  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
+  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
+  {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -38,14 +48,22 @@ enum class Name : uint16_t {
   m,
   n,
   k,
-  slices,
-  matrix_rows,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
+  matrix_rows,
+  slices,
   kDevice,
 };
 
@@ -87,6 +105,8 @@ constexpr uint32_t kSpecializations[] = {128};
 OperandForm form(const void* kernel_parameters, size_t operand) {
   const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
     case Operand::input: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_sums: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
@@ -114,32 +134,47 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_25ec9ff5[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight_sums, Access::read),
-  table::buffer(2, Operand::weight_scales, Access::read),
-  table::buffer(3, Operand::bias, Access::read),
-  table::buffer(4, Operand::output, Access::write),
+constexpr BindingInfo bindings_8055db57[] = {
+  table::buffer(2, Operand::input, Access::read),
+  table::buffer(3, Operand::weight_sums, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_55e0cb37[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 44}};
+constexpr BlockField push_constants_cbbde46b[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 76}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_db4b1d8b = {
-    .bindings = bindings_25ec9ff5,
-    .push_constants = push_constants_55e0cb37,
+constexpr InterfaceInfo binds_b51d39de = {
+    .bindings = bindings_8055db57,
+    .push_constants = push_constants_cbbde46b,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_67552040[] = {
+  table::buffer(0, Operand::table, Access::read),
+  table::buffer(1, Operand::residual, Access::read),
+  table::buffer(2, Operand::input, Access::read),
+  table::buffer(3, Operand::weight_sums, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+};
+constexpr InterfaceInfo binds_96132147 = {
+    .bindings = bindings_67552040,
+    .push_constants = push_constants_cbbde46b,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
+};
 enum Interface : uint16_t {
-  uses_89cb1cef,
-  uses_b5a5ce9c,
-  uses_f304bc6b,
+  uses_b5afa849,
+  uses_de76db8f,
+  uses_ecec4d76,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_89cb1cef
-  {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b5a5ce9c
-  {&binds_db4b1d8b, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_f304bc6b
+  {&binds_b51d39de, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_b5afa849
+  {&binds_b51d39de, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_de76db8f
+  {&binds_96132147, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_ecec4d76
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -147,11 +182,11 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_finish.f16.strided", {f16, strided}, uses_b5a5ce9c},
-    {"q8_linear_finish.f32.strided", {f32, strided}, uses_f304bc6b},
-    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_89cb1cef},
-    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_89cb1cef},
-    {"q8_linear_finish.i8.strided", {i8, strided}, uses_89cb1cef},
+    {"q8_linear_finish.f16.strided", {f16, strided}, uses_b5afa849},
+    {"q8_linear_finish.f32.strided", {f32, strided}, uses_de76db8f},
+    {"q8_linear_finish.i8.packed_4h4w", {i8, packed_4h4w}, uses_ecec4d76},
+    {"q8_linear_finish.i8.packed_4w", {i8, packed_4w}, uses_ecec4d76},
+    {"q8_linear_finish.i8.strided", {i8, strided}, uses_ecec4d76},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -18,6 +18,8 @@ namespace qgen::generated::q8_linear_finish {
 extern const OperatorInfo op;
 
 enum class Operand : uint8_t {
+  table,
+  residual,
   input,
   weight_sums,
   weight_scales,
@@ -28,6 +30,8 @@ enum class Operand : uint8_t {
 // By name, a T for each operand.
 template <typename T>
 struct Operands {
+  T table{};  // may be left out
+  T residual{};  // may be left out
   Required<T> input;
   Required<T> weight_sums;
   Required<T> weight_scales;
@@ -38,7 +42,10 @@ struct Operands {
 // In the order of the operator's table.
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
-  return {operands.input, operands.weight_sums, operands.weight_scales, operands.bias, operands.output};
+  return {
+    operands.table, operands.residual, operands.input, operands.weight_sums, operands.weight_scales, operands.bias,
+    operands.output,
+  };
 }
 
 // What the caller knows: a number for every field.
@@ -46,14 +53,22 @@ struct Problem {
   Required<uint32_t> m;
   Required<uint32_t> n;
   Required<uint32_t> k;
-  Required<uint32_t> slices;
-  Required<uint32_t> matrix_rows;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
+  Required<uint32_t> matrix_rows;
+  Required<uint32_t> slices;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -76,27 +91,43 @@ struct PushConstants {
   uint32_t m;
   uint32_t n;
   uint32_t k;
-  uint32_t slices;
-  uint32_t matrix_rows;
   float input_scale;
   int32_t input_zero_point;
-  float output_inverse_scale;
-  int32_t output_zero_point;
   uint32_t activation;
   uint32_t has_bias;
+  float rounded_inverse_scale;
+  int32_t rounded_zero_point;
+  uint32_t has_table;
+  uint32_t has_residual;
+  float result_scale;
+  int32_t result_zero_point;
+  float residual_scale;
+  int32_t residual_zero_point;
+  float output_inverse_scale;
+  int32_t output_zero_point;
+  uint32_t matrix_rows;
+  uint32_t slices;
 };
 static_assert(offsetof(PushConstants, m) == 0);
 static_assert(offsetof(PushConstants, n) == 4);
 static_assert(offsetof(PushConstants, k) == 8);
-static_assert(offsetof(PushConstants, slices) == 12);
-static_assert(offsetof(PushConstants, matrix_rows) == 16);
-static_assert(offsetof(PushConstants, input_scale) == 20);
-static_assert(offsetof(PushConstants, input_zero_point) == 24);
-static_assert(offsetof(PushConstants, output_inverse_scale) == 28);
-static_assert(offsetof(PushConstants, output_zero_point) == 32);
-static_assert(offsetof(PushConstants, activation) == 36);
-static_assert(offsetof(PushConstants, has_bias) == 40);
-static_assert(sizeof(PushConstants) == 44);
+static_assert(offsetof(PushConstants, input_scale) == 12);
+static_assert(offsetof(PushConstants, input_zero_point) == 16);
+static_assert(offsetof(PushConstants, activation) == 20);
+static_assert(offsetof(PushConstants, has_bias) == 24);
+static_assert(offsetof(PushConstants, rounded_inverse_scale) == 28);
+static_assert(offsetof(PushConstants, rounded_zero_point) == 32);
+static_assert(offsetof(PushConstants, has_table) == 36);
+static_assert(offsetof(PushConstants, has_residual) == 40);
+static_assert(offsetof(PushConstants, result_scale) == 44);
+static_assert(offsetof(PushConstants, result_zero_point) == 48);
+static_assert(offsetof(PushConstants, residual_scale) == 52);
+static_assert(offsetof(PushConstants, residual_zero_point) == 56);
+static_assert(offsetof(PushConstants, output_inverse_scale) == 60);
+static_assert(offsetof(PushConstants, output_zero_point) == 64);
+static_assert(offsetof(PushConstants, matrix_rows) == 68);
+static_assert(offsetof(PushConstants, slices) == 72);
+static_assert(sizeof(PushConstants) == 76);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,19 +15,29 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
 };
 
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
+  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -45,13 +55,21 @@ enum class Name : uint16_t {
   m,
   n,
   k,
-  matrix_rows,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
+  matrix_rows,
   kDevice,
 };
 
@@ -168,6 +186,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -199,6 +219,31 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_5385249c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+};
+constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_9022fee8 = {
+    .bindings = bindings_5385249c,
+    .push_constants = push_constants_316f5cdd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_ec888001,
+};
+constexpr uint32_t workgroup_d702571f[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+};
+constexpr uint32_t shared_bytes_2177d27c[] = {
+  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
+};
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -207,87 +252,78 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_256a0171[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 40}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_05e4497e = {
+constexpr InterfaceInfo binds_69fef2a9 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_256a0171,
+    .push_constants = push_constants_316f5cdd,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_d702571f[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+constexpr uint32_t shared_bytes_175c35f7[] = {
+  2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
 };
 constexpr uint32_t shared_bytes_d52ff2b5[] = {
   8192, 8192, 8192, 16384, 16384, 16384, 4096, 4096, 4096, 16384, 16384, 16384, 4096, 4096, 4096,
 };
-constexpr uint32_t shared_bytes_2c84f0ba[] = {
-  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
-};
 constexpr uint32_t shared_bytes_3d8e9a79[] = {
   512, 512, 512, 1024, 1024, 1024, 256, 256, 256, 1024, 1024, 1024, 256, 256, 256,
 };
-constexpr uint32_t shared_bytes_2177d27c[] = {
-  4096, 4096, 4096, 8192, 8192, 8192, 2048, 2048, 2048, 8192, 8192, 8192, 2048, 2048, 2048,
-};
-constexpr uint32_t shared_bytes_175c35f7[] = {
-  2048, 2048, 2048, 4096, 4096, 4096, 1024, 1024, 1024, 4096, 4096, 4096, 1024, 1024, 1024,
+constexpr uint32_t shared_bytes_2c84f0ba[] = {
+  1024, 1024, 1024, 2048, 2048, 2048, 512, 512, 512, 2048, 2048, 2048, 512, 512, 512,
 };
 constexpr uint32_t shared_bytes_12e6c472[] = {
   16384, 16384, 16384, 32768, 32768, 32768, 8192, 8192, 8192, 32768, 32768, 32768, 8192, 8192, 8192,
 };
 enum Interface : uint16_t {
-  uses_10212093,
-  uses_10236378,
-  uses_20861645,
-  uses_2f87bbc1,
-  uses_5b073e01,
-  uses_67aa38ce,
-  uses_7642c952,
-  uses_76bd1173,
-  uses_77be0d54,
-  uses_848c93dc,
-  uses_868031ec,
-  uses_88a0d87e,
-  uses_8fd44aa0,
-  uses_90c93bb5,
-  uses_9153217b,
-  uses_99fc013d,
-  uses_9e7d63a0,
-  uses_a214eaa8,
-  uses_b0cf7f49,
-  uses_b21cfa3d,
-  uses_c666f86c,
-  uses_d05045f4,
-  uses_d134f02b,
-  uses_e0e53270,
+  uses_09e2538e,
+  uses_1cf5e650,
+  uses_1fc3e724,
+  uses_246e2153,
+  uses_3914b38d,
+  uses_4058ee92,
+  uses_40b007cf,
+  uses_65139bf5,
+  uses_6b49b2e3,
+  uses_82928f4d,
+  uses_850f410c,
+  uses_8a0b576b,
+  uses_8e775ed9,
+  uses_a4430fdd,
+  uses_ab48c2ba,
+  uses_adcae7db,
+  uses_c19ea3aa,
+  uses_c4345f78,
+  uses_cb80fa48,
+  uses_cea33768,
+  uses_d2b65de7,
+  uses_d67e695b,
+  uses_ef408a65,
+  uses_f34fde98,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_10212093
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_10236378
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_20861645
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_2f87bbc1
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_5b073e01
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_67aa38ce
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c},  // uses_7642c952
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472},  // uses_76bd1173
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_77be0d54
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_848c93dc
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_868031ec
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_88a0d87e
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8fd44aa0
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_90c93bb5
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_9153217b
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_99fc013d
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_9e7d63a0
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_a214eaa8
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7},  // uses_b0cf7f49
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b21cfa3d
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_c666f86c
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_d05045f4
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d134f02b
-  {&binds_05e4497e, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_e0e53270
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit)},  // uses_09e2538e
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1cf5e650
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_1fc3e724
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_246e2153
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_3914b38d
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_4058ee92
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_d52ff2b5},  // uses_40b007cf
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_65139bf5
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_6b49b2e3
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_82928f4d
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7},  // uses_850f410c
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_8bit)},  // uses_8a0b576b
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_16bit)},  // uses_8e775ed9
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2c84f0ba, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a4430fdd
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_16bit)},  // uses_ab48c2ba
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c},  // uses_adcae7db
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_d52ff2b5, bit(Feature::storage_buffer_16bit)},  // uses_c19ea3aa
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c4345f78
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_cb80fa48
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_175c35f7, bit(Feature::storage_buffer_8bit)},  // uses_cea33768
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_12e6c472, bit(Feature::storage_buffer_8bit)},  // uses_d2b65de7
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_2177d27c, bit(Feature::storage_buffer_16bit)},  // uses_d67e695b
+  {&binds_9022fee8, workgroup_d702571f, shared_bytes_3d8e9a79, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_ef408a65
+  {&binds_69fef2a9, workgroup_d702571f, shared_bytes_12e6c472},  // uses_f34fde98
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -295,126 +331,126 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
-    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
-    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
-    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
-    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
-    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
-    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_10212093},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
-    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
-    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
-    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_d05045f4},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_20861645},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_a214eaa8},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_10236378},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_77be0d54},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_90c93bb5},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_848c93dc},
-    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_2f87bbc1},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_10212093},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
-    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_b0cf7f49},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_9153217b},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_7642c952},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_8fd44aa0},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_10212093},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_5b073e01},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_76bd1173},
-    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_d134f02b},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
-    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_99fc013d},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_e0e53270},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_868031ec},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_b21cfa3d},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_9e7d63a0},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_88a0d87e},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_c666f86c},
-    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_67aa38ce},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
+    {"q8_linear_gemv.packed_4h4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4h4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4h4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4h4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4h4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4h4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4h4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4h4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
+    {"q8_linear_gemv.packed_4h4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4h4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows1.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows2.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows4.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.shared.scalar", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
+    {"q8_linear_gemv.packed_4h4w.i8.packed_4h4w.is_aligned.rows8.subgroup.packed", {packed_4h4w, i8, packed_4h4w, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
+    {"q8_linear_gemv.packed_4w.f16.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
+    {"q8_linear_gemv.packed_4w.f16.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
+    {"q8_linear_gemv.packed_4w.f32.strided.is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.shared.scalar", {packed_4w, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows1.subgroup.packed", {packed_4w, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.shared.scalar", {packed_4w, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows2.subgroup.packed", {packed_4w, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.shared.scalar", {packed_4w, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows4.subgroup.packed", {packed_4w, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.shared.scalar", {packed_4w, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
+    {"q8_linear_gemv.packed_4w.f32.strided.not_is_aligned.rows8.subgroup.packed", {packed_4w, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.shared.scalar", {packed_4w, i8, packed_4w, false, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows1.subgroup.packed", {packed_4w, i8, packed_4w, false, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.shared.scalar", {packed_4w, i8, packed_4w, false, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows2.subgroup.packed", {packed_4w, i8, packed_4w, false, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.shared.scalar", {packed_4w, i8, packed_4w, false, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows4.subgroup.packed", {packed_4w, i8, packed_4w, false, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.shared.scalar", {packed_4w, i8, packed_4w, false, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
+    {"q8_linear_gemv.packed_4w.i8.packed_4w.not_is_aligned.rows8.subgroup.packed", {packed_4w, i8, packed_4w, false, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.shared.scalar", {strided, f16, strided, true, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows1.subgroup.packed", {strided, f16, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.shared.scalar", {strided, f16, strided, true, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows2.subgroup.packed", {strided, f16, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.shared.scalar", {strided, f16, strided, true, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows4.subgroup.packed", {strided, f16, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.shared.scalar", {strided, f16, strided, true, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
+    {"q8_linear_gemv.strided.f16.strided.is_aligned.rows8.subgroup.packed", {strided, f16, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.shared.scalar", {strided, f16, strided, false, 1, Reduce::shared, Dot::scalar}, uses_8e775ed9},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows1.subgroup.packed", {strided, f16, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_65139bf5},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.shared.scalar", {strided, f16, strided, false, 2, Reduce::shared, Dot::scalar}, uses_d67e695b},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows2.subgroup.packed", {strided, f16, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_a4430fdd},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.shared.scalar", {strided, f16, strided, false, 4, Reduce::shared, Dot::scalar}, uses_c19ea3aa},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows4.subgroup.packed", {strided, f16, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_3914b38d},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.shared.scalar", {strided, f16, strided, false, 8, Reduce::shared, Dot::scalar}, uses_ab48c2ba},
+    {"q8_linear_gemv.strided.f16.strided.not_is_aligned.rows8.subgroup.packed", {strided, f16, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_246e2153},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.shared.scalar", {strided, f32, strided, true, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows1.subgroup.packed", {strided, f32, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.shared.scalar", {strided, f32, strided, true, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows2.subgroup.packed", {strided, f32, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.shared.scalar", {strided, f32, strided, true, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows4.subgroup.packed", {strided, f32, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.shared.scalar", {strided, f32, strided, true, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
+    {"q8_linear_gemv.strided.f32.strided.is_aligned.rows8.subgroup.packed", {strided, f32, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.shared.scalar", {strided, f32, strided, false, 1, Reduce::shared, Dot::scalar}, uses_850f410c},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows1.subgroup.packed", {strided, f32, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_c4345f78},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.shared.scalar", {strided, f32, strided, false, 2, Reduce::shared, Dot::scalar}, uses_adcae7db},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows2.subgroup.packed", {strided, f32, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_6b49b2e3},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.shared.scalar", {strided, f32, strided, false, 4, Reduce::shared, Dot::scalar}, uses_40b007cf},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows4.subgroup.packed", {strided, f32, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_1fc3e724},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.shared.scalar", {strided, f32, strided, false, 8, Reduce::shared, Dot::scalar}, uses_f34fde98},
+    {"q8_linear_gemv.strided.f32.strided.not_is_aligned.rows8.subgroup.packed", {strided, f32, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_1cf5e650},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.shared.scalar", {strided, i8, strided, true, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows1.subgroup.packed", {strided, i8, strided, true, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.shared.scalar", {strided, i8, strided, true, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows2.subgroup.packed", {strided, i8, strided, true, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.shared.scalar", {strided, i8, strided, true, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows4.subgroup.packed", {strided, i8, strided, true, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.shared.scalar", {strided, i8, strided, true, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
+    {"q8_linear_gemv.strided.i8.strided.is_aligned.rows8.subgroup.packed", {strided, i8, strided, true, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.shared.scalar", {strided, i8, strided, false, 1, Reduce::shared, Dot::scalar}, uses_cea33768},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows1.subgroup.packed", {strided, i8, strided, false, 1, Reduce::subgroup, Dot::packed}, uses_ef408a65},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.shared.scalar", {strided, i8, strided, false, 2, Reduce::shared, Dot::scalar}, uses_09e2538e},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows2.subgroup.packed", {strided, i8, strided, false, 2, Reduce::subgroup, Dot::packed}, uses_82928f4d},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.shared.scalar", {strided, i8, strided, false, 4, Reduce::shared, Dot::scalar}, uses_8a0b576b},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows4.subgroup.packed", {strided, i8, strided, false, 4, Reduce::subgroup, Dot::packed}, uses_4058ee92},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.shared.scalar", {strided, i8, strided, false, 8, Reduce::shared, Dot::scalar}, uses_d2b65de7},
+    {"q8_linear_gemv.strided.i8.strided.not_is_aligned.rows8.subgroup.packed", {strided, i8, strided, false, 8, Reduce::subgroup, Dot::packed}, uses_cb80fa48},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

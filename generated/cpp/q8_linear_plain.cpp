@@ -15,19 +15,29 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
 };
 
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
+  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -40,13 +50,21 @@ enum class Name : uint16_t {
   m,
   n,
   k,
-  matrix_rows,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
+  matrix_rows,
   kDevice,
 };
 
@@ -104,6 +122,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -133,25 +153,41 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_256a0171[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 40}};
+constexpr BlockField push_constants_316f5cdd[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 72}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_951e2044 = {
+constexpr InterfaceInfo binds_acfd47fb = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_256a0171,
+    .push_constants = push_constants_316f5cdd,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_5385249c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+};
+constexpr InterfaceInfo binds_fb6f92c3 = {
+    .bindings = bindings_5385249c,
+    .push_constants = push_constants_316f5cdd,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_37943515,
+};
 enum Interface : uint16_t {
-  uses_3f94bed6,
-  uses_5801a667,
-  uses_e5d3d6bc,
+  uses_018c4e26,
+  uses_466b481d,
+  uses_ef03153b,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_3f94bed6
-  {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_5801a667
-  {&binds_951e2044, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_e5d3d6bc
+  {&binds_acfd47fb, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_018c4e26
+  {&binds_acfd47fb, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_466b481d
+  {&binds_fb6f92c3, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_ef03153b
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -159,21 +195,21 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_5801a667},
-    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_3f94bed6},
-    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_e5d3d6bc},
-    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_5801a667},
-    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_5801a667},
-    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_3f94bed6},
-    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_3f94bed6},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_e5d3d6bc},
-    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_e5d3d6bc},
-    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_5801a667},
-    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_5801a667},
-    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_3f94bed6},
-    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_3f94bed6},
-    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_e5d3d6bc},
-    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false}, uses_e5d3d6bc},
+    {"q8_linear_plain.packed_4h4w.f16.strided.is_aligned", {packed_4h4w, f16, strided, true}, uses_018c4e26},
+    {"q8_linear_plain.packed_4h4w.f32.strided.is_aligned", {packed_4h4w, f32, strided, true}, uses_466b481d},
+    {"q8_linear_plain.packed_4h4w.i8.packed_4h4w.is_aligned", {packed_4h4w, i8, packed_4h4w, true}, uses_ef03153b},
+    {"q8_linear_plain.packed_4w.f16.strided.is_aligned", {packed_4w, f16, strided, true}, uses_018c4e26},
+    {"q8_linear_plain.packed_4w.f16.strided.not_is_aligned", {packed_4w, f16, strided, false}, uses_018c4e26},
+    {"q8_linear_plain.packed_4w.f32.strided.is_aligned", {packed_4w, f32, strided, true}, uses_466b481d},
+    {"q8_linear_plain.packed_4w.f32.strided.not_is_aligned", {packed_4w, f32, strided, false}, uses_466b481d},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.is_aligned", {packed_4w, i8, packed_4w, true}, uses_ef03153b},
+    {"q8_linear_plain.packed_4w.i8.packed_4w.not_is_aligned", {packed_4w, i8, packed_4w, false}, uses_ef03153b},
+    {"q8_linear_plain.strided.f16.strided.is_aligned", {strided, f16, strided, true}, uses_018c4e26},
+    {"q8_linear_plain.strided.f16.strided.not_is_aligned", {strided, f16, strided, false}, uses_018c4e26},
+    {"q8_linear_plain.strided.f32.strided.is_aligned", {strided, f32, strided, true}, uses_466b481d},
+    {"q8_linear_plain.strided.f32.strided.not_is_aligned", {strided, f32, strided, false}, uses_466b481d},
+    {"q8_linear_plain.strided.i8.strided.is_aligned", {strided, i8, strided, true}, uses_ef03153b},
+    {"q8_linear_plain.strided.i8.strided.not_is_aligned", {strided, i8, strided, false}, uses_ef03153b},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -24,6 +24,8 @@ enum class Operand : uint8_t {
   weight_scales,
   bias,
   output,
+  table,
+  residual,
 };
 
 // By name, a T for each operand.
@@ -35,6 +37,8 @@ struct Operands {
   Required<T> weight_scales;
   T bias{};  // may be left out
   Required<T> output;
+  T table{};  // may be left out
+  T residual{};  // may be left out
 };
 
 // In the order of the operator's table.
@@ -42,6 +46,7 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {
     operands.input, operands.weight, operands.weight_sums, operands.weight_scales, operands.bias, operands.output,
+    operands.table, operands.residual,
   };
 }
 
@@ -50,13 +55,21 @@ struct Problem {
   Required<uint32_t> m;
   Required<uint32_t> n;
   Required<uint32_t> k;
-  Required<uint32_t> matrix_rows;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
+  Required<uint32_t> matrix_rows;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -81,25 +94,41 @@ struct PushConstants {
   uint32_t m;
   uint32_t n;
   uint32_t k;
-  uint32_t matrix_rows;
   float input_scale;
   int32_t input_zero_point;
-  float output_inverse_scale;
-  int32_t output_zero_point;
   uint32_t activation;
   uint32_t has_bias;
+  float rounded_inverse_scale;
+  int32_t rounded_zero_point;
+  uint32_t has_table;
+  uint32_t has_residual;
+  float result_scale;
+  int32_t result_zero_point;
+  float residual_scale;
+  int32_t residual_zero_point;
+  float output_inverse_scale;
+  int32_t output_zero_point;
+  uint32_t matrix_rows;
 };
 static_assert(offsetof(PushConstants, m) == 0);
 static_assert(offsetof(PushConstants, n) == 4);
 static_assert(offsetof(PushConstants, k) == 8);
-static_assert(offsetof(PushConstants, matrix_rows) == 12);
-static_assert(offsetof(PushConstants, input_scale) == 16);
-static_assert(offsetof(PushConstants, input_zero_point) == 20);
-static_assert(offsetof(PushConstants, output_inverse_scale) == 24);
-static_assert(offsetof(PushConstants, output_zero_point) == 28);
-static_assert(offsetof(PushConstants, activation) == 32);
-static_assert(offsetof(PushConstants, has_bias) == 36);
-static_assert(sizeof(PushConstants) == 40);
+static_assert(offsetof(PushConstants, input_scale) == 12);
+static_assert(offsetof(PushConstants, input_zero_point) == 16);
+static_assert(offsetof(PushConstants, activation) == 20);
+static_assert(offsetof(PushConstants, has_bias) == 24);
+static_assert(offsetof(PushConstants, rounded_inverse_scale) == 28);
+static_assert(offsetof(PushConstants, rounded_zero_point) == 32);
+static_assert(offsetof(PushConstants, has_table) == 36);
+static_assert(offsetof(PushConstants, has_residual) == 40);
+static_assert(offsetof(PushConstants, result_scale) == 44);
+static_assert(offsetof(PushConstants, result_zero_point) == 48);
+static_assert(offsetof(PushConstants, residual_scale) == 52);
+static_assert(offsetof(PushConstants, residual_zero_point) == 56);
+static_assert(offsetof(PushConstants, output_inverse_scale) == 60);
+static_assert(offsetof(PushConstants, output_zero_point) == 64);
+static_assert(offsetof(PushConstants, matrix_rows) == 68);
+static_assert(sizeof(PushConstants) == 72);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -15,6 +15,8 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
   {"output", Access::write, false},
+  {"table", Access::read, true},
+  {"residual", Access::read, true},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -23,13 +25,21 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},
-  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
+  {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -51,13 +61,21 @@ enum class Name : uint16_t {
   k,
   slices,
   slice_k,
-  matrix_rows,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
+  matrix_rows,
   kDevice,
 };
 
@@ -155,6 +173,8 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
     case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::table: return {DType::i8, Storage::buffer, 0};
+    case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -189,6 +209,26 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_5385249c[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+};
+constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_bbcf69da = {
+    .bindings = bindings_5385249c,
+    .push_constants = push_constants_17588858,
+    .push_constants_bytes = sizeof(PushConstants),
+    .specialization = slots_ec888001,
+};
+constexpr uint32_t workgroup_c0dc2270[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_0f5e1119[] = {1600, 2176, 3200, 4352};
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -197,71 +237,67 @@ constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_691c376d[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 48}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_109cd0be = {
+constexpr InterfaceInfo binds_3fad2825 = {
     .bindings = bindings_591d2940,
-    .push_constants = push_constants_691c376d,
+    .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_c0dc2270[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_259350c1[] = {2624, 3200, 5248, 6400};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
 constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_e0410c5c = {
+constexpr InterfaceInfo binds_9ed32bfc = {
     .bindings = bindings_b9f8727a,
-    .push_constants = push_constants_691c376d,
+    .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t shared_bytes_a6a2dd29[] = {3200, 4352, 6400, 8704};
-constexpr uint32_t shared_bytes_0f5e1119[] = {1600, 2176, 3200, 4352};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr uint32_t shared_bytes_259350c1[] = {2624, 3200, 5248, 6400};
 enum Interface : uint16_t {
-  uses_0a3599dc,
-  uses_2009b68f,
-  uses_284836f6,
-  uses_3ccf026b,
-  uses_4daf46db,
-  uses_55dff96e,
-  uses_56c7f2df,
-  uses_65ed26d3,
-  uses_81401aff,
-  uses_825482e8,
-  uses_870115e1,
-  uses_8f8a23bb,
-  uses_9a494591,
-  uses_9abcb65b,
-  uses_baeb173e,
-  uses_bd36ad98,
-  uses_c164fa82,
-  uses_c42b0cae,
-  uses_d5899d36,
+  uses_0591e8de,
+  uses_092e2400,
+  uses_1b4d24f8,
+  uses_2a4d58db,
+  uses_40062f67,
+  uses_4604a9b1,
+  uses_4bb026cc,
+  uses_51b23e3c,
+  uses_525e374b,
+  uses_624f0e52,
+  uses_7ca4b619,
+  uses_7ddefbda,
+  uses_86c8f04a,
+  uses_93d76e2d,
+  uses_a9931034,
+  uses_b3cc843b,
+  uses_c02ebf57,
+  uses_dbac6e4b,
+  uses_e24767e0,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_0a3599dc
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2009b68f
-  {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_284836f6
-  {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_3ccf026b
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_4daf46db
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_55dff96e
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_56c7f2df
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_65ed26d3
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_81401aff
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_825482e8
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_870115e1
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_8f8a23bb
-  {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_9a494591
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_9abcb65b
-  {&binds_e0410c5c, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_baeb173e
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_bd36ad98
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_c164fa82
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c42b0cae
-  {&binds_109cd0be, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_d5899d36
+  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_0591e8de
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_092e2400
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_1b4d24f8
+  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2a4d58db
+  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_40062f67
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_4604a9b1
+  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_4bb026cc
+  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_0f5e1119, bit(Feature::integer_dot_product)},  // uses_51b23e3c
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_525e374b
+  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::integer_dot_product)},  // uses_624f0e52
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_a6a2dd29, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_7ca4b619
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::integer_dot_product)},  // uses_7ddefbda
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_86c8f04a
+  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit)},  // uses_93d76e2d
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::integer_dot_product)},  // uses_a9931034
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_b3cc843b
+  {&binds_bbcf69da, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_c02ebf57
+  {&binds_9ed32bfc, workgroup_c0dc2270, shared_bytes_259350c1},  // uses_dbac6e4b
+  {&binds_3fad2825, workgroup_c0dc2270, shared_bytes_259350c1, bit(Feature::storage_buffer_16bit)},  // uses_e24767e0
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -269,104 +305,104 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
-    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_bd36ad98},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_56c7f2df},
-    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_c164fa82},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_c42b0cae},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
-    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
-    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
-    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_bd36ad98},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_56c7f2df},
-    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_c164fa82},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_bd36ad98},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_56c7f2df},
-    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_c164fa82},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_c42b0cae},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_c42b0cae},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
-    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
-    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_4daf46db},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_825482e8},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_870115e1},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_d5899d36},
-    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_55dff96e},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_bd36ad98},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_56c7f2df},
-    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_c164fa82},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_8f8a23bb},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_9abcb65b},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_bd36ad98},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_56c7f2df},
-    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_c164fa82},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_baeb173e},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_9a494591},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_284836f6},
-    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_3ccf026b},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_baeb173e},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_9a494591},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_284836f6},
-    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_3ccf026b},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_c42b0cae},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
-    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_c42b0cae},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_81401aff},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_2009b68f},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_0a3599dc},
-    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_65ed26d3},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
+    {"q8_linear_tile.packed_4h4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
+    {"q8_linear_tile.packed_4h4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n4.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.direct.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m4n8.shared.scalar.step32", {packed_4h4w, i8, packed_4h4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
+    {"q8_linear_tile.packed_4h4w.i8.packed_4h4w.is_aligned.m8n8.shared.packed.step32", {packed_4h4w, i8, packed_4h4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
+    {"q8_linear_tile.packed_4w.f16.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
+    {"q8_linear_tile.packed_4w.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
+    {"q8_linear_tile.packed_4w.f32.strided.is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
+    {"q8_linear_tile.packed_4w.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n4.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.direct.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m4n8.shared.scalar.step32", {packed_4w, i8, packed_4w, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
+    {"q8_linear_tile.packed_4w.i8.packed_4w.not_is_aligned.m8n8.shared.packed.step32", {packed_4w, i8, packed_4w, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
+    {"q8_linear_tile.strided.f16.strided.is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f16, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f16, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_092e2400},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f16, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_86c8f04a},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_b3cc843b},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f16, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_e24767e0},
+    {"q8_linear_tile.strided.f16.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f16, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_7ca4b619},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
+    {"q8_linear_tile.strided.f32.strided.is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, f32, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, f32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_1b4d24f8},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, f32, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_7ddefbda},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_a9931034},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, f32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_525e374b},
+    {"q8_linear_tile.strided.f32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, f32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_4604a9b1},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_51b23e3c},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_4bb026cc},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_dbac6e4b},
+    {"q8_linear_tile.strided.i32.strided.is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_624f0e52},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i32, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_51b23e3c},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_4bb026cc},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i32, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_dbac6e4b},
+    {"q8_linear_tile.strided.i32.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i32, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_624f0e52},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, true, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, true, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, true, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, true, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
+    {"q8_linear_tile.strided.i8.strided.is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, true, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.direct.packed.step32", {strided, i8, strided, false, 4, 4, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n4.shared.packed.step32", {strided, i8, strided, false, 4, 4, Staging::shared, Dot::packed, 32}, uses_0591e8de},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.direct.packed.step32", {strided, i8, strided, false, 4, 8, Staging::direct, Dot::packed, 32}, uses_2a4d58db},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.packed.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::packed, 32}, uses_c02ebf57},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m4n8.shared.scalar.step32", {strided, i8, strided, false, 4, 8, Staging::shared, Dot::scalar, 32}, uses_93d76e2d},
+    {"q8_linear_tile.strided.i8.strided.not_is_aligned.m8n8.shared.packed.step32", {strided, i8, strided, false, 8, 8, Staging::shared, Dot::packed, 32}, uses_40062f67},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -24,6 +24,8 @@ enum class Operand : uint8_t {
   weight_scales,
   bias,
   output,
+  table,
+  residual,
 };
 
 // By name, a T for each operand.
@@ -35,6 +37,8 @@ struct Operands {
   Required<T> weight_scales;
   T bias{};  // may be left out
   Required<T> output;
+  T table{};  // may be left out
+  T residual{};  // may be left out
 };
 
 // In the order of the operator's table.
@@ -42,6 +46,7 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {
     operands.input, operands.weight, operands.weight_sums, operands.weight_scales, operands.bias, operands.output,
+    operands.table, operands.residual,
   };
 }
 
@@ -52,13 +57,21 @@ struct Problem {
   Required<uint32_t> k;
   Required<uint32_t> slices;
   Required<uint32_t> slice_k;
-  Required<uint32_t> matrix_rows;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
+  Required<uint32_t> matrix_rows;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -102,27 +115,43 @@ struct PushConstants {
   uint32_t k;
   uint32_t slices;
   uint32_t slice_k;
-  uint32_t matrix_rows;
   float input_scale;
   int32_t input_zero_point;
-  float output_inverse_scale;
-  int32_t output_zero_point;
   uint32_t activation;
   uint32_t has_bias;
+  float rounded_inverse_scale;
+  int32_t rounded_zero_point;
+  uint32_t has_table;
+  uint32_t has_residual;
+  float result_scale;
+  int32_t result_zero_point;
+  float residual_scale;
+  int32_t residual_zero_point;
+  float output_inverse_scale;
+  int32_t output_zero_point;
+  uint32_t matrix_rows;
 };
 static_assert(offsetof(PushConstants, m) == 0);
 static_assert(offsetof(PushConstants, n) == 4);
 static_assert(offsetof(PushConstants, k) == 8);
 static_assert(offsetof(PushConstants, slices) == 12);
 static_assert(offsetof(PushConstants, slice_k) == 16);
-static_assert(offsetof(PushConstants, matrix_rows) == 20);
-static_assert(offsetof(PushConstants, input_scale) == 24);
-static_assert(offsetof(PushConstants, input_zero_point) == 28);
-static_assert(offsetof(PushConstants, output_inverse_scale) == 32);
-static_assert(offsetof(PushConstants, output_zero_point) == 36);
-static_assert(offsetof(PushConstants, activation) == 40);
-static_assert(offsetof(PushConstants, has_bias) == 44);
-static_assert(sizeof(PushConstants) == 48);
+static_assert(offsetof(PushConstants, input_scale) == 20);
+static_assert(offsetof(PushConstants, input_zero_point) == 24);
+static_assert(offsetof(PushConstants, activation) == 28);
+static_assert(offsetof(PushConstants, has_bias) == 32);
+static_assert(offsetof(PushConstants, rounded_inverse_scale) == 36);
+static_assert(offsetof(PushConstants, rounded_zero_point) == 40);
+static_assert(offsetof(PushConstants, has_table) == 44);
+static_assert(offsetof(PushConstants, has_residual) == 48);
+static_assert(offsetof(PushConstants, result_scale) == 52);
+static_assert(offsetof(PushConstants, result_zero_point) == 56);
+static_assert(offsetof(PushConstants, residual_scale) == 60);
+static_assert(offsetof(PushConstants, residual_zero_point) == 64);
+static_assert(offsetof(PushConstants, output_inverse_scale) == 68);
+static_assert(offsetof(PushConstants, output_zero_point) == 72);
+static_assert(offsetof(PushConstants, matrix_rows) == 76);
+static_assert(sizeof(PushConstants) == 80);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

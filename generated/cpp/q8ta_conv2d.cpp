@@ -17,6 +17,8 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false, bit(DType::f32)},
   {"bias", Access::read, true, bit(DType::f32)},
   {"output", Access::write, false, bit(DType::i8)},
+  {"table", Access::read, true, bit(DType::i8)},
+  {"residual", Access::read, true, bit(DType::i8)},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -32,10 +34,18 @@ constexpr FieldInfo kFields[] = {
   {"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -67,10 +77,18 @@ enum class Name : uint16_t {
   tap_sums,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
   window_lines,
   line_taps,
   line_stride,
@@ -88,6 +106,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr OperandSource conv_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -104,10 +123,18 @@ void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, Integer(2147483632));
   to.input_sides = problem.input_sides;
@@ -164,7 +191,8 @@ Integer partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
 constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
+  table::ours(Operand::residual),
 };
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -189,10 +217,18 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
   to.input_sides = problem.input_sides;
@@ -212,8 +248,8 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
 }
 
 constexpr OperandSource conv_finish_operands[] = {
-  table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
-  table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual), table::scratch(0), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
 void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -237,10 +273,18 @@ void conv_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   to.input_sides = problem.input_sides;
   to.output_sides = problem.output_sides;
   to.input_strides = problem.input_strides;
@@ -260,6 +304,7 @@ constexpr StepInfo coopmat_split_steps[] = {
 constexpr OperandSource conv_depthwise_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void conv_depthwise_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -276,10 +321,18 @@ void conv_depthwise_problem(const SelectionScope& scope, void* step_problem) {
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   to.input_sides = problem.input_sides;
   to.output_sides = problem.output_sides;
   to.input_strides = problem.input_strides;
@@ -301,6 +354,7 @@ constexpr StepInfo depthwise_steps[] = {
 constexpr OperandSource conv_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -317,10 +371,18 @@ void conv_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   to.input_sides = problem.input_sides;
   to.output_sides = problem.output_sides;
   to.input_strides = problem.input_strides;
@@ -354,6 +416,7 @@ int pointwise_coopmat_first_failing(const SelectionScope& scope) {
 constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -364,13 +427,21 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_row);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo pointwise_coopmat_steps[] = {
@@ -391,6 +462,7 @@ int pointwise_tile_first_failing(const SelectionScope& scope) {
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -401,13 +473,21 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_row);
-  table::set(to.matrix_rows, Integer(problem.m));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
 }
 
 constexpr StepInfo pointwise_tile_steps[] = {
@@ -417,6 +497,7 @@ constexpr StepInfo pointwise_tile_steps[] = {
 constexpr OperandSource conv_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -433,10 +514,18 @@ void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.tap_sums = problem.tap_sums;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, Integer(2147483632));
   to.input_sides = problem.input_sides;
@@ -523,6 +612,10 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 0, .sides = {}},
 };
 
+constexpr ShapeInfo kTableShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"T"}},
+};
+
 constexpr TensorInfo kQ8taConv2dTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
@@ -547,6 +640,16 @@ constexpr TensorInfo kQ8taConv2dTensors[] = {
     .name = "output", .operand = 5, .role = TensorInfo::Role::output, .has_place = true, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
     .shapes = kOutputShapes, .help = "[N, O, H, W] or [N, O, W]", .source = 0,
+  },
+  {
+    .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
+    .shapes = kTableShapes, .help = "T is 256: what a result of -128, -127, ... 127 becomes",
+  },
+  {
+    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .dtypes = bit(DType::i8),
+    .layouts = bit(Layout::strided) | bit(Layout::packed_4c) | bit(Layout::packed_4w4c) | bit(Layout::packed_4c1w),
+    .shapes = kOutputShapes, .help = "of the output's shape, and lies as it does: added last, as q8ta_add adds it",
   },
 };
 
@@ -584,8 +687,35 @@ constexpr AttributeInfo kQ8taConv2dAttributes[] = {
     .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
-    .help = "applied before the output is quantized", .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
+    .words = words::kActivation,
+  },
+  {
+    .name = "table_input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a table)",
+    .help = "of the integers that the table takes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .range = "a positive, finite and normal number",
+  },
+  {
+    .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the integers that the table takes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
+    .help = "of the integers that the residual is added to", .least = 0x1p-125, .greatest = 0x1p+119,
+    .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the integers that the residual is added to", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .range = "-128 to 127",
+  },
+  {
+    .name = "residual_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
+    .help = "of the residual's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the residual's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

@@ -17,6 +17,8 @@ constexpr OperandInfo kOperands[] = {
   {"weight_scales", Access::read, false, bit(DType::f32)},
   {"bias", Access::read, true, bit(DType::f32)},
   {"output", Access::write, false, bit(DType::i8)},
+  {"table", Access::read, true, bit(DType::i8)},
+  {"residual", Access::read, true, bit(DType::i8)},
 };
 
 constexpr FieldInfo kFields[] = {
@@ -26,10 +28,18 @@ constexpr FieldInfo kFields[] = {
   {"matrix_rows", FieldInfo::Kind::u32, offsetof(Problem, matrix_rows), 1},
   {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
   {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  {"rounded_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, rounded_inverse_scale), 1},
+  {"rounded_zero_point", FieldInfo::Kind::i32, offsetof(Problem, rounded_zero_point), 1},
+  {"has_table", FieldInfo::Kind::u32, offsetof(Problem, has_table), 1},
+  {"has_residual", FieldInfo::Kind::u32, offsetof(Problem, has_residual), 1},
+  {"result_scale", FieldInfo::Kind::f32, offsetof(Problem, result_scale), 1},
+  {"result_zero_point", FieldInfo::Kind::i32, offsetof(Problem, result_zero_point), 1},
+  {"residual_scale", FieldInfo::Kind::f32, offsetof(Problem, residual_scale), 1},
+  {"residual_zero_point", FieldInfo::Kind::i32, offsetof(Problem, residual_zero_point), 1},
+  {"output_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, output_inverse_scale), 1},
+  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -40,10 +50,18 @@ enum class Name : uint16_t {
   matrix_rows,
   input_scale,
   input_zero_point,
-  output_inverse_scale,
-  output_zero_point,
   activation,
   has_bias,
+  rounded_inverse_scale,
+  rounded_zero_point,
+  has_table,
+  has_residual,
+  result_scale,
+  result_zero_point,
+  residual_scale,
+  residual_zero_point,
+  output_inverse_scale,
+  output_zero_point,
   kDevice,
 };
 
@@ -56,6 +74,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 constexpr OperandSource q8_linear_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -66,13 +85,21 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo coopmat_steps[] = {
@@ -103,7 +130,8 @@ Integer partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
 constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
+  table::ours(Operand::residual),
 };
 void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -118,18 +146,26 @@ void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* 
   to.k = problem.k;
   table::set(to.slices, matrix_slices);
   table::set(to.slice_k, matrix_k);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 constexpr OperandSource q8_linear_finish_operands[] = {
-  table::scratch(0), table::ours(Operand::weight_sums), table::ours(Operand::weight_scales), table::ours(Operand::bias),
-  table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual), table::scratch(0), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
 };
 void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -141,14 +177,22 @@ void q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, matrix_slices);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
+  table::set(to.slices, matrix_slices);
 }
 
 constexpr StepInfo coopmat_split_steps[] = {
@@ -159,6 +203,7 @@ constexpr StepInfo coopmat_split_steps[] = {
 constexpr OperandSource q8_linear_gemv_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -166,13 +211,21 @@ void q8_linear_gemv_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo gemv_steps[] = {
@@ -182,6 +235,7 @@ constexpr StepInfo gemv_steps[] = {
 constexpr OperandSource q8_linear_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -189,13 +243,21 @@ void q8_linear_plain_problem(const SelectionScope& scope, void* step_problem) {
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo plain_steps[] = {
@@ -205,6 +267,7 @@ constexpr StepInfo plain_steps[] = {
 constexpr OperandSource q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
+  table::ours(Operand::table), table::ours(Operand::residual),
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -215,13 +278,21 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.k = problem.k;
   table::set(to.slices, Integer(1));
   table::set(to.slice_k, whole_k);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 constexpr StepInfo tile_steps[] = {
@@ -252,7 +323,8 @@ Integer tile_split_partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo tile_split_scratch[] = {{"partial", DType::i32, tile_split_partial_elements}};
 constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
+  table::ours(Operand::residual),
 };
 void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -267,13 +339,21 @@ void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_p
   to.k = problem.k;
   table::set(to.slices, tile_slices);
   table::set(to.slice_k, tile_k);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
 }
 
 void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step_problem) {
@@ -286,14 +366,22 @@ void tile_split_q8_linear_finish_problem(const SelectionScope& scope, void* step
   to.m = problem.m;
   to.n = problem.n;
   to.k = problem.k;
-  table::set(to.slices, tile_slices);
-  to.matrix_rows = problem.matrix_rows;
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
-  to.output_inverse_scale = problem.output_inverse_scale;
-  to.output_zero_point = problem.output_zero_point;
   to.activation = problem.activation;
   to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  to.matrix_rows = problem.matrix_rows;
+  table::set(to.slices, tile_slices);
 }
 
 constexpr StepInfo tile_split_steps[] = {
@@ -359,6 +447,14 @@ constexpr ShapeInfo kOutputShapes[] = {
   {.has_leading = true, .rank = 1, .sides = {"N"}},
 };
 
+constexpr ShapeInfo kTableShapes[] = {
+  {.has_leading = false, .rank = 1, .sides = {"T"}},
+};
+
+constexpr ShapeInfo kResidualShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
+};
+
 constexpr TensorInfo kQ8taLinearTensors[] = {
   {
     .name = "input", .operand = 0, .role = TensorInfo::Role::input, .has_place = true, .dtypes = bit(DType::i8),
@@ -382,6 +478,15 @@ constexpr TensorInfo kQ8taLinearTensors[] = {
     .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w), .shapes = kOutputShapes,
     .source = 0,
   },
+  {
+    .name = "table", .operand = 6, .role = TensorInfo::Role::input, .is_optional = true, .dtypes = bit(DType::i8),
+    .shapes = kTableShapes, .help = "T is 256: what a result of -128, -127, ... 127 becomes",
+  },
+  {
+    .name = "residual", .operand = 7, .role = TensorInfo::Role::input, .is_optional = true, .has_place = true,
+    .dtypes = bit(DType::i8), .layouts = bit(Layout::strided) | bit(Layout::packed_4w) | bit(Layout::packed_4h4w),
+    .shapes = kResidualShapes, .help = "of the output's shape, and lies as it does: added last, as q8ta_add adds it",
+  },
 };
 
 constexpr AttributeInfo kQ8taLinearAttributes[] = {
@@ -402,8 +507,35 @@ constexpr AttributeInfo kQ8taLinearAttributes[] = {
     .help = "of the output's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
   {
-    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none",
-    .help = "applied before the output is quantized", .words = words::kActivation,
+    .name = "activation", .kind = AttributeInfo::Kind::word, .otherwise = "none", .help = "of the real result",
+    .words = words::kActivation,
+  },
+  {
+    .name = "table_input_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a table)",
+    .help = "of the integers that the table takes", .least = 0x1p-126, .greatest = 0x1.fffffep+127,
+    .range = "a positive, finite and normal number",
+  },
+  {
+    .name = "table_input_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the integers that the table takes", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
+  },
+  {
+    .name = "result_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
+    .help = "of the integers that the residual is added to", .least = 0x1p-125, .greatest = 0x1p+119,
+    .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "result_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the integers that the residual is added to", .least = -0x1p+7, .greatest = 0x1.fcp+6,
+    .range = "-128 to 127",
+  },
+  {
+    .name = "residual_scale", .kind = AttributeInfo::Kind::real, .otherwise = "(needed with a residual)",
+    .help = "of the residual's integers", .least = 0x1p-125, .greatest = 0x1p+119, .range = "2^-125 to 2^119",
+  },
+  {
+    .name = "residual_zero_point", .kind = AttributeInfo::Kind::integer, .otherwise = "0",
+    .help = "of the residual's integers", .least = -0x1p+7, .greatest = 0x1.fcp+6, .range = "-128 to 127",
   },
 };
 

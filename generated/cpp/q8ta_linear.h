@@ -24,6 +24,8 @@ enum class Operand : uint8_t {
   weight_scales,
   bias,
   output,
+  table,
+  residual,
 };
 
 // By name, a T for each operand.
@@ -35,6 +37,8 @@ struct Operands {
   Required<T> weight_scales;
   T bias{};  // may be left out
   Required<T> output;
+  T table{};  // may be left out
+  T residual{};  // may be left out
 };
 
 // In the order of the operator's table.
@@ -42,6 +46,7 @@ template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {
     operands.input, operands.weight, operands.weight_sums, operands.weight_scales, operands.bias, operands.output,
+    operands.table, operands.residual,
   };
 }
 
@@ -53,10 +58,18 @@ struct Problem {
   Required<uint32_t> matrix_rows;
   Required<float> input_scale;
   Required<int32_t> input_zero_point;
-  Required<float> output_inverse_scale;
-  Required<int32_t> output_zero_point;
   Required<words::Activation> activation;
   Required<uint32_t> has_bias;
+  Required<float> rounded_inverse_scale;
+  Required<int32_t> rounded_zero_point;
+  Required<uint32_t> has_table;
+  Required<uint32_t> has_residual;
+  Required<float> result_scale;
+  Required<int32_t> result_zero_point;
+  Required<float> residual_scale;
+  Required<int32_t> residual_zero_point;
+  Required<float> output_inverse_scale;
+  Required<int32_t> output_zero_point;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

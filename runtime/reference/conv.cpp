@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/calls/attributes.h"
-#include "runtime/reference/affine.h"
 #include "runtime/reference/linear_requests.h"
 #include "runtime/reference/rows.h"
 
@@ -114,16 +113,6 @@ HostTensor convolved(const Convolution& conv, Pair sides, const Request& request
   return y;
 }
 
-HostTensor quantized(const HostTensor& real, const Request& request) {
-  const auto scale = static_cast<float>(attribute<double>(request, "output_scale"));
-  const auto zero_point = static_cast<int32_t>(attribute<int64_t>(request, "output_zero_point"));
-  HostTensor q = zeros(DType::i8, real.shape);
-  std::ranges::transform(real.as<float>(), q.as<int8_t>().begin(), [&](float value) {
-    return static_cast<int8_t>(quantize(value, scale, zero_point, {-128, 127}));
-  });
-  return q;
-}
-
 int64_t places(int64_t side, int64_t stride, int64_t padding, int64_t dilation, int64_t taps) {
   return (side + padding - dilation * (taps - 1) - 1) / stride + 1;
 }
@@ -142,7 +131,7 @@ Tensors q8ta_conv2d(const Request& request) {
   const Geometry& g = conv.geometry;
   const Pair sides{places(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y),
                    places(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
-  return {{"output", quantized(convolved(conv, sides, request), request)}};
+  return {{"output", stored(convolved(conv, sides, request), request)}};
 }
 
 // [C, O / groups, taps] as [O, C / groups, taps].
@@ -171,7 +160,7 @@ Tensors q8ta_conv2d_transposed(const Request& request) {
   const Pair sides{
       side(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y, g.output_padding.y),
       side(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x, g.output_padding.x)};
-  return {{"output", quantized(convolved(conv, sides, request), request)}};
+  return {{"output", stored(convolved(conv, sides, request), request)}};
 }
 
 constexpr Row kRows[] = {

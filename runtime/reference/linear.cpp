@@ -57,16 +57,6 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
   return y;
 }
 
-HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
-                       const LinearParams& params, float output_scale, int32_t output_zero_point) {
-  const HostTensor real = linear(x, w, scales, bias, params);
-  HostTensor y = zeros(DType::i8, real.shape);
-  std::ranges::transform(real.as<float>(), y.as<int8_t>().begin(), [&](float value) {
-    return static_cast<int8_t>(quantize(value, output_scale, output_zero_point, {-128, 127}));
-  });
-  return y;
-}
-
 HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                              const LinearParams& params) {
   HostTensor q = zeros(DType::i8, x.shape);

@@ -26,10 +26,6 @@ float output_of(int64_t sum, size_t n, const HostTensor& scales, const HostTenso
 HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                   const LinearParams& params);
 
-// The same, quantized to i8.
-HostTensor q8ta_linear(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
-                       const LinearParams& params, float output_scale, int32_t output_zero_point);
-
 // Of reals x, f32 or f16, quantized first; y is of their dtype.
 HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                              const LinearParams& params);

@@ -20,7 +20,8 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
 $if output_layout == packed_4c and direction == forward
   // Rows of x are pixels of the output, in their order.
   if (column + 4u <= problem.output_sides[2]) {
-    output_data[row * ceil_div4(problem.output_sides[2]) + column / 4u] = pack_i8(quantized_outputs(sums, columns));
+    const uint at = row * ceil_div4(problem.output_sides[2]) + column / 4u;
+    output_data[at] = output_of(quantized_outputs(sums, columns), residual_word(at));
     return;
   }
 $end

@@ -8,20 +8,22 @@
 // Padding of a packed layout, of channels and of rows, gets the output's zero point.
 uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
+$include "lib/int8_outputs.glsl"
 ${declare_packed(output)}
 
 void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
-  ivec4 q = quantized_outputs(sums, columns);
+  const ivec4 q = quantized_outputs(sums, columns);
   const uint count = at.x < problem.output_sides[0] ? min(problem.output_sides[2] - at.z, 4u) : 0u;
 $if packed(output_layout) == 2
-  if (count < 4u) {
-    for (uint lane = 0u; lane < 4u; ++lane) q[lane] = lane < count ? q[lane] : problem.output_zero_point;
-  }
-  output_store(at, pack_i8(q));
+  output_store(at, padded(output_of(q, residual_word(output_word(at))), count));
 $else
+  uint residual = 0u;
   for (uint lane = 0u; lane < count; ++lane) {
-    output_bytes[output_byte(at)] = int8_t(q[lane]);
-    ++at.z;
+    residual |= residual_byte(output_byte(at + uvec4(0u, 0u, lane, 0u))) << (8u * lane);
+  }
+  const ivec4 stored = unpack_i8(output_of(q, residual));
+  for (uint lane = 0u; lane < count; ++lane) {
+    output_bytes[output_byte(at + uvec4(0u, 0u, lane, 0u))] = int8_t(stored[lane]);
   }
 $end
 }

@@ -11,25 +11,30 @@ uint last_column() { return problem.n - 1u; }
 $include "lib/linear_outputs.glsl"
 
 $if output_dtype == i8
+$include "lib/int8_outputs.glsl"
 ${declare_words(output)}
 
+void store_word(uint at, ivec4 q, uint count) { output_words[at] = padded(output_of(q, residual_word(at)), count); }
+
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
-  ivec4 q = quantized_outputs(sums, columns);
+  const ivec4 q = quantized_outputs(sums, columns);
 $if output_layout == packed_4h4w
   // Rows of all matrices, each padded to a multiple of four.
-  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : problem.output_zero_point;
   const uint packed_row = row / problem.matrix_rows * ceil_div4(problem.matrix_rows) * 4u + row % problem.matrix_rows;
-  output_words[(packed_row / 4u * ceil_div4(problem.n) + column / 4u) * 4u + packed_row % 4u] = pack_i8(q);
+  store_word((packed_row / 4u * ceil_div4(problem.n) + column / 4u) * 4u + packed_row % 4u, q, problem.n - column);
 $elif output_layout == packed_4w
-  for (uint lane = 1u; lane < 4u; ++lane) q[lane] = column + lane < problem.n ? q[lane] : problem.output_zero_point;
-  output_words[row * ceil_div4(problem.n) + column / 4u] = pack_i8(q);
+  store_word(row * ceil_div4(problem.n) + column / 4u, q, problem.n - column);
 $else
+  const uint at = row * problem.n + column;
   if (problem.n % 4u == 0u) {
-    output_words[(row * problem.n + column) / 4u] = pack_i8(q);
+    store_word(at / 4u, q, 4u);
     return;
   }
   const uint count = min(problem.n - column, 4u);
-  for (uint lane = 0u; lane < count; ++lane) output_data[row * problem.n + column + lane] = int8_t(q[lane]);
+  uint residual = 0u;
+  for (uint lane = 0u; lane < count; ++lane) residual |= residual_byte(at + lane) << (8u * lane);
+  const ivec4 stored = unpack_i8(output_of(q, residual));
+  for (uint lane = 0u; lane < count; ++lane) output_data[at + lane] = int8_t(stored[lane]);
 $end
 }
 $else

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// From the integer sums of a linear layer or a convolution to its outputs, four neighbouring columns at a time.
-// docs/linear.md is the definition; each line below is one of its roundings. The includer says
+// From the integer sums of a linear layer or a convolution to its results, four neighbouring columns at a time: reals, or
+// the integers that they are rounded to. docs/linear.md is the definition; each line below is one of its roundings. The
+// includer says
 //
 //   weight_sum(n)          the sum of the weights of column n
 //   last_column()          of the output
@@ -27,8 +28,8 @@ const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
 // Whether short_outputs() serves: no real output is NaN, and a subnormal one comes to less than a half, flushed or not.
 bool have_short_way(Columns columns) {
-  const bool is_short = problem.activation != kActivationHardswish && problem.output_inverse_scale > 0.0 &&
-                        floatBitsToUint(problem.output_inverse_scale) <= kShortReciprocal;
+  const bool is_short = problem.activation != kActivationHardswish && problem.rounded_inverse_scale > 0.0 &&
+                        floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
   const uvec4 scale = floatBitsToUint(columns.scale) & kMagnitude, bias = floatBitsToUint(columns.bias) & kMagnitude;
   return is_short && all(lessThan(max(scale, bias), uvec4(kInfinity)));
 }
@@ -105,21 +106,21 @@ float activate(float y) {
 $if output_dtype == i8
 // round_to_int() and a saturating sum, with the clamp before the conversion: both bounds are small integers.
 int quantized_output(float y) {
-  precise const float scaled = y * problem.output_inverse_scale;
-  const float offset = float(problem.output_zero_point);
+  precise const float scaled = y * problem.rounded_inverse_scale;
+  const float offset = float(problem.rounded_zero_point);
   const float rounded = is_nan(scaled) ? 0.0 : roundEven(scaled);
-  return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.output_zero_point;
+  return int(clamp(rounded, -128.0 - offset, 127.0 - offset)) + problem.rounded_zero_point;
 }
 
 // An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
 ivec4 short_outputs(vec4 y) {
-  precise const vec4 scaled = y * problem.output_inverse_scale;
-  precise const float six = 6.0 * problem.output_inverse_scale;
-  const float offset = float(problem.output_zero_point);
+  precise const vec4 scaled = y * problem.rounded_inverse_scale;
+  precise const float six = 6.0 * problem.rounded_inverse_scale;
+  const float offset = float(problem.rounded_zero_point);
   const float lowest = problem.activation == kActivationNone ? -128.0 - offset : 0.0;
   const float highest = problem.activation == kActivationRelu6 ? min(six, 127.0 - offset) : 127.0 - offset;
   precise const vec4 shifted = clamp(scaled, lowest, highest) + kRoundingShift;
-  return floatBitsToInt(shifted) + (problem.output_zero_point - kRoundingShiftBits);
+  return floatBitsToInt(shifted) + (problem.rounded_zero_point - kRoundingShiftBits);
 }
 
 ivec4 quantized_outputs(ivec4 sums, Columns columns) {

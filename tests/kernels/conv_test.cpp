@@ -6,7 +6,8 @@
 
 #include "operators.h"
 #include "runtime/calls/attributes.h"
-#include "runtime/operators/linear/depth.h"
+#include "runtime/operators/linear/int8_epilogue.h"
+#include "tests/kernels/behind_the_result.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/tensors.h"
 
@@ -147,6 +148,32 @@ TEST_F(ConvTest, RowsKeepTheirRank) {
 TEST_F(ConvTest, GivesTheReferenceWithEverySpecialization) {
   expect_right({{1, 16, 9, 9}, {36, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
   expect_right({{1, 8, 9, 9}, {8, 1, 3, 3}, {1}, {1}, {1}, 8}, kEverySpecialization);
+}
+
+// ---- behind the result ----------------------------------------------------------------------------------------------
+
+TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
+  struct Case {
+    ConvCase conv;
+    Shape output;
+  };
+  // clang-format off
+  const Case cases[] = {{{{2, 16, 5, 6}, {10, 16, 3, 3}, {1}, {1}}, {2, 10, 5, 6}},
+                        {{{1, 3, 9, 9}, {6, 3, 3, 3}, {2}, {1}}, {1, 6, 5, 5}},
+                        {{{1, 8, 5, 6}, {8, 1, 3, 3}, {1}, {1}, {1}, 8}, {1, 8, 5, 6}},
+                        {{{1, 16, 3, 5}, {24, 16, 1, 1}}, {1, 24, 3, 5}},
+                        {{{1, 128, 3, 3}, {4, 128, 3, 3}, {1}, {1}}, {1, 4, 3, 3}}};  // k in slices
+  // clang-format on
+  for (const Case& c : cases) {
+    Request request = forward(c.conv);
+    testing::add_table(request);
+    expect_reference("q8ta_conv2d", request, kInBuffers);
+    testing::add_residual(request, c.output);
+    expect_reference("q8ta_conv2d", request, kEveryVariant);
+  }
+  Request request = transposed({{1, 16, 4, 4}, {16, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
+  testing::add_residual(request, {1, 6, 7, 7});
+  expect_reference("q8ta_conv2d_transposed", request, kEveryVariant);
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------

@@ -7,8 +7,9 @@
 
 #include "operators.h"
 #include "q8ta_linear.h"
-#include "runtime/operators/linear/depth.h"
+#include "runtime/operators/linear/int8_epilogue.h"
 #include "runtime/selector/select.h"
+#include "tests/kernels/behind_the_result.h"
 #include "tests/kernels/kernel_test.h"
 #include "tests/support/smallest_normal.h"
 #include "tests/support/tensors.h"
@@ -94,6 +95,23 @@ TEST_F(LinearTest, GivesTheReferenceWithEverySpecialization) {
 
 // A long k is cut into slices.
 TEST_F(LinearTest, JoinsSlices) { expect_right(q8ta_request({6, 1300}, 7), kEveryVariant); }
+
+// ---- behind the result ----------------------------------------------------------------------------------------------
+
+TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
+  for (const ShapeCase& c : {ShapeCase{{5, 36}, 21}, {{2, 3, 20}, 8}, {{6, 1040}, 7}}) {
+    Shape output = c.input;
+    output.back() = c.n;
+    Request looked_up = q8ta_request(c.input, c.n);
+    testing::add_table(looked_up);
+    expect_right(looked_up, kInBuffers);
+    Request added = q8ta_request(c.input, c.n, true, "hardswish");
+    testing::add_residual(added, output);
+    expect_right(added, kEveryVariant);
+    testing::add_residual(looked_up, output);
+    expect_right(looked_up, kInBuffers);
+  }
+}
 
 // ---- reals in and out ----------------------------------------------------------------------------------------------
 
@@ -288,6 +306,38 @@ TEST_F(LinearTest, Refusals) {
             "K is 140000, and sums are exact up to 131072\n  hint: split K, and add the results");
   const auto real = linear_q8ta_q8csw_call({.input = x, .weight = weight, .weight_scales = scales}, {.input_scale = 1});
   EXPECT_EQ(to_text(real.error()), "input is i8, and can be f32, f16");
+}
+
+TEST_F(LinearTest, RefusesWhatDoesNotFitBehindTheResult) {
+  const auto said = [&](const std::optional<TensorDesc>& table, const std::optional<TensorDesc>& residual,
+                        const Q8taLinearAttributes& attributes) {
+    const auto call = q8ta_linear_call({.input = TensorDesc{DType::i8, {3, 12}},
+                                        .weight = TensorDesc{DType::i8, {4, 12}},
+                                        .weight_scales = TensorDesc{DType::f32, {4}},
+                                        .table = table,
+                                        .residual = residual},
+                                       attributes);
+    return call ? "accepted" : to_text(call.error());
+  };
+  const Q8taLinearAttributes ones{.input_scale = 1, .output_scale = 1};
+  Q8taLinearAttributes looked_up = ones, added = ones;
+  looked_up.table_input_scale = 1;
+  added.result_scale = added.residual_scale = 1;
+  const TensorDesc table{DType::i8, {256}}, residual{DType::i8, {3, 4}};
+  EXPECT_EQ(said(table, {}, looked_up), "accepted");
+  EXPECT_EQ(said({}, residual, added), "accepted");
+  EXPECT_EQ(said(table, {}, ones), "table_input_scale is needed with a table");
+  EXPECT_EQ(said({}, {}, looked_up), "table_input_scale is given, and no table");
+  EXPECT_EQ(said({}, residual, ones), "result_scale is needed with a residual");
+  EXPECT_EQ(said({}, {}, added), "result_scale is given, and no residual");
+  EXPECT_EQ(said(TensorDesc{DType::i8, {255}}, {}, looked_up),
+            "table has shape [255], and has an element for each of 256 results");
+  EXPECT_EQ(said({}, TensorDesc{DType::i8, {4, 3}}, added), "residual has shape [4, 3], and the output [3, 4]");
+  EXPECT_EQ(said({}, TensorDesc{DType::i8, {3, 4}, Storage::buffer, Layout::packed_4w}, added),
+            "residual is packed_4w and output strided, and they lie alike\n"
+            "  hint: q8ta_clone puts a tensor into another layout");
+  added.output_scale = 1e37;
+  EXPECT_EQ(said({}, residual, added), "output_scale is 1e+37, and can be 2^-125 to 2^119 with a residual");
 }
 
 // A layout that no recipe's kernel takes is told with those that they do.

@@ -11,7 +11,7 @@
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
-#include "runtime/operators/linear/depth.h"
+#include "runtime/operators/linear/int8_epilogue.h"
 #include "runtime/operators/window.h"
 #include "runtime/tensor/weight_form.h"
 #include "vocabulary/integer.h"
@@ -107,10 +107,12 @@ struct Walked {
 };
 
 template <typename Fields, typename Inputs, typename Attributes>
-Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes, const Convolution& conv,
-             const TensorDesc& output, const Phases& phases, const Walked& walked) {
+Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
+                       const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked) {
   const TensorDesc& input = inputs.input;
   const auto& [channels, window] = conv;
+  const auto epilogue = epilogue_of(inputs, attributes, output);
+  if (!epilogue) return epilogue.error();
   const int64_t taps = (Integer(window.taps[0]) * window.taps[1]).value;
   const int64_t tap_sums = walked.is_by_phase ? taps : 1;
   const int64_t run = walked.is_by_phase ? channels.of_a_group : (Integer(channels.of_a_group) * taps).value;
@@ -128,10 +130,18 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
       .tap_sums = u32(tap_sums),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
-      .output_inverse_scale = inverse(static_cast<float>(attributes.output_scale)),
-      .output_zero_point = static_cast<int32_t>(attributes.output_zero_point),
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
+      .rounded_inverse_scale = inverse(epilogue->rounded.scale),
+      .rounded_zero_point = epilogue->rounded.zero_point,
+      .has_table = epilogue->has_table ? 1u : 0u,
+      .has_residual = epilogue->has_residual ? 1u : 0u,
+      .result_scale = epilogue->result.scale,
+      .result_zero_point = epilogue->result.zero_point,
+      .residual_scale = epilogue->residual.scale,
+      .residual_zero_point = epilogue->residual.zero_point,
+      .output_inverse_scale = inverse(epilogue->output.scale),
+      .output_zero_point = epilogue->output.zero_point,
       .input_sides = image_sides(input.shape),
       .output_sides = image_sides(output.shape),
       .input_strides = image_strides(input),
@@ -153,7 +163,9 @@ Call call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& a
                                  .weight_sums = TensorDesc{DType::i32, run_sums_shape(weight.shape, run)},
                                  .weight_scales = inputs.weight_scales,
                                  .bias = inputs.bias,
-                                 .output = output});
+                                 .output = output,
+                                 .table = inputs.table,
+                                 .residual = inputs.residual});
   call.row_sum_run = run;
   return call;
 }
@@ -248,9 +260,9 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (!sides) return sides.error();
   const auto output = output_of(input, *conv, *sides, *places.output);
   if (!output) return output.error();
-  Call call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
+  auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
                                                        phases_of(conv->window, *output), walked_by_phase(conv->window));
-  call.turned_groups = attributes.groups;
+  if (call) call->turned_groups = attributes.groups;
   return call;
 }
 

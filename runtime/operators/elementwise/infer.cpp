@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of specs/elementwise and of q8ta_pixel_shuffle. docs/q8ta.md says what is computed, to the bit.
-//
-// Host floats are IEEE 754 and round to nearest even, so the arithmetic below is the RN of that page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "q8ta_unary.h"
 #include "runtime/calls/placement.h"
 #include "runtime/operators/broadcast.h"
+#include "runtime/operators/byte_table.h"
 #include "runtime/operators/divider.h"
 #include "runtime/operators/packed_walk.h"
 #include "runtime/operators/per_tensor.h"
@@ -29,26 +28,15 @@ TensorDesc bytes_at(const std::optional<Place>& place, const Shape& shape) {
 
 // ---- one byte to another --------------------------------------------------------------------------------------------
 
-float dequantized(int q, const PerTensor& params) { return static_cast<float>(q - params.zero_point) * params.scale; }
-
-// std::nearbyint rounds half to even, as long as nobody changed the rounding mode.
-int quantized(float x, const PerTensor& params) {
-  const float scaled = x * (1.0f / params.scale);
-  const float low = static_cast<float>(-128 - params.zero_point), high = static_cast<float>(127 - params.zero_point);
-  return static_cast<int>(std::nearbyint(std::clamp(scaled, low, high))) + params.zero_point;
-}
-
 // Kernels have the 256 values of a function of a real as a table, so it may be any, and a new one needs no kernel. Four
 // results a word, by the bits of the argument.
-template <typename Function>
-std::array<uint32_t, 64> table_of(Function function, const PerTensor& input, const PerTensor& output) {
-  std::array<uint32_t, 64> table{};
+std::array<uint32_t, 64> in_words(const ByteTable& table) {
+  std::array<uint32_t, 64> words{};
   for (uint32_t bits = 0; bits < 256; ++bits) {
-    const float x = dequantized(static_cast<int8_t>(bits), input);
-    const auto q = static_cast<uint32_t>(quantized(static_cast<float>(function(double{x})), output)) & 0xff;
-    table[bits / 4] |= q << (8 * (bits % 4));
+    const auto result = static_cast<uint8_t>(table[static_cast<size_t>(static_cast<int8_t>(bits) + 128)]);
+    words[bits / 4] |= uint32_t{result} << (8 * (bits % 4));
   }
-  return table;
+  return words;
 }
 
 // ---- of one element -------------------------------------------------------------------------------------------------
@@ -68,7 +56,7 @@ Expected<Call> unary(Function function, const Inputs& inputs, const Attributes& 
       .dividers = walk.dividers,
       .flat_blocks = input.layout == output.layout ? flat_blocks_of(input.shape, input.layout) : 0,
       .padding = padding_word(of_output(attributes).zero_point),
-      .table = table_of(function, of_input(attributes), of_output(attributes)),
+      .table = in_words(byte_table(function, of_input(attributes), of_output(attributes))),
   };
   return make_call(fields, {.input = input, .output = output});
 }
@@ -265,7 +253,7 @@ Expected<Call> infer(const Q8taPixelShuffleInputs<Described>& inputs, const Q8ta
       .box_shifts = walk.box_shifts,
       .dividers = dividers,
       .padding = padding_word(of_output(attributes).zero_point),
-      .table = table_of([](double x) { return x; }, of_input(attributes), of_output(attributes)),
+      .table = in_words(byte_table([](double x) { return x; }, of_input(attributes), of_output(attributes))),
   };
   return make_call(fields, {.input = input, .output = output});
 }

@@ -7,7 +7,7 @@
 #include "linear_q8ta_q8csw.h"
 #include "operators.h"
 #include "q8ta_linear.h"
-#include "runtime/operators/linear/depth.h"
+#include "runtime/operators/linear/int8_epilogue.h"
 #include "runtime/operators/linear/rows.h"
 #include "vocabulary/integer.h"
 
@@ -24,6 +24,8 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
                              name(input.layout)),
                  "q8ta_clone puts a tensor into another layout"};
   }
+  const auto epilogue = epilogue_of(inputs, attributes, output);
+  if (!epilogue) return epilogue.error();
   const size_t rank = input.shape.size();
   const q8ta_linear::Problem fields{
       .m = rows_of(input.shape),
@@ -32,17 +34,27 @@ Expected<Call> infer(const Q8taLinearInputs<Described>& inputs, const Q8taLinear
       .matrix_rows = rank < 2 ? 1 : u32(input.shape[rank - 2]),
       .input_scale = static_cast<float>(attributes.input_scale),
       .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
-      .output_inverse_scale = inverse(static_cast<float>(attributes.output_scale)),
-      .output_zero_point = static_cast<int32_t>(attributes.output_zero_point),
       .activation = attributes.activation,
       .has_bias = inputs.bias ? 1u : 0u,
+      .rounded_inverse_scale = inverse(epilogue->rounded.scale),
+      .rounded_zero_point = epilogue->rounded.zero_point,
+      .has_table = epilogue->has_table ? 1u : 0u,
+      .has_residual = epilogue->has_residual ? 1u : 0u,
+      .result_scale = epilogue->result.scale,
+      .result_zero_point = epilogue->result.zero_point,
+      .residual_scale = epilogue->residual.scale,
+      .residual_zero_point = epilogue->residual.zero_point,
+      .output_inverse_scale = inverse(epilogue->output.scale),
+      .output_zero_point = epilogue->output.zero_point,
   };
   return make_call(fields, {.input = input,
                             .weight = inputs.weight,
                             .weight_sums = TensorDesc{DType::i32, {n}},
                             .weight_scales = inputs.weight_scales,
                             .bias = inputs.bias,
-                            .output = output});
+                            .output = output,
+                            .table = inputs.table,
+                            .residual = inputs.residual});
 }
 
 // Reals: quantized by input_scale, multiplied in int8, and real again, of the input's dtype.

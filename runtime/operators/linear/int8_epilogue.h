@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What linear layers and convolutions in int8 have in common: how long their sums may be, and what becomes of them
+// (specs/lib/int8_epilogue.yaml). docs/linear.md says what they compute.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/calls/call.h"
+#include "runtime/library/error.h"
+#include "runtime/operators/per_tensor.h"
+
+namespace qgen {
+
+// Sums of so many products of int8, and their zero-point corrections, are exact in 32 bits.
+constexpr int64_t kMaxLinearDepth = 131072;
+Done check_depth(int64_t k);
+
+// Of a scale, as kernels are told it.
+float inverse(float scale);
+
+// What a result is rounded to, what a residual is added to and is, and what is stored: of one result without a table and
+// without a residual all but the third are the same.
+struct Int8Epilogue {
+  bool has_table, has_residual;
+  PerTensor rounded, result, residual, output;
+};
+
+// What a caller says of it.
+struct GivenEpilogue {
+  std::optional<TensorDesc> table, residual;
+  PerTensor output;
+  std::optional<double> table_input_scale, result_scale, residual_scale;
+  int64_t table_input_zero_point, result_zero_point, residual_zero_point;
+};
+
+// Errors: scales without their operand, an operand without its scales; a table or a residual of another shape or layout
+// than the output needs.
+Expected<Int8Epilogue> epilogue_of(const GivenEpilogue& given, const TensorDesc& output);
+
+template <typename Inputs, typename Attributes>
+Expected<Int8Epilogue> epilogue_of(const Inputs& inputs, const Attributes& attributes, const TensorDesc& output) {
+  return epilogue_of(GivenEpilogue{.table = inputs.table,
+                                   .residual = inputs.residual,
+                                   .output = of_output(attributes),
+                                   .table_input_scale = attributes.table_input_scale,
+                                   .result_scale = attributes.result_scale,
+                                   .residual_scale = attributes.residual_scale,
+                                   .table_input_zero_point = attributes.table_input_zero_point,
+                                   .result_zero_point = attributes.result_zero_point,
+                                   .residual_zero_point = attributes.residual_zero_point},
+                     output);
+}
+
+}  // namespace qgen

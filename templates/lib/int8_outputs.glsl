@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// From what four results were rounded to, to the bytes that are stored: a function by table, and the sum with a residual.
+// docs/linear.md is the definition. The residual lies as the output does.
+//
+//   output_of(q, residual)      the four bytes to be stored
+//   residual_word(at)           four bytes of the residual, or one; 0 where there is none
+//   residual_byte(at)
+//   padded(word, count)         with padding behind the first `count` bytes
+$include "lib/q8ta.glsl"
+$include "lib/words.glsl"
+${declare_words(table)}
+${declare_words(residual)}
+
+// The table begins with what -128 becomes.
+int looked_up(int q) {
+  const uint place = uint(q + 128);
+  return unpack_i8(table_words[place / 4u])[place % 4u];
+}
+
+uint residual_word(uint at) { return problem.has_residual != 0u ? residual_words[at] : 0u; }
+uint residual_byte(uint at) { return residual_word(at / 4u) >> (8u * (at % 4u)) & 0xffu; }
+
+uint output_of(ivec4 q, uint residual) {
+  if (problem.has_table != 0u) q = ivec4(looked_up(q.x), looked_up(q.y), looked_up(q.z), looked_up(q.w));
+  const uint word = pack_i8(q);
+  if (problem.has_residual == 0u) return word;
+  precise const vec4 sum = dequantized(word, problem.result_scale, problem.result_zero_point) +
+                           dequantized(residual, problem.residual_scale, problem.residual_zero_point);
+  const int zero_point = problem.output_zero_point;
+  return quantized_between(sum, problem.output_inverse_scale, zero_point, float(-128 - zero_point),
+                           float(127 - zero_point));
+}
+
+uint padded(uint word, uint count) {
+  if (count >= 4u) return word;
+  const uint kept = (1u << (8u * count)) - 1u;
+  return (word & kept) | (uint(problem.output_zero_point & 0xff) * 0x01010101u & ~kept);
+}
