@@ -379,10 +379,10 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
                                          const LinearQ8taQ8cswAttributes& attributes);
 
-// pack_weight: an integer weight in one of the forms that linear layers read
+// pack_weight: an integer weight in one of the forms that linear layers and convolutions read
 template <typename As>
 struct PackWeightInputs {
-  typename As::Tensor source;  // i8 [N, K]; symmetric
+  typename As::Tensor source;  // i8 [N, K] or [N, C, W] or [N, C, H, W]; symmetric
 };
 struct PackWeightAttributes {
   Required<Layout> form;  // how the output lies in memory

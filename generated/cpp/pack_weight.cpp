@@ -16,7 +16,11 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
+  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 1},
+  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
+  {"run_taps", FieldInfo::Kind::u32, offsetof(Problem, run_taps), 1},
+  {"tap_channels", FieldInfo::Kind::u32, offsetof(Problem, tap_channels), 1},
   {"words", FieldInfo::Kind::u32, offsetof(Problem, words), 1},
   {"bits", FieldInfo::Kind::u32, offsetof(Problem, bits), 1},
   {"block_n", FieldInfo::Kind::u32, offsetof(Problem, block_n), 1},
@@ -33,7 +37,11 @@ enum class Name : uint16_t {
   form,
   workgroup,
   n,
-  k,
+  channels,
+  taps,
+  run,
+  run_taps,
+  tap_channels,
   words,
   bits,
   block_n,
@@ -101,35 +109,35 @@ constexpr BindingInfo bindings_871a71bf[] = {
   table::buffer(0, Operand::source, Access::read),
   table::buffer(1, Operand::output, Access::write),
 };
-constexpr BlockField push_constants_127719f2[] = {{offsetof(PushConstants, n), offsetof(Problem, n), 44}};
+constexpr BlockField push_constants_3b0a989e[] = {{offsetof(PushConstants, n), offsetof(Problem, n), 60}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_ce3c3931 = {
+constexpr InterfaceInfo binds_3155e3c5 = {
     .bindings = bindings_871a71bf,
-    .push_constants = push_constants_127719f2,
+    .push_constants = push_constants_3b0a989e,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_37943515,
 };
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_a2a26f69,
+  uses_5eb52658,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ce3c3931, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_a2a26f69
+  {&binds_3155e3c5, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_5eb52658
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"pack_weight.weight_q4_4k8n", {weight_q4_4k8n}, uses_a2a26f69},
-    {"pack_weight.weight_q4_8n4k", {weight_q4_8n4k}, uses_a2a26f69},
-    {"pack_weight.weight_q4_rows", {weight_q4_rows}, uses_a2a26f69},
-    {"pack_weight.weight_q8_4k4n", {weight_q8_4k4n}, uses_a2a26f69},
-    {"pack_weight.weight_q8_4n", {weight_q8_4n}, uses_a2a26f69},
-    {"pack_weight.weight_q8_lines", {weight_q8_lines}, uses_a2a26f69},
-    {"pack_weight.weight_q8_panels", {weight_q8_panels}, uses_a2a26f69},
-    {"pack_weight.weight_q8_rows", {weight_q8_rows}, uses_a2a26f69},
+    {"pack_weight.weight_q4_4k8n", {weight_q4_4k8n}, uses_5eb52658},
+    {"pack_weight.weight_q4_8n4k", {weight_q4_8n4k}, uses_5eb52658},
+    {"pack_weight.weight_q4_rows", {weight_q4_rows}, uses_5eb52658},
+    {"pack_weight.weight_q8_4k4n", {weight_q8_4k4n}, uses_5eb52658},
+    {"pack_weight.weight_q8_4n", {weight_q8_4n}, uses_5eb52658},
+    {"pack_weight.weight_q8_lines", {weight_q8_lines}, uses_5eb52658},
+    {"pack_weight.weight_q8_panels", {weight_q8_panels}, uses_5eb52658},
+    {"pack_weight.weight_q8_rows", {weight_q8_rows}, uses_5eb52658},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -139,7 +147,7 @@ constexpr auto kKernels = table::kernels(kRows, kFirstModule);
 
 constinit const OperatorInfo op = {
     .name = "pack_weight",
-    .summary = "an integer weight in one of the forms that linear layers read",
+    .summary = "an integer weight in one of the forms that linear layers and convolutions read",
     .operands = kOperands,
     .fields = kFields,
     .problem_bytes = sizeof(Problem),
@@ -160,6 +168,12 @@ namespace {
 
 constexpr ShapeInfo kSourceShapes[] = {
   {.has_leading = false, .rank = 2, .sides = {"N", "K"}},
+  {.has_leading = false, .rank = 3, .sides = {"N", "C", "W"}},
+  {.has_leading = false, .rank = 4, .sides = {"N", "C", "H", "W"}},
+};
+
+constexpr ShapeInfo kOutputShapes[] = {
+  {.has_leading = true, .rank = 0, .sides = {}},
 };
 
 constexpr std::string_view kFormChoices[] = {
@@ -175,7 +189,7 @@ constexpr TensorInfo kPackWeightTensors[] = {
   {
     .name = "output", .operand = 1, .role = TensorInfo::Role::output, .dtypes = bit(DType::i8),
     .layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_rows) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n) | bit(Layout::weight_q8_panels) | bit(Layout::weight_q4_8n4k) | bit(Layout::weight_q4_4k8n) | bit(Layout::weight_q4_rows),
-    .shapes = kSourceShapes, .help = "the same elements; of a form of four bits, at least -8 and at most 7",
+    .shapes = kOutputShapes, .help = "the same elements; of a form of four bits, at least -8 and at most 7",
   },
 };
 
@@ -190,8 +204,8 @@ constexpr AttributeInfo kPackWeightAttributes[] = {
 
 constinit const SignatureInfo signatures[1] = {
   {
-    .name = "pack_weight", .summary = "an integer weight in one of the forms that linear layers read", .op = &op,
-    .tensors = kPackWeightTensors, .attributes = kPackWeightAttributes,
+    .name = "pack_weight", .summary = "an integer weight in one of the forms that linear layers and convolutions read",
+    .op = &op, .tensors = kPackWeightTensors, .attributes = kPackWeightAttributes,
   },
 };
 

@@ -46,19 +46,13 @@ std::vector<Offset> order_in_block(const WeightForm& form) {
 
 constexpr int64_t kPadding = -1;
 
-// Elements that a tap takes, where taps are joined.
-int64_t padded_channels(const WeightForm& form, const WeightMatrix& matrix) {
-  return form.joins_lines ? ceil_div(matrix.channels, 4) * 4 : matrix.channels;
-}
-
 // visit(index, place in the source or kPadding) for every element of the form, in packed order.
 template <typename Visit>
 void for_each_packed(const WeightForm& form, const Shape& shape, Visit visit) {
   const WeightMatrix matrix = matrix_of(shape);
   const int64_t blocks_n = matrix.blocks_n(form), blocks_k = matrix.blocks_k(form);
-  const int64_t channels = padded_channels(form, matrix);
-  const int64_t joined = form.joins_lines ? matrix.line : 1;
-  const int64_t blocks_of_a_run = ceil_div(joined * channels, form.block_k);
+  const int64_t channels = matrix.tap_channels(form), joined = matrix.run_taps(form);
+  const int64_t blocks_of_a_run = matrix.blocks_of_a_run(form);
   const std::vector<Offset> order = order_in_block(form);
   int64_t index = 0;
   for (int64_t block = 0; block < blocks_n * blocks_k; ++block) {
@@ -88,10 +82,15 @@ constexpr int kNibbleZero = 8;
 }  // namespace
 
 int64_t WeightMatrix::blocks_n(const WeightForm& form) const { return ceil_div(n, form.block_n); }
+int64_t WeightMatrix::run_taps(const WeightForm& form) const { return form.joins_lines ? line : 1; }
+int64_t WeightMatrix::tap_channels(const WeightForm& form) const {
+  return form.joins_lines ? ceil_div(channels, 4) * 4 : channels;
+}
+int64_t WeightMatrix::blocks_of_a_run(const WeightForm& form) const {
+  return ceil_div(Integer(tap_channels(form)) * run_taps(form), form.block_k).value;
+}
 int64_t WeightMatrix::blocks_k(const WeightForm& form) const {
-  const int64_t joined = form.joins_lines ? line : 1;
-  const Integer run = Integer(padded_channels(form, *this)) * joined;
-  return (ceil_div(run, form.block_k) * (taps / joined)).value;
+  return (Integer(blocks_of_a_run(form)) * (Integer(taps) / run_taps(form))).value;  // a side may be 0
 }
 
 WeightMatrix matrix_of(const Shape& weight) {

@@ -18,6 +18,10 @@ struct WeightMatrix {
   int64_t line = 1;  // taps of a line of the window
 
   int64_t k() const { return channels * taps; }
+  // Runs of taps fill whole blocks: how many taps one is, of so many elements each, of which the first are channels.
+  int64_t run_taps(const WeightForm& form) const;
+  int64_t tap_channels(const WeightForm& form) const;
+  int64_t blocks_of_a_run(const WeightForm& form) const;  // saturates
   int64_t blocks_n(const WeightForm& form) const;
   int64_t blocks_k(const WeightForm& form) const;  // saturates
 };

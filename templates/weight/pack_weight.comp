@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The words of a weight form from its plain rows, an invocation each: lib/weight_form.glsl says where elements lie.
+// The words of a weight form from its plain elements, an invocation each: lib/weight_form.glsl says where elements lie.
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
@@ -11,9 +11,14 @@ ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/weight_form.glsl"
 
+// Columns are those of runs of taps, each filled up to whole blocks.
 int element_at(uvec2 place) {
-  if (place.x >= problem.n || place.y >= problem.k) return 0;
-  const uint at = place.x * problem.k + place.y;
+  const uint in_run = place.y % problem.run;
+  const uint tap = place.y / problem.run * problem.run_taps + in_run / problem.tap_channels;
+  const uint channel = in_run % problem.tap_channels;
+  const bool is_padding = channel >= problem.channels || in_run >= problem.run_taps * problem.tap_channels;
+  if (place.x >= problem.n || is_padding) return 0;
+  const uint at = (place.x * problem.channels + channel) * problem.taps + tap;
   return bitfieldExtract(int(source_words[at / 4u]), int(at % 4u * 8u), 8);
 }
 

@@ -36,7 +36,8 @@ HostTensor weight_of(const WeightForm& form, const Shape& shape) {
 }
 
 TEST_F(WeightPackingTest, GivesTheBytesOfTheHost) {
-  const Shape kShapes[] = {{1, 1}, {1, 64}, {4, 4}, {5, 3}, {8, 16}, {9, 17}, {13, 130}, {70, 33}, {0, 5}, {3, 0}};
+  const Shape kShapes[] = {{1, 1}, {1, 64}, {4, 4},    {5, 3},        {8, 16},      {9, 17},      {13, 130},   {70, 33},
+                           {0, 5}, {3, 0},  {9, 3, 5}, {6, 18, 2, 3}, {8, 1, 3, 3}, {5, 4, 7, 7}, {3, 0, 2, 2}};
   for (const WeightForm& form : weight_forms()) {
     for (const Shape& shape : kShapes) {
       SCOPED_TRACE(fmt::format("{} as {}", to_text(shape), name(form.layout)));

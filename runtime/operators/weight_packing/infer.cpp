@@ -4,6 +4,8 @@
 // The Calls that make the forms of weights on the device: from bytes [N, K], or from reals and their scales.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "operators.h"
 #include "pack_weight.h"
 #include "quantize_q4gsw.h"
@@ -15,12 +17,11 @@
 namespace qgen::generated::operators {
 namespace {
 
-int64_t blocks(int64_t side, int64_t block) { return side / block + (side % block != 0); }
-
 // Kernels number the elements with their padding.
-Done check_padded(const WeightForm& form, const Shape& shape) {
-  const Shape padded{blocks(shape[0], form.block_n) * form.block_n, blocks(shape[1], form.block_k) * form.block_k};
-  return check_size("output with its padding", {DType::i8, padded});
+Done check_padded(const WeightForm& form, const WeightMatrix& matrix) {
+  const Integer rows = Integer(matrix.blocks_n(form)) * int64_t{form.block_n};
+  const Integer columns = Integer(matrix.blocks_k(form)) * int64_t{form.block_k};
+  return check_size("output with its padding", {DType::i8, {rows.value, columns.value}});
 }
 
 uint32_t words_of(const WeightForm& form, const Shape& shape) {
@@ -32,16 +33,23 @@ uint32_t words_of(const WeightForm& form, const Shape& shape) {
 Expected<Call> infer(const PackWeightInputs<Described>& inputs, const PackWeightAttributes& attributes) {
   const Shape& shape = inputs.source->shape;
   const WeightForm& form = *find_weight_form(attributes.form);
-  if (Done count = check_padded(form, shape); !count) return count.error();
+  if (Done is_weight = check_weight(DType::i8, shape); !is_weight) return is_weight.error();
+  const WeightMatrix matrix = matrix_of(shape);
+  if (Done count = check_padded(form, matrix); !count) return count.error();
+  const int64_t run = matrix.blocks_of_a_run(form) * form.block_k;
   const pack_weight::Problem fields{
-      .n = u32(shape[0]),
-      .k = u32(shape[1]),
+      .n = u32(matrix.n),
+      .channels = u32(matrix.channels),
+      .taps = u32(matrix.taps),
+      .run = u32(std::max<int64_t>(run, 1)),
+      .run_taps = u32(matrix.run_taps(form)),
+      .tap_channels = u32(std::max<int64_t>(matrix.tap_channels(form), 1)),
       .words = words_of(form, shape),
       .bits = form.bits,
       .block_n = form.block_n,
       .block_k = form.block_k,
-      .blocks_n = u32(blocks(shape[0], form.block_n)),
-      .blocks_k = u32(blocks(shape[1], form.block_k)),
+      .blocks_n = u32(matrix.blocks_n(form)),
+      .blocks_k = u32(matrix.blocks_k(form)),
       .k_outer = form.k_outer,
       .pair_n = form.pair_n,
       .pair_k = form.pair_k,
@@ -59,7 +67,8 @@ Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const Quantiz
     return refused(fmt::format("quant_min {} is above quant_max {}", attributes.quant_min, attributes.quant_max));
   }
   const WeightForm& form = *find_weight_form(attributes.form);
-  if (Done count = check_padded(form, shape); !count) return count.error();
+  const WeightMatrix matrix = matrix_of(shape);
+  if (Done count = check_padded(form, matrix); !count) return count.error();
   const quantize_q4gsw::Problem fields{
       .n = u32(shape[0]),
       .k = u32(shape[1]),
@@ -71,8 +80,8 @@ Expected<Call> infer(const QuantizeQ4gswInputs<Described>& inputs, const Quantiz
       .bits = form.bits,
       .block_n = form.block_n,
       .block_k = form.block_k,
-      .blocks_n = u32(blocks(shape[0], form.block_n)),
-      .blocks_k = u32(blocks(shape[1], form.block_k)),
+      .blocks_n = u32(matrix.blocks_n(form)),
+      .blocks_k = u32(matrix.blocks_k(form)),
       .k_outer = form.k_outer,
       .pair_n = form.pair_n,
       .pair_k = form.pair_k,

@@ -177,5 +177,10 @@ TEST(WeightForms, SizesSaturate) {
   }
 }
 
+TEST(WeightForms, AWindowMayHaveNoTap) {
+  const HostTensor source = zeros(DType::i8, {4, 4, 3, 0});
+  for (const WeightForm& form : weight_forms()) EXPECT_EQ(pack_weight(form, source)->size(), 0u) << name(form.layout);
+}
+
 }  // namespace
 }  // namespace qgen
