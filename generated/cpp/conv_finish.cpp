@@ -11,7 +11,7 @@ namespace {
 constexpr OperandInfo kOperands[] = {
   {"table", Access::read, true},
   {"residual", Access::read, true},
-  {"input", Access::read, false},
+  {"sums", Access::read, false},
   {"weight_sums", Access::read, false},
   {"weight_scales", Access::read, false},
   {"bias", Access::read, true},
@@ -116,7 +116,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
   switch (static_cast<Operand>(operand)) {
     case Operand::table: return {DType::i8, Storage::buffer, 0};
     case Operand::residual: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
-    case Operand::input: return {DType::i32, Storage::buffer, 0};
+    case Operand::sums: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_sums: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
@@ -141,10 +141,10 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_89dc0cac[] = {
+constexpr BindingInfo bindings_6dfb40ef[] = {
   table::buffer(0, Operand::table, Access::read),
   table::buffer(1, Operand::residual, Access::read),
-  table::buffer(2, Operand::input, Access::read),
+  table::buffer(2, Operand::sums, Access::read),
   table::buffer(3, Operand::weight_sums, Access::read),
   table::buffer(4, Operand::weight_scales, Access::read),
   table::buffer(5, Operand::bias, Access::read),
@@ -153,8 +153,8 @@ constexpr BindingInfo bindings_89dc0cac[] = {
 };
 constexpr BlockField problem_buffer_0c2ee5f3[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 196}};
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_53616f15 = {
-    .bindings = bindings_89dc0cac,
+constexpr InterfaceInfo binds_1d58a8bb = {
+    .bindings = bindings_6dfb40ef,
     .problem_buffer = problem_buffer_0c2ee5f3,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
@@ -162,12 +162,12 @@ constexpr InterfaceInfo binds_53616f15 = {
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_91957d9b,
-  uses_d951817f,
+  uses_23240959,
+  uses_bb66a99e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_53616f15, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_91957d9b
-  {&binds_53616f15, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_d951817f
+  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_23240959
+  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bb66a99e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -175,10 +175,10 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_91957d9b},
-    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_91957d9b},
-    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_91957d9b},
-    {"conv_finish.i8.strided", {i8, strided}, uses_d951817f},
+    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_bb66a99e},
+    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_bb66a99e},
+    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_bb66a99e},
+    {"conv_finish.i8.strided", {i8, strided}, uses_23240959},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

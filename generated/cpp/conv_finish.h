@@ -20,7 +20,7 @@ extern const OperatorInfo op;
 enum class Operand : uint8_t {
   table,
   residual,
-  input,
+  sums,
   weight_sums,
   weight_scales,
   bias,
@@ -32,7 +32,7 @@ template <typename T>
 struct Operands {
   T table{};  // may be left out
   T residual{};  // may be left out
-  Required<T> input;
+  Required<T> sums;
   Required<T> weight_sums;
   Required<T> weight_scales;
   T bias{};  // may be left out
@@ -43,7 +43,7 @@ struct Operands {
 template <typename T>
 std::vector<T> in_order(const Operands<T>& operands) {
   return {
-    operands.table, operands.residual, operands.input, operands.weight_sums, operands.weight_scales, operands.bias,
+    operands.table, operands.residual, operands.sums, operands.weight_sums, operands.weight_scales, operands.bias,
     operands.output,
   };
 }

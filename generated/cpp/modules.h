@@ -26,6 +26,7 @@
 #include "fused_binary.h"
 #include "fused_bmm.h"
 #include "fused_unary.h"
+#include "im2col.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -85,7 +86,8 @@ namespace embedding_q4gsw { constexpr uint32_t kFirstModule = dynamic_tiled::kFi
 namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFirstModule + embedding_q4gsw::kVariants; }
 namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
 namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
-namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
+namespace im2col { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
+namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }

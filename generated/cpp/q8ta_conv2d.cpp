@@ -60,6 +60,7 @@ constexpr FieldInfo kFields[] = {
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
+  {"output_is_rows", FieldInfo::Kind::u32, offsetof(Problem, output_is_rows), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
 };
 
@@ -93,6 +94,7 @@ enum class Name : uint16_t {
   line_taps,
   line_stride,
   line_dilation,
+  output_is_rows,
   is_pointwise,
   kDevice,
 };
@@ -191,8 +193,8 @@ Integer partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
 constexpr OperandSource coopmat_split_conv_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
-  table::ours(Operand::residual),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::kNoSource,
+  table::kNoSource,
 };
 void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -351,6 +353,179 @@ constexpr StepInfo depthwise_steps[] = {
   {&conv_depthwise::op, conv_depthwise_operands, conv_depthwise_problem},
 };
 
+constexpr ConditionInfo im2col_coopmat_conditions[] = {
+  {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
+  {"max(16, m * (k / max(channels, 1) * 16 * ceil_div(channels, 16))) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::k, Name::channels,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int im2col_coopmat_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer patch_vectors = max(16, Integer(problem.m) * padded_k);
+  return table::first_false({
+      Integer(problem.output_is_rows) != 0,
+      patch_vectors <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer patches_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer patch_vectors = max(16, Integer(problem.m) * padded_k);
+  return patch_vectors;
+}
+
+constexpr ScratchInfo im2col_coopmat_scratch[] = {{"patches", DType::i8, patches_elements}};
+constexpr OperandSource im2col_operands[] = {table::ours(Operand::input), table::scratch(0)};
+void im2col_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  auto& to = *static_cast<im2col::Problem*>(step_problem);
+  to.m = problem.m;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  table::set(to.row_units, padded_k / 4);
+  table::set(to.tap_units, 4 * ceil_div(Integer(problem.channels), 16));
+  to.input_zero_point = problem.input_zero_point;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+}
+
+constexpr OperandSource q8_linear_coopmat_operands[] = {
+  table::scratch(0, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
+};
+void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, padded_k);
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, padded_k);
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+}
+
+constexpr StepInfo im2col_coopmat_steps[] = {
+  {&im2col::op, im2col_operands, im2col_problem},
+  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
+};
+
+constexpr ConditionInfo im2col_tile_conditions[] = {
+  {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
+  {"16 * max(1, ceil_div(m * (k / max(channels, 1) * ceil_div(channels, 4)), 4)) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::k, Name::channels,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
+};
+
+int im2col_tile_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * word_units, 4));
+  return table::first_false({
+      Integer(problem.output_is_rows) != 0,
+      patch_words <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+Integer im2col_tile_patches_elements(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * word_units, 4));
+  return patch_words;
+}
+
+constexpr ScratchInfo im2col_tile_scratch[] = {{"patches", DType::i8, im2col_tile_patches_elements}};
+void im2col_tile_im2col_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  auto& to = *static_cast<im2col::Problem*>(step_problem);
+  to.m = problem.m;
+  to.row_pixels = problem.row_pixels;
+  to.channels = problem.channels;
+  table::set(to.row_units, word_units);
+  table::set(to.tap_units, ceil_div(Integer(problem.channels), 4));
+  to.input_zero_point = problem.input_zero_point;
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+}
+
+constexpr OperandSource q8_linear_tile_operands[] = {
+  table::scratch(0, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
+  table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
+};
+void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
+  auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, 4 * word_units);
+  table::set(to.slices, Integer(1));
+  table::set(to.slice_k, 16 * ceil_div(word_units, 4));
+  to.input_scale = problem.input_scale;
+  to.input_zero_point = problem.input_zero_point;
+  to.activation = problem.activation;
+  to.has_bias = problem.has_bias;
+  to.rounded_inverse_scale = problem.rounded_inverse_scale;
+  to.rounded_zero_point = problem.rounded_zero_point;
+  to.has_table = problem.has_table;
+  to.has_residual = problem.has_residual;
+  to.result_scale = problem.result_scale;
+  to.result_zero_point = problem.result_zero_point;
+  to.residual_scale = problem.residual_scale;
+  to.residual_zero_point = problem.residual_zero_point;
+  to.output_inverse_scale = problem.output_inverse_scale;
+  to.output_zero_point = problem.output_zero_point;
+  table::set(to.matrix_rows, Integer(problem.m));
+}
+
+constexpr StepInfo im2col_tile_steps[] = {
+  {&im2col::op, im2col_operands, im2col_tile_im2col_problem},
+  {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
+};
+
 constexpr OperandSource conv_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output),
@@ -413,12 +588,12 @@ int pointwise_coopmat_first_failing(const SelectionScope& scope) {
   });
 }
 
-constexpr OperandSource q8_linear_coopmat_operands[] = {
+constexpr OperandSource pointwise_coopmat_q8_linear_coopmat_operands[] = {
   table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
   table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
 };
-void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+void pointwise_coopmat_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer whole_row = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_coopmat::Problem*>(step_problem);
@@ -445,7 +620,7 @@ void q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) 
 }
 
 constexpr StepInfo pointwise_coopmat_steps[] = {
-  {&q8_linear_coopmat::op, q8_linear_coopmat_operands, q8_linear_coopmat_problem},
+  {&q8_linear_coopmat::op, pointwise_coopmat_q8_linear_coopmat_operands, pointwise_coopmat_q8_linear_coopmat_problem},
 };
 
 constexpr ConditionInfo pointwise_tile_conditions[] = {
@@ -459,12 +634,12 @@ int pointwise_tile_first_failing(const SelectionScope& scope) {
   });
 }
 
-constexpr OperandSource q8_linear_tile_operands[] = {
+constexpr OperandSource pointwise_tile_q8_linear_tile_operands[] = {
   table::ours(Operand::input, Layout::packed_4w), table::ours(Operand::weight), table::ours(Operand::weight_sums),
   table::ours(Operand::weight_scales), table::ours(Operand::bias), table::ours(Operand::output, Layout::packed_4w),
   table::ours(Operand::table), table::ours(Operand::residual, Layout::packed_4w),
 };
-void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
+void pointwise_tile_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
   const Integer whole_row = 16 * ceil_div(Integer(problem.k), 16);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
@@ -491,7 +666,7 @@ void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
 }
 
 constexpr StepInfo pointwise_tile_steps[] = {
-  {&q8_linear_tile::op, q8_linear_tile_operands, q8_linear_tile_problem},
+  {&q8_linear_tile::op, pointwise_tile_q8_linear_tile_operands, pointwise_tile_q8_linear_tile_problem},
 };
 
 constexpr OperandSource conv_tile_operands[] = {
@@ -561,6 +736,16 @@ constexpr RecipeInfo kRecipes[] = {
   {.id = "q8ta_conv2d.depthwise",
       .first_failing = table::all_hold,
       .steps = depthwise_steps},
+  {.id = "q8ta_conv2d.im2col_coopmat",
+      .conditions = im2col_coopmat_conditions,
+      .first_failing = im2col_coopmat_first_failing,
+      .scratch = im2col_coopmat_scratch,
+      .steps = im2col_coopmat_steps},
+  {.id = "q8ta_conv2d.im2col_tile",
+      .conditions = im2col_tile_conditions,
+      .first_failing = im2col_tile_first_failing,
+      .scratch = im2col_tile_scratch,
+      .steps = im2col_tile_steps},
   {.id = "q8ta_conv2d.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

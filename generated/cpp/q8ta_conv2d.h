@@ -90,6 +90,7 @@ struct Problem {
   Required<uint32_t> line_taps;
   Required<uint32_t> line_stride;
   Required<uint32_t> line_dilation;
+  Required<uint32_t> output_is_rows;
   Required<uint32_t> is_pointwise;
 
   static constexpr const OperatorInfo* kOperator = &op;

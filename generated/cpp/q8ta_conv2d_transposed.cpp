@@ -60,6 +60,7 @@ constexpr FieldInfo kFields[] = {
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
+  {"output_is_rows", FieldInfo::Kind::u32, offsetof(Problem, output_is_rows), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
 };
 
@@ -93,6 +94,7 @@ enum class Name : uint16_t {
   line_taps,
   line_stride,
   line_dilation,
+  output_is_rows,
   is_pointwise,
   kDevice,
 };

@@ -26,6 +26,7 @@
 #include "fused_binary.h"
 #include "fused_bmm.h"
 #include "fused_unary.h"
+#include "im2col.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -91,6 +92,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &fused_binary::op,
   &fused_bmm::op,
   &fused_unary::op,
+  &im2col::op,
   &linear_dq8ca_q4gsw::op,
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,

@@ -5,7 +5,7 @@
 #version 450
 ${extensions()}
 ${local_size(workgroup)}
-${declare(input, 4)}
+${declare(sums, 4)}
 ${declare(weight_sums)}
 ${declare(weight_scales)}
 ${declare(bias)}
@@ -20,7 +20,7 @@ void main() {
   const uint blocks = ceil_div4(problem.output_sides[2]);
   if (index / blocks >= problem.m) return;
   ivec4 sums = ivec4(0);
-  for (uint slice = 0u; slice < problem.slices; ++slice) sums += input_data[slice * problem.m * blocks + index];
+  for (uint slice = 0u; slice < problem.slices; ++slice) sums += sums_data[slice * problem.m * blocks + index];
   const uint channel = index % blocks * 4u;
   store_pixel(place_of(index / blocks, channel), sums, columns_at(channel));
 }

@@ -61,15 +61,28 @@ Expected<Convolution> convolution_of(const TensorDesc& input, const TensorDesc& 
                                                       .padding = &attributes.padding,
                                                       .dilation = &attributes.dilation});
   if (!window) return window.error();
-  const Integer depth = Integer(channels->of_a_group) * (Integer(window->taps[0]) * window->taps[1]);
-  if (Done exact = check_depth(depth.value); !exact) return exact.error();
   return Convolution{*channels, *window};
 }
 
-// An i8 output, once its sides are known.
-Expected<TensorDesc> output_of(const TensorDesc& input, const Convolution& conv, const PerAxis& sides, Place place) {
-  const TensorDesc output{DType::i8, shape_like(input.shape, conv.channels.outputs, sides), place.storage,
-                          place.layout};
+// Terms of a sum.
+Integer depth_of(const Convolution& conv) {
+  return Integer(conv.channels.of_a_group) * (Integer(conv.window.taps[0]) * conv.window.taps[1]);
+}
+
+// Of integers, whose sums are exact.
+template <typename Attributes>
+Expected<Convolution> exact_convolution_of(const TensorDesc& input, const TensorDesc& weight,
+                                           const Attributes& attributes) {
+  auto conv = convolution_of(input, weight, attributes);
+  if (!conv) return conv.error();
+  if (Done exact = check_depth(depth_of(*conv).value); !exact) return exact.error();
+  return conv;
+}
+
+// The output, once its sides are known.
+Expected<TensorDesc> output_of(DType dtype, const TensorDesc& input, const Convolution& conv, const PerAxis& sides,
+                               Place place) {
+  const TensorDesc output{dtype, shape_like(input.shape, conv.channels.outputs, sides), place.storage, place.layout};
   if (Done lies = check_lies_as_image("output", output); !lies) return lies.error();
   if (Done size = check_size("output", output); !size) return size.error();
   return output;
@@ -90,13 +103,21 @@ struct Phases {
 
 std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
-// 1: a pixel of the input, channel by channel in whole words, is the row of a matrix that makes a pixel of the output.
-uint32_t is_pointwise(const Convolution& conv, const TensorDesc& input, const TensorDesc& output) {
-  const auto& [channels, window] = conv;
+// A place reads one pixel of the input, and each place its own.
+bool is_one_to_one(const Window& window) {
   const bool is_one_tap = window.taps == PerAxis{1, 1} && window.stride == PerAxis{1, 1};
-  const bool is_unpadded = window.before == PerAxis{} && window.after == PerAxis{};
-  const bool are_rows = input.layout == Layout::packed_4c && output.layout == Layout::packed_4c;
-  return is_one_tap && is_unpadded && are_rows && channels.groups == 1 ? 1 : 0;
+  return is_one_tap && window.before == PerAxis{} && window.after == PerAxis{};
+}
+
+// Pixels, channel by channel in whole words, as the rows of a matrix.
+struct Rows {
+  bool are_output = false;
+  bool are_pointwise = false;  // on both sides, and a row makes a row
+};
+
+Rows packed_rows(const Convolution& conv, const TensorDesc& input, const TensorDesc& output) {
+  const bool are_output = output.layout == Layout::packed_4c && conv.channels.groups == 1;
+  return {are_output, are_output && input.layout == Layout::packed_4c && is_one_to_one(conv.window)};
 }
 
 // How the taps of a phase are walked along an axis.
@@ -106,21 +127,27 @@ struct Walked {
   std::array<int32_t, 2> reach{};
 };
 
+Walked walked_tap_by_tap(const Convolution& conv) {
+  const PerAxis& dilation = conv.window.dilation;
+  return {.reach = {static_cast<int32_t>(dilation[0]), static_cast<int32_t>(dilation[1])}};
+}
+
 template <typename Fields, typename Inputs, typename Attributes>
 Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Attributes& attributes,
-                       const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked) {
+                       const Convolution& conv, const TensorDesc& output, const Phases& phases, const Walked& walked,
+                       const Rows& rows = {}) {
   const TensorDesc& input = inputs.input;
   const auto& [channels, window] = conv;
   const auto epilogue = epilogue_of(inputs, attributes, output);
   if (!epilogue) return epilogue.error();
   const int64_t taps = (Integer(window.taps[0]) * window.taps[1]).value;
   const int64_t tap_sums = walked.is_by_phase ? taps : 1;
-  const int64_t run = walked.is_by_phase ? channels.of_a_group : (Integer(channels.of_a_group) * taps).value;
+  const int64_t run = walked.is_by_phase ? channels.of_a_group : depth_of(conv).value;
   const Shape image = as_image(output.shape);
   const Fields fields{
       .m = u32((Integer(input.shape[0]) * phases.pixels).value),
       .n = u32(channels.outputs / channels.groups),
-      .k = u32((Integer(channels.of_a_group) * taps).value),
+      .k = u32(depth_of(conv).value),
       .products = u32((Integer(channels.groups) * phases.count).value),
       .pixels = u32((Integer(image[0]) * image[2] * row_pixels(output)).value),
       .row_pixels = u32(row_pixels(output)),
@@ -156,7 +183,8 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       .line_taps = u32(window.taps[kAlongWidth]),
       .line_stride = u32(window.stride[kAlongWidth]),
       .line_dilation = u32(window.dilation[kAlongWidth]),
-      .is_pointwise = is_pointwise(conv, input, output),
+      .output_is_rows = rows.are_output ? 1u : 0u,
+      .is_pointwise = rows.are_pointwise ? 1u : 0u,
   };
   Call call = make_call(fields, {.input = input,
                                  .weight = weight,
@@ -230,16 +258,15 @@ Walked walked_by_phase(const Window& window) {
 Expected<Call> infer(const Q8taConv2dInputs<Described>& inputs, const Q8taConv2dAttributes& attributes,
                      const Q8taConv2dPlaces& places) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
-  const auto conv = convolution_of(input, weight, attributes);
+  const auto conv = exact_convolution_of(input, weight, attributes);
   if (!conv) return conv.error();
   const auto sides = places_of(conv->window, input.shape);
   if (!sides) return sides.error();
-  const auto output = output_of(input, *conv, *sides, *places.output);
+  const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
   if (!output) return output.error();
   const Phases phases{.pixels = (Integer((*sides)[kAlongHeight]) * row_pixels(*output)).value};
-  const Walked walked{
-      .reach = {static_cast<int32_t>(conv->window.dilation[0]), static_cast<int32_t>(conv->window.dilation[1])}};
-  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked);
+  return call_of<q8ta_conv2d::Problem>(inputs, weight, attributes, *conv, *output, phases, walked_tap_by_tap(*conv),
+                                       packed_rows(*conv, input, *output));
 }
 
 Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
@@ -247,7 +274,7 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   const TensorDesc& input = inputs.input;
   const auto weight = turned(inputs.weight, attributes.groups);
   if (!weight) return weight.error();
-  const auto conv = convolution_of(input, *weight, attributes);
+  const auto conv = exact_convolution_of(input, *weight, attributes);
   if (!conv) return conv.error();
   if (inputs.weight_scales->shape[0] != weight->shape[0]) {
     return refused(fmt::format("weight_scales has {} elements, and the output {} channels",
@@ -258,7 +285,7 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   if (!extra) return extra.error();
   const auto sides = transposed_sides(conv->window, input.shape, *extra);
   if (!sides) return sides.error();
-  const auto output = output_of(input, *conv, *sides, *places.output);
+  const auto output = output_of(DType::i8, input, *conv, *sides, *places.output);
   if (!output) return output.error();
   auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
                                                        phases_of(conv->window, *output), walked_by_phase(conv->window));

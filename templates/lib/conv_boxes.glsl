@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How invocations share a matrix whose rows are pixels and whose columns are units of channels: sixteen rows by four
+// units are a box of 64 neighbours. So they move whole sectors where the channels of a pixel lie together, and where
+// its pixels do.
+
+// The row and the unit of this invocation. The last boxes reach past both ends.
+uvec2 row_and_unit(uint units) {
+  const uint index = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  const uint across = (units + 3u) / 4u;
+  return uvec2(index / 64u / across * 16u + index % 64u / 4u, index / 64u % across * 4u + index % 4u);
+}
