@@ -216,8 +216,7 @@ std::string text(const Convolution& c) {
                      c.stride, c.padding, groups);
 }
 
-Texts attributes_of(const Convolution& c) {
-  Texts attributes = joined(kInput, kOutput);
+Texts attributes_of(const Convolution& c, Texts attributes) {
   for (const auto& [name, value] : {std::pair{"stride", c.stride}, {"padding", c.padding}, {"groups", c.groups}})
     attributes.push_back(fmt::format("{}={}", name, value));
   if (c.output_padding > 0) attributes.push_back(fmt::format("output_padding={}", c.output_padding));
@@ -229,16 +228,36 @@ Row convolution(std::string op, const Convolution& c, int rows, int columns, dou
   const Texts shapes = {fmt::format("input={}x{}x{}x{}:i8", c.images, c.channels, c.height, c.width),
                         fmt::format("weight={}x{}x{}x{}:i8", rows, columns, c.taps, c.taps),
                         fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)};
-  Row row = in_layouts(std::move(op), text(c), shapes, attributes_of(c),
+  Row row = in_layouts(std::move(op), text(c), shapes, attributes_of(c, joined(kInput, kOutput)),
                        {fmt::format("input={}", layout), fmt::format("output={}", layout)}, ".plain(");
   row.operations = 2.0 * rows * columns * c.taps * c.taps * places;
   return row;
 }
 
-void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view layout) {
+double places_of(const Convolution& c) {
   const auto along = [&](int side) { return (side + 2 * c.padding - c.taps) / c.stride + 1; };
-  const double places = 1.0 * c.images * along(c.height) * along(c.width);
-  rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places, layout));
+  return 1.0 * c.images * along(c.height) * along(c.width);
+}
+
+void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view layout) {
+  rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places_of(c), layout));
+}
+
+// Of reals, computed in int8.
+void add_forward_of_reals(std::vector<Row>& rows, const Convolution& c, std::string_view dtype) {
+  const int columns = c.channels / c.groups;
+  for (const std::string op : {"conv2d_q8ta_q8csw"}) {
+    const runner::RequestText request{
+        .shapes = {fmt::format("input={}x{}x{}x{}:{}", c.images, c.channels, c.height, c.width, dtype),
+                   fmt::format("weight={}x{}x{}x{}:i8", c.outputs, columns, c.taps, c.taps),
+                   fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)},
+        .attributes = attributes_of(c, kInput)};
+    rows.push_back({op,
+                    fmt::format("{}.{}", text(c), dtype),
+                    {request},
+                    Way{request, ".plain("},
+                    2.0 * c.outputs * columns * c.taps * c.taps * places_of(c)});
+  }
 }
 
 // The last layers of blocks of residual networks, with what q8ta_add would add behind them.
@@ -264,7 +283,10 @@ void add_convolutions(std::vector<Row>& rows) {
     for (const Convolution& c : kConvolutions) add_forward(rows, c, layout);
     for (const Convolution& c : kTransposed) add_transposed(rows, c, layout);
   }
-  for (const Convolution& c : kLayersOfImages) add_forward(rows, c, "packed_4c");
+  for (const Convolution& c : kLayersOfImages) {
+    add_forward(rows, c, "packed_4c");
+    for (const std::string_view dtype : {"f32", "f16"}) add_forward_of_reals(rows, c, dtype);
+  }
   for (const Convolution& c : kSmallConvolutions) add_forward(rows, c, "packed_4c");
   for (const Convolution& c : kResidualLayers) {
     add_forward(rows, c, "packed_4c");

@@ -203,6 +203,25 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_ece3304e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 208}};
+constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
+constexpr InterfaceInfo binds_3b30bfe1 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_ece3304e,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
+constexpr uint32_t workgroup_3e217849[][3] = {{64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_f06e32bc[] = {0, 0, 0};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -214,21 +233,21 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_ece3304e[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 208}};
-constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
 constexpr InterfaceInfo binds_bf67baee = {
     .bindings = bindings_af1073eb,
     .problem_buffer = problem_buffer_ece3304e,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
-constexpr uint32_t workgroup_3e217849[][3] = {{64, 1, 1}, {128, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_f06e32bc[] = {0, 0, 0};
 enum Interface : uint16_t {
+  uses_30bb8709,
   uses_48a652a5,
+  uses_7f9001e5,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_3b30bfe1, workgroup_3e217849, shared_bytes_f06e32bc, bit(Feature::storage_buffer_16bit)},  // uses_30bb8709
   {&binds_bf67baee, workgroup_3e217849, shared_bytes_f06e32bc},  // uses_48a652a5
+  {&binds_3b30bfe1, workgroup_3e217849, shared_bytes_f06e32bc},  // uses_7f9001e5
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -275,6 +294,32 @@ constexpr auto kRows = [] {
     {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip1", {packed_4c, packed_4w4c, i8, 5, 2, 1}, uses_48a652a5},
     {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip2", {packed_4c, packed_4w4c, i8, 5, 2, 2}, uses_48a652a5},
     {"conv_depthwise.packed_4c.packed_4w4c.i8.taps5stride2.strip4", {packed_4c, packed_4w4c, i8, 5, 2, 4}, uses_48a652a5},
+    {"conv_depthwise.packed_4c.strided.f16.taps0stride0.strip2", {packed_4c, strided, f16, 0, 0, 2}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride1.strip1", {packed_4c, strided, f16, 3, 1, 1}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride1.strip2", {packed_4c, strided, f16, 3, 1, 2}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride1.strip4", {packed_4c, strided, f16, 3, 1, 4}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride2.strip1", {packed_4c, strided, f16, 3, 2, 1}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride2.strip2", {packed_4c, strided, f16, 3, 2, 2}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps3stride2.strip4", {packed_4c, strided, f16, 3, 2, 4}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride1.strip1", {packed_4c, strided, f16, 5, 1, 1}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride1.strip2", {packed_4c, strided, f16, 5, 1, 2}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride1.strip4", {packed_4c, strided, f16, 5, 1, 4}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride2.strip1", {packed_4c, strided, f16, 5, 2, 1}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride2.strip2", {packed_4c, strided, f16, 5, 2, 2}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f16.taps5stride2.strip4", {packed_4c, strided, f16, 5, 2, 4}, uses_30bb8709},
+    {"conv_depthwise.packed_4c.strided.f32.taps0stride0.strip2", {packed_4c, strided, f32, 0, 0, 2}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride1.strip1", {packed_4c, strided, f32, 3, 1, 1}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride1.strip2", {packed_4c, strided, f32, 3, 1, 2}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride1.strip4", {packed_4c, strided, f32, 3, 1, 4}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride2.strip1", {packed_4c, strided, f32, 3, 2, 1}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride2.strip2", {packed_4c, strided, f32, 3, 2, 2}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps3stride2.strip4", {packed_4c, strided, f32, 3, 2, 4}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride1.strip1", {packed_4c, strided, f32, 5, 1, 1}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride1.strip2", {packed_4c, strided, f32, 5, 1, 2}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride1.strip4", {packed_4c, strided, f32, 5, 1, 4}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip1", {packed_4c, strided, f32, 5, 2, 1}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip2", {packed_4c, strided, f32, 5, 2, 2}, uses_7f9001e5},
+    {"conv_depthwise.packed_4c.strided.f32.taps5stride2.strip4", {packed_4c, strided, f32, 5, 2, 4}, uses_7f9001e5},
     {"conv_depthwise.packed_4c1w.packed_4c.i8.taps0stride0.strip2", {packed_4c1w, packed_4c, i8, 0, 0, 2}, uses_48a652a5},
     {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip1", {packed_4c1w, packed_4c, i8, 3, 1, 1}, uses_48a652a5},
     {"conv_depthwise.packed_4c1w.packed_4c.i8.taps3stride1.strip2", {packed_4c1w, packed_4c, i8, 3, 1, 2}, uses_48a652a5},

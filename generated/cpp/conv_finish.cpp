@@ -120,7 +120,7 @@ OperandForm form(const void* kernel_parameters, size_t operand) {
     case Operand::weight_sums: return {DType::i32, Storage::buffer, 0};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
     case Operand::bias: return {DType::f32, Storage::buffer, 0};
-    case Operand::output: return {DType::i8, Storage::buffer, table::only(parameters.output_layout)};
+    case Operand::output: return {parameters.output_dtype, Storage::buffer, table::only(parameters.output_layout)};
   }
   return {};
 }
@@ -134,10 +134,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 Real cost(const SelectionScope& scope) {
+  const auto& parameters = table::parameters<Parameters>(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return Real(device.launch_us)
-      + Integer(problem.m) * Integer(problem.outputs) * (4 * Integer(problem.slices) + 1) / Real(device.bytes_per_us);
+      + Integer(problem.m) * Integer(problem.outputs)
+      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -161,12 +163,30 @@ constexpr InterfaceInfo binds_1d58a8bb = {
 };
 constexpr uint32_t workgroup_a365b6ab[][3] = {{128, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_700251c4[] = {
+  table::buffer(2, Operand::sums, Access::read),
+  table::buffer(3, Operand::weight_sums, Access::read),
+  table::buffer(4, Operand::weight_scales, Access::read),
+  table::buffer(5, Operand::bias, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(7),
+};
+constexpr InterfaceInfo binds_ef46b6b1 = {
+    .bindings = bindings_700251c4,
+    .problem_buffer = problem_buffer_0c2ee5f3,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
 enum Interface : uint16_t {
   uses_23240959,
+  uses_3b6d5754,
+  uses_ae4b7217,
   uses_bb66a99e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_23240959
+  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_3b6d5754
+  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_ae4b7217
   {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bb66a99e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -175,6 +195,8 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
+    {"conv_finish.f16.strided", {f16, strided}, uses_ae4b7217},
+    {"conv_finish.f32.strided", {f32, strided}, uses_3b6d5754},
     {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_bb66a99e},
     {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_bb66a99e},
     {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_bb66a99e},

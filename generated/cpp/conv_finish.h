@@ -173,6 +173,8 @@ static_assert(sizeof(ProblemBuffer) == 196);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
+  f16_strided,
+  f32_strided,
   i8_packed_4c,
   i8_packed_4c1w,
   i8_packed_4w4c,

@@ -189,12 +189,31 @@ constexpr InterfaceInfo binds_b4de7e5d = {
 };
 constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
 constexpr uint32_t shared_bytes_bb241055[] = {0};
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_bc35efc9 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_9b4275ab,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
 enum Interface : uint16_t {
   uses_684139c0,
+  uses_78ce942a,
+  uses_c667dd0c,
   uses_edd22ca3,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_684139c0
+  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_78ce942a
+  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c667dd0c
   {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_edd22ca3
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
@@ -206,6 +225,8 @@ constexpr auto kRows = [] {
     {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_edd22ca3},
     {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_edd22ca3},
     {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_edd22ca3},
+    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_78ce942a},
+    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_c667dd0c},
     {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_684139c0},
     {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_edd22ca3},
     {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_edd22ca3},

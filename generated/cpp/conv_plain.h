@@ -182,6 +182,8 @@ enum class Variant : uint16_t {
   forward_packed_4c_packed_4c_i8,
   forward_packed_4c_packed_4c1w_i8,
   forward_packed_4c_packed_4w4c_i8,
+  forward_packed_4c_strided_f16,
+  forward_packed_4c_strided_f32,
   forward_packed_4c_strided_i8,
   forward_packed_4c1w_packed_4c_i8,
   forward_packed_4c1w_packed_4c1w_i8,

@@ -234,21 +234,37 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_d4c255cb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_b1eede73[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 216}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_b794dc02 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_b1eede73,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_ec888001,
+};
+constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
 constexpr BindingInfo bindings_3a6c8539[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_b1eede73[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 216}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
 constexpr InterfaceInfo binds_ce24f505 = {
     .bindings = bindings_3a6c8539,
     .problem_buffer = problem_buffer_b1eede73,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
 constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -267,26 +283,37 @@ constexpr InterfaceInfo binds_96c1ab8b = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
 enum Interface : uint16_t {
+  uses_0b85424f,
   uses_1273494b,
   uses_2023eba4,
+  uses_28478052,
   uses_482fa4e6,
   uses_4f289f1a,
   uses_5cb19d5b,
   uses_6f96efd1,
   uses_74a2176b,
+  uses_85ef6cd5,
+  uses_8ad03fb5,
+  uses_aedf18dd,
+  uses_b1c82e13,
   uses_b43e6de0,
   uses_cd6896b8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0b85424f
   {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_1273494b
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2023eba4
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_28478052
   {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_482fa4e6
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_4f289f1a
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_5cb19d5b
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_6f96efd1
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_74a2176b
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_85ef6cd5
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_8ad03fb5
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_aedf18dd
+  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_b1c82e13
   {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_b43e6de0
   {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_cd6896b8
 };
@@ -305,6 +332,12 @@ constexpr auto kRows = [] {
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
     {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_28478052},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_0b85424f},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_aedf18dd},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85ef6cd5},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_8ad03fb5},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b1c82e13},
     {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
     {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
     {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},

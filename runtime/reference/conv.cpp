@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/calls/attributes.h"
+#include "runtime/reference/affine.h"
 #include "runtime/reference/linear_requests.h"
 #include "runtime/reference/rows.h"
 
@@ -16,24 +17,33 @@ struct Pair {
   int64_t y, x;
 };
 
-// An image or, of rank 3, a row: one of height 1.
-struct Image {
-  explicit Image(const HostTensor& tensor) : data(tensor.as<int8_t>()), is_row(tensor.shape.size() == 3) {
-    const Shape& shape = tensor.shape;
+// The elements of an image or, of rank 3, of a row: one of height 1.
+struct Elements {
+  explicit Elements(const Shape& shape) : is_row(shape.size() == 3) {
     batch = shape[0];
     channels = shape[1];
     sides = {is_row ? 1 : shape[2], shape.back()};
   }
-  // nullptr: outside.
-  const int8_t* find(int64_t n, int64_t c, Pair at) const {
-    if (at.y < 0 || at.x < 0 || at.y >= sides.y || at.x >= sides.x) return nullptr;
-    return &data[static_cast<size_t>(((n * channels + c) * sides.y + at.y) * sides.x + at.x)];
+  // nullopt: outside.
+  std::optional<int64_t> index(int64_t n, int64_t c, Pair at) const {
+    if (at.y < 0 || at.x < 0 || at.y >= sides.y || at.x >= sides.x) return std::nullopt;
+    return ((n * channels + c) * sides.y + at.y) * sides.x + at.x;
   }
 
-  std::span<const int8_t> data;
   bool is_row;
   int64_t batch = 0, channels = 0;
   Pair sides{};
+};
+
+struct Image : Elements {
+  explicit Image(const HostTensor& tensor) : Elements(tensor.shape), data(tensor.as<int8_t>()) {}
+  // nullptr: outside.
+  const int8_t* find(int64_t n, int64_t c, Pair at) const {
+    const auto found = index(n, c, at);
+    return found ? &data[static_cast<size_t>(*found)] : nullptr;
+  }
+
+  std::span<const int8_t> data;
 };
 
 // A list of an attribute: one number for both, or [height, width]; of a row its height is `otherwise`.
@@ -96,11 +106,14 @@ int64_t sum_at(const Convolution& conv, int64_t n, int64_t o, Pair at) {
   return sum;
 }
 
+Shape output_shape(const Elements& input, int64_t outputs, Pair sides) {
+  return input.is_row ? Shape{input.batch, outputs, sides.x} : Shape{input.batch, outputs, sides.y, sides.x};
+}
+
 // f32 [N, O, sides].
 HostTensor convolved(const Convolution& conv, Pair sides, const Request& request) {
   const int64_t outputs = conv.weight.batch;
-  HostTensor y = zeros(DType::f32, conv.weight.is_row ? Shape{conv.input.batch, outputs, sides.x}
-                                                      : Shape{conv.input.batch, outputs, sides.y, sides.x});
+  HostTensor y = zeros(DType::f32, output_shape(conv.input, outputs, sides));
   const LinearParams params = params_of(request);
   for (size_t i = 0; i < y.as<float>().size(); ++i) {
     const auto place = static_cast<int64_t>(i);
@@ -113,12 +126,25 @@ HostTensor convolved(const Convolution& conv, Pair sides, const Request& request
   return y;
 }
 
+HostTensor quantized(const HostTensor& real, float scale, int32_t zero_point) {
+  HostTensor q = zeros(DType::i8, real.shape);
+  for (int64_t i = 0; i < element_count(real.shape); ++i)
+    set_element(q, i, quantize(static_cast<float>(element(real, i)), scale, zero_point, {-128, 127}));
+  return q;
+}
+
 int64_t places(int64_t side, int64_t stride, int64_t padding, int64_t dilation, int64_t taps) {
   return (side + padding - dilation * (taps - 1) - 1) / stride + 1;
 }
 
-Convolution convolution_of(const Request& request, const HostTensor& weight, ReadAt read_at) {
-  return {Image(request.inputs.at("input")),
+// Of a forward convolution.
+Pair places(Pair image, const Geometry& g) {
+  return {places(image.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y),
+          places(image.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
+}
+
+Convolution convolution_of(const Request& request, const HostTensor& input, const HostTensor& weight, ReadAt read_at) {
+  return {Image(input),
           Image(weight),
           geometry_of(request, Image(weight)),
           attribute<int64_t>(request, "groups"),
@@ -127,11 +153,8 @@ Convolution convolution_of(const Request& request, const HostTensor& weight, Rea
 }
 
 Tensors q8ta_conv2d(const Request& request) {
-  const Convolution conv = convolution_of(request, request.inputs.at("weight"), forward_at);
-  const Geometry& g = conv.geometry;
-  const Pair sides{places(conv.input.sides.y, g.stride.y, g.before.y + g.after.y, g.dilation.y, g.taps.y),
-                   places(conv.input.sides.x, g.stride.x, g.before.x + g.after.x, g.dilation.x, g.taps.x)};
-  return {{"output", stored(convolved(conv, sides, request), request)}};
+  const Convolution conv = convolution_of(request, request.inputs.at("input"), request.inputs.at("weight"), forward_at);
+  return {{"output", stored(convolved(conv, places(conv.input.sides, conv.geometry), request), request)}};
 }
 
 // [C, O / groups, taps] as [O, C / groups, taps].
@@ -152,7 +175,7 @@ HostTensor turned(const HostTensor& weight, int64_t groups) {
 
 Tensors q8ta_conv2d_transposed(const Request& request) {
   const HostTensor weight = turned(request.inputs.at("weight"), attribute<int64_t>(request, "groups"));
-  const Convolution conv = convolution_of(request, weight, transposed_at);
+  const Convolution conv = convolution_of(request, request.inputs.at("input"), weight, transposed_at);
   const Geometry& g = conv.geometry;
   const auto side = [](int64_t input, int64_t stride, int64_t padding, int64_t dilation, int64_t taps, int64_t more) {
     return (input - 1) * stride - padding + dilation * (taps - 1) + more + 1;
@@ -163,7 +186,21 @@ Tensors q8ta_conv2d_transposed(const Request& request) {
   return {{"output", stored(convolved(conv, sides, request), request)}};
 }
 
+// ---- reals in and out -----------------------------------------------------------------------------------------------
+
+Tensors conv2d_q8ta_q8csw(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const LinearParams params = params_of(request);
+  const HostTensor q = quantized(input, params.input_scale, params.input_zero_point);
+  const Convolution conv = convolution_of(request, q, request.inputs.at("weight"), forward_at);
+  const HostTensor y = convolved(conv, places(conv.input.sides, conv.geometry), request);
+  HostTensor rounded = zeros(input.dtype, y.shape);
+  for (int64_t i = 0; i < element_count(y.shape); ++i) set_element(rounded, i, element(y, i));
+  return {{"output", rounded}};
+}
+
 constexpr Row kRows[] = {
+    {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
     {"q8ta_conv2d", q8ta_conv2d},
     {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},
 };

@@ -5,9 +5,11 @@
 //
 //   store_pixel(uvec4(width, height, channel, image), sums, columns_at(channel));     // channel is a multiple of four
 //
-// Padding of a packed layout, of channels and of rows, gets the output's zero point.
+// Padding of a packed layout, of channels and of rows, gets the output's zero point. Reals lie in plain buffers.
 uint last_column() { return problem.output_sides[2] - 1u; }
 $include "lib/linear_outputs.glsl"
+
+$if output_dtype == i8
 $include "lib/int8_outputs.glsl"
 ${declare_packed(output)}
 
@@ -27,6 +29,21 @@ $else
   }
 $end
 }
+$else
+${declare(output)}
+$include "lib/store_real.glsl"
+
+void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
+  const vec4 y = linear_outputs(sums, columns);
+  const uint count = min(problem.output_sides[2] - at.z, 4u);
+  uint place = at.x + at.y * problem.output_strides[1] + at.z * problem.output_strides[2] +
+               at.w * problem.output_strides[3];
+  for (uint lane = 0u; lane < count; ++lane) {
+    store_real(place, activate(flush_subnormal(y[lane])));
+    place += problem.output_strides[2];
+  }
+}
+$end
 
 // The place of a pixel of the output, counted row by row and image by image, padding of rows included.
 uvec4 place_of(uint pixel, uint channel) {

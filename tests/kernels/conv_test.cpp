@@ -3,6 +3,7 @@
 //
 // Convolutions, each on every kernel, against docs/convolution.md's reference.
 #include <cmath>
+#include <limits>
 
 #include "operators.h"
 #include "runtime/calls/attributes.h"
@@ -68,6 +69,13 @@ Request transposed(const ConvCase& c) {
   return request;
 }
 
+// The same of reals.
+Request of_reals(const ConvCase& c) {
+  Request request = forward(c);
+  request.inputs["input"] = Random(static_cast<uint32_t>(element_count(c.input))).reals(DType::f32, c.input, -3, 3);
+  for (const char* name : {"output_scale", "output_zero_point"}) request.attributes.erase(name);
+  return request;
+}
 class ConvTest : public testing::KernelTest {
  protected:
   void expect_right(const ConvCase& c, const measure::VerifyOptions& options) {
@@ -77,6 +85,10 @@ class ConvTest : public testing::KernelTest {
   void expect_transposed_right(const ConvCase& c, const measure::VerifyOptions& options) {
     SCOPED_TRACE(text_of(c));
     expect_reference("q8ta_conv2d_transposed", transposed(c), options);
+  }
+  void expect_right_of_reals(const ConvCase& c, const measure::VerifyOptions& options) {
+    SCOPED_TRACE(text_of(c));
+    expect_reference("conv2d_q8ta_q8csw", of_reals(c), options);
   }
 };
 
@@ -134,6 +146,7 @@ TEST_F(ConvTest, TakesEmptySides) {
                             {{1, 4, 3, 3}, {0, 4, 3, 3}},
                             {{1, 4, 0, 0}, {4, 4, 1, 1}, {1}, {1}}}) {
     expect_right(c, kInBuffers);
+    expect_right_of_reals(c, kInBuffers);
   }
   expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kInBuffers);
   expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kInBuffers);
@@ -143,6 +156,7 @@ TEST_F(ConvTest, RowsKeepTheirRank) {
   expect_right({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kInBuffers);
   expect_right({{1, 16, 9}, {8, 16, 1}}, kInBuffers);
   expect_transposed_right({{2, 5, 11}, {5, 6, 3}, {2}, {1}, {1}, 1, "none", true, {1}}, kInBuffers);
+  expect_right_of_reals({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kInBuffers);
 }
 
 TEST_F(ConvTest, GivesTheReferenceWithEverySpecialization) {
@@ -174,6 +188,30 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
   Request request = transposed({{1, 16, 4, 4}, {16, 6, 3, 3}, {2}, {1}, {1}, 1, "relu"});
   testing::add_residual(request, {1, 6, 7, 7});
   expect_reference("q8ta_conv2d_transposed", request, kEveryVariant);
+}
+
+// ---- reals in and out -----------------------------------------------------------------------------------------------
+
+// Each of f32 and of f16.
+TEST_F(ConvTest, OfRealsGivesTheReferenceInEveryShape) {
+  for (const ConvCase& c : kShapes) expect_right_of_reals(c, kEveryVariant);
+}
+
+TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
+  expect_right_of_reals({{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
+}
+
+// k is cut into slices.
+TEST_F(ConvTest, OfRealsJoinsSlices) {
+  expect_right_of_reals({{1, 192, 3, 3}, {5, 192, 3, 3}, {1}, {1}}, kEveryVariant);
+}
+
+// NaN is the zero point, and infinity saturates.
+TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
+  Request request = of_reals({{1, 4, 6, 6}, {6, 4, 3, 3}, {1}, {1}});
+  set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
+  set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
+  expect_reference("conv2d_q8ta_q8csw", request, kInBuffers);
 }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
@@ -237,6 +275,8 @@ TEST(ConvRefusals, SayWhatIsWrong) {
             "a window that reaches over 3 elements has no place in the input's height of 2, padded to 2");
   EXPECT_EQ(forward_refusal({{1, 4, 5, 5}, {4, 4, 3, 3}, {0}}), "stride is 0, and can be 1 to 1073741824");
   EXPECT_EQ(forward_refusal({{1, 65536, 2, 2}, {1, 65536, 2, 2}}), "K is 262144, and sums are exact up to 131072");
+  EXPECT_EQ(refusal_of("conv2d_q8ta_q8csw", of_reals({{1, 65536, 2, 2}, {1, 65536, 2, 2}})),
+            "K is 262144, and sums are exact up to 131072");
   EXPECT_EQ(transposed_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}, {1}, {0}, {1}, 1, "none", true, {1}}),
             "output_padding is 1, and is smaller than the stride or the dilation, 1 and 1");
   EXPECT_EQ(transposed_refusal({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}),

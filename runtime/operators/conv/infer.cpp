@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Calls of convolutions in int8. docs/convolution.md says what is computed, to the bit.
+// The Calls of convolutions. docs/convolution.md says what is computed.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "conv2d_q8ta_q8csw.h"
 #include "operators.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
@@ -100,6 +101,12 @@ struct Phases {
   int64_t count = 1;
   int64_t pixels;
 };
+
+// Of all images; 0 where there are none, or they are empty.
+uint32_t pixels_of(const Shape& shape) {
+  const Shape image = as_image(shape);
+  return u32((Integer(image[0]) * image[2] * image[3]).value);
+}
 
 std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
@@ -290,6 +297,65 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
   auto call = call_of<q8ta_conv2d_transposed::Problem>(inputs, *weight, attributes, *conv, *output,
                                                        phases_of(conv->window, *output), walked_by_phase(conv->window));
   if (call) call->turned_groups = attributes.groups;
+  return call;
+}
+
+// ---- reals in and out -----------------------------------------------------------------------------------------------
+
+// Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies in
+// packed_4c.
+Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
+  const TensorDesc &input = inputs.input, &weight = inputs.weight;
+  const auto conv = exact_convolution_of(input, weight, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  const auto sides = places_of(window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(input.dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const TensorDesc quantized{DType::i8, as_image(input.shape), Storage::buffer, Layout::packed_4c};
+  if (Done size = check_size("the quantized input", quantized); !size) return size.error();
+  const Walked walked = walked_tap_by_tap(*conv);
+  const uint32_t pixels = pixels_of(output->shape), k = u32(depth_of(*conv).value);
+  const conv2d_q8ta_q8csw::Problem fields{
+      .m = pixels,
+      .n = u32(channels.outputs / channels.groups),
+      .k = k,
+      .products = u32(channels.groups),
+      .pixels = pixels,
+      .row_pixels = u32(row_pixels(*output)),
+      .channels = u32(channels.of_a_group),
+      .all_channels = u32(channels.input),
+      .outputs = u32(channels.outputs),
+      .tap_sums = 1,
+      .input_sides = image_sides(input.shape),
+      .output_sides = image_sides(output->shape),
+      .input_strides = image_strides(quantized),
+      .output_strides = image_strides(*output),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .tap_step = walked.step,
+      .tap_reach = walked.reach,
+      .window_lines = u32(window.taps[kAlongHeight]),
+      .line_taps = u32(window.taps[kAlongWidth]),
+      .line_stride = u32(window.stride[kAlongWidth]),
+      .line_dilation = u32(window.dilation[kAlongWidth]),
+      .input_pixels = pixels_of(input.shape),
+      .input_scale = static_cast<float>(attributes.input_scale),
+      .input_inverse_scale = inverse(static_cast<float>(attributes.input_scale)),
+      .input_zero_point = static_cast<int32_t>(attributes.input_zero_point),
+      .activation = attributes.activation,
+      .has_bias = inputs.bias ? 1u : 0u,
+  };
+  Call call = make_call(fields, {.input = input,
+                                 .weight = weight,
+                                 .weight_sums = TensorDesc{DType::i32, {channels.outputs}},
+                                 .weight_scales = inputs.weight_scales,
+                                 .bias = inputs.bias,
+                                 .output = *output});
+  call.row_sum_run = k;
   return call;
 }
 

@@ -150,6 +150,10 @@ TEST_F(HostileShapes, OfConvolutions) {
             expect_sound(q8ta_conv2d_transposed_call(
                 {.input = image, .weight = turned, .weight_scales = of(DType::f32, {4})},
                 {.stride = list, .dilation = list, .groups = 2, .input_scale = 1, .output_scale = 1}));
+            const TensorDesc reals = of(DType::f16, image.shape);
+            expect_sound(
+                conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = of(DType::f32, {4})},
+                                       {.stride = list, .padding = list, .input_scale = 1}));
           }
         }
       }

@@ -66,6 +66,18 @@ TEST_P(PlainDevice, RunsLinearLayers) {
   expect_kernel(quantize_q4gsw_call({.input = TensorDesc{GetParam(), {10, 64}}, .weight_scales = scales}));
 }
 
+TEST_P(PlainDevice, Convolves) {
+  const TensorDesc reals{GetParam(), {2, 6, 5, 7}}, bytes{DType::i8, {2, 6, 5, 7}}, scales{DType::f32, {4}};
+  for (const int64_t groups : {1, 2}) {
+    TensorDesc weight{DType::i8, {4, 6 / groups, 3, 3}, Storage::buffer, Layout::weight_q8_rows};
+    weight.other_layouts = bit(Layout::weight_q8_4k4n);
+    expect_kernel(conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
+                                         {.groups = groups, .input_scale = 1}));
+    expect_kernel(q8ta_conv2d_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
+                                   {.groups = groups, .input_scale = 1, .output_scale = 1}));
+  }
+}
+
 TEST_P(PlainDevice, MovesAndOperates) {
   const TensorDesc reals{GetParam(), {2, 5, 3, 7}}, bytes{DType::i8, {2, 5, 3, 7}}, one{DType::f32, {}};
   for (const Layout layout : {Layout::strided, Layout::packed_4w, Layout::packed_4w4c}) {
