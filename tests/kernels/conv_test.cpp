@@ -4,6 +4,7 @@
 // Convolutions, each on every kernel, against docs/convolution.md's reference.
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "operators.h"
 #include "runtime/calls/attributes.h"
@@ -213,6 +214,89 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
   set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
   expect_reference("conv2d_q8ta_q8csw", request, kInBuffers);
 }
+
+// ---- every small problem --------------------------------------------------------------------------------------------
+
+// One side of a problem.
+struct Side {
+  int64_t pixels, taps, stride, before, after, dilation, output_padding = 0;
+};
+
+// All that have a place: one to four pixels, one to three taps, strides of 1 to 3, 0 to 2 pixels of padding at each end,
+// dilations of 1 and 2.
+std::vector<Side> forward_sides() {
+  std::vector<Side> sides;
+  for (int64_t i = 0; i < 4 * 3 * 3 * 3 * 3 * 2; ++i) {
+    const Side side{i / 162 + 1, i / 54 % 3 + 1, i / 18 % 3 + 1, i / 6 % 3, i / 2 % 3, i % 2 + 1};
+    const bool has_place = side.dilation * (side.taps - 1) < side.pixels + side.before + side.after;
+    if (has_place && (side.taps > 1 || side.dilation == 1)) sides.push_back(side);
+  }
+  return sides;
+}
+
+// All that have an output: the same of one to three pixels, with every output_padding that they may have.
+std::vector<Side> transposed_sides() {
+  std::vector<Side> sides;
+  for (int64_t i = 0; i < 3 * 3 * 3 * 3 * 3 * 2 * 3; ++i) {
+    const Side side{i / 486 + 1, i / 162 % 3 + 1, i / 54 % 3 + 1, i / 18 % 3, i / 6 % 3, i / 3 % 2 + 1, i % 3};
+    const int64_t reached = (side.pixels - 1) * side.stride + side.dilation * (side.taps - 1) + 1 + side.output_padding;
+    const bool is_taken = side.output_padding < std::max(side.stride, side.dilation);
+    if (is_taken && reached > side.before + side.after && (side.taps > 1 || side.dilation == 1)) sides.push_back(side);
+  }
+  return sides;
+}
+
+// Input channels and output channels of a group, and groups: for each kind of kernel, and for none.
+struct Channels {
+  int64_t input, output, groups;
+};
+constexpr Channels kChannels[] = {{3, 5, 1}, {16, 4, 1}, {1, 1, 4}, {4, 4, 2}, {2, 1, 3}};
+
+// A window's weight is [O, C / groups, taps], or turned.
+ConvCase case_of(const Side& y, const Side& x, const Channels& channels, bool is_transposed) {
+  const auto [input, output, groups] = channels;
+  ConvCase c{
+      {1, input * groups, y.pixels, x.pixels},
+      is_transposed ? Shape{input * groups, output, y.taps, x.taps} : Shape{output * groups, input, y.taps, x.taps},
+      {y.stride, x.stride},
+      {y.before, x.before, y.after, x.after},
+      {y.dilation, x.dilation},
+      groups};
+  if (is_transposed) c.output_padding = {y.output_padding, x.output_padding};
+  return c;
+}
+
+// The index-th pair of layouts for input and output.
+std::map<std::string, Place, std::less<>> places_of(size_t index) {
+  constexpr Layout kLayouts[] = {Layout::strided, Layout::packed_4c, Layout::packed_4w4c, Layout::packed_4c1w};
+  return {{"input", {Storage::buffer, kLayouts[index % 4]}}, {"output", {Storage::buffer, kLayouts[index / 4 % 4]}}};
+}
+
+// Each side of the list stands once for the height and once for the width of a problem with each kind of channels; the
+// pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds of
+// one core on llvmpipe. `kStep` shares no divisor with the length of a list.
+class EverySmallProblem : public testing::KernelTest {
+ protected:
+  void expect_right(std::string_view op, const std::vector<Side>& sides) {
+    constexpr size_t kStep = 101;
+    ASSERT_EQ(std::gcd(sides.size(), kStep), 1u);
+    size_t index = 0;
+    for (const Channels& channels : kChannels) {
+      for (size_t i = 0; i < sides.size(); ++i) {
+        const bool is_transposed = op == "q8ta_conv2d_transposed";
+        const ConvCase c = case_of(sides[(i * kStep + 7) % sides.size()], sides[i], channels, is_transposed);
+        SCOPED_TRACE(text_of(c));
+        Request request = is_transposed ? transposed(c) : forward(c);
+        request.places = places_of(index++);
+        expect_reference(op, request, kInBuffers);
+        if (HasFailure()) return;
+      }
+    }
+  }
+};
+
+TEST_F(EverySmallProblem, Forward) { expect_right("q8ta_conv2d", forward_sides()); }
+TEST_F(EverySmallProblem, Transposed) { expect_right("q8ta_conv2d_transposed", transposed_sides()); }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 
