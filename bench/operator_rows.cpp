@@ -243,15 +243,15 @@ void add_forward(std::vector<Row>& rows, const Convolution& c, std::string_view 
   rows.push_back(convolution("q8ta_conv2d", c, c.outputs, c.channels / c.groups, places_of(c), layout));
 }
 
-// Of reals, computed in int8.
+// Of reals: computed in int8, and with a weight of int8 alone.
 void add_forward_of_reals(std::vector<Row>& rows, const Convolution& c, std::string_view dtype) {
   const int columns = c.channels / c.groups;
-  for (const std::string op : {"conv2d_q8ta_q8csw"}) {
+  for (const std::string op : {"conv2d_q8ta_q8csw", "conv2d_q8csw"}) {
     const runner::RequestText request{
         .shapes = {fmt::format("input={}x{}x{}x{}:{}", c.images, c.channels, c.height, c.width, dtype),
                    fmt::format("weight={}x{}x{}x{}:i8", c.outputs, columns, c.taps, c.taps),
                    fmt::format("weight_scales={}:f32=0.01", c.outputs), fmt::format("bias={}:f32", c.outputs)},
-        .attributes = attributes_of(c, kInput)};
+        .attributes = attributes_of(c, op == "conv2d_q8csw" ? Texts{} : kInput)};
     rows.push_back({op,
                     fmt::format("{}.{}", text(c), dtype),
                     {request},

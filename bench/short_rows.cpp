@@ -45,6 +45,7 @@ std::vector<Selected> selected() {
         "1x512x7x7.512.3x3s1p1.packed_4c.packed_4c", "32x64x56x56.256.1x1s1p0.packed_4c.packed_4c",
         "1x64x128x128.64.3x3s1p1.g64.packed_4c.packed_4c"}},
       {"conv2d_q8ta_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "1x64x128x128.64.3x3s1p1.g64.f16"}},
+      {"conv2d_q8csw", {"32x256x14x14.256.3x3s1p1.f32", "32x256x14x14.256.3x3s1p1.f16"}},
       {"q8ta_conv2d_transposed", {"1x128x32x32.64.3x3s2p1.packed_4c.packed_4c"}},
       {"requantize", {"8192x8192.i8.i8"}},
       {"fused_relu", {"8192x8192.f32.i8"}},

@@ -9,12 +9,15 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_quantize.h"
+#include "conv_real_finish.h"
+#include "conv_real_plain.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -71,13 +74,16 @@ namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule +
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
-namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
+namespace conv2d_q8csw { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
+namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants; }
 namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
 namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }
 namespace conv_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
 namespace conv_quantize { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
-namespace conv_tile { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
+namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
+namespace conv_real_plain { constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants; }
+namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }
 namespace dequantize_affine { constexpr uint32_t kFirstModule = copy_words::kFirstModule + copy_words::kVariants; }
 namespace dynamic_coopmat { constexpr uint32_t kFirstModule = dequantize_affine::kFirstModule + dequantize_affine::kVariants; }

@@ -6,6 +6,7 @@
 namespace qgen::generated {
 
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
+namespace conv2d_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace dequantize_affine { extern const SignatureInfo signatures[1]; }
 namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
@@ -55,6 +56,19 @@ Expected<Call> infer_choose_qparams_affine(const Given& given) {
     .mapping_type = given.attribute<words::MappingType>(1), .target_dtype = given.attribute<DType>(2),
     .quant_min = given.attribute<std::optional<int64_t>>(3), .quant_max = given.attribute<std::optional<int64_t>>(4),
     .eps = given.attribute<std::optional<double>>(5), .keepdim = given.attribute<bool>(6),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_conv2d_q8csw(const Given& given) {
+  const Conv2dQ8cswInputs<Described> inputs{
+    .input = given.tensor(0), .weight = given.tensor(1), .weight_scales = given.tensor(2), .bias = given.optional(3),
+  };
+  const Conv2dQ8cswAttributes attributes{
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(2), .groups = given.attribute<int64_t>(3),
+    .activation = given.attribute<words::Activation>(4),
   };
   return infer(inputs, attributes);
 }
@@ -513,6 +527,35 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
   auto made = run(context, choose_qparams_affine::signatures[0], call, arguments);
   if (!made) return made.error();
   return ChooseQparamsAffineOutputs{std::move((*made)[0]), std::move((*made)[1])};
+}
+
+Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
+                                 const Conv2dQ8cswAttributes& attributes) {
+  Given given(conv2d_q8csw::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.weight);
+  given.set_tensor(2, inputs.weight_scales);
+  given.set_optional(3, inputs.bias);
+  given.set_attribute(0, attributes.stride);
+  given.set_attribute(1, attributes.padding);
+  given.set_attribute(2, attributes.dilation);
+  given.set_attribute(3, attributes.groups);
+  given.set_attribute(4, attributes.activation);
+  return checked(given, infer_conv2d_q8csw);
+}
+Expected<DeviceTensor> conv2d_q8csw(Context& context,
+                                    const Conv2dQ8cswInputs<OnDevice>& inputs,
+                                    const Conv2dQ8cswAttributes& attributes) {
+  const Conv2dQ8cswInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .weight_scales = desc_of(inputs.weight_scales),
+    .bias = desc_of(inputs.bias),
+  };
+  const auto call = conv2d_q8csw_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.weight_scales), argument_of(inputs.bias),
+    {},
+  });
+  return run_for_one(context, conv2d_q8csw::signatures[0], call, arguments);
 }
 
 Expected<Call> conv2d_q8ta_q8csw_call(const Conv2dQ8taQ8cswInputs<Described>& inputs,
@@ -1445,6 +1488,7 @@ std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
       {fused_bmm::signatures[1], infer_bmm},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
+      {conv2d_q8csw::signatures[0], infer_conv2d_q8csw},
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
       {dequantize_affine::signatures[0], infer_dequantize_affine},
       {embedding_q4gsw::signatures[0], infer_embedding_q4gsw},

@@ -69,6 +69,32 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
                                                            const ChooseQparamsAffineAttributes& attributes = {});
 
+// conv2d_q8csw: convolution of reals with an int8 weight, one scale a channel
+template <typename As>
+struct Conv2dQ8cswInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+  typename As::Weight weight;  // i8 [O, I, KH, KW] or [O, I, KW]; symmetric; I is C / groups
+  typename As::Tensor weight_scales;  // f32 [O]; one a channel of the output
+  typename As::Optional bias = {};  // f32 [O]; without: 0
+};
+struct Conv2dQ8cswAttributes {
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  int64_t groups = 1;  // that channels fall into; 1 to 1073741824
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs,
+                     const Conv2dQ8cswAttributes& attributes);
+Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
+                                 const Conv2dQ8cswAttributes& attributes = {});
+Expected<DeviceTensor> conv2d_q8csw(Context& context,
+                                    const Conv2dQ8cswInputs<OnDevice>& inputs,
+                                    const Conv2dQ8cswAttributes& attributes = {});
+
 // conv2d_q8ta_q8csw: convolution of reals in int8, activations quantized by one scale, weights by one a channel
 template <typename As>
 struct Conv2dQ8taQ8cswInputs {

@@ -9,12 +9,15 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv_coopmat.h"
 #include "conv_depthwise.h"
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_quantize.h"
+#include "conv_real_finish.h"
+#include "conv_real_plain.h"
 #include "conv_tile.h"
 #include "copy_words.h"
 #include "dequantize_affine.h"
@@ -77,12 +80,15 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_affine::op,
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
+  &conv2d_q8csw::op,
   &conv2d_q8ta_q8csw::op,
   &conv_coopmat::op,
   &conv_depthwise::op,
   &conv_finish::op,
   &conv_plain::op,
   &conv_quantize::op,
+  &conv_real_finish::op,
+  &conv_real_plain::op,
   &conv_tile::op,
   &copy_words::op,
   &dequantize_affine::op,
@@ -135,6 +141,7 @@ constexpr const OperatorInfo* kOperators[] = {
 constexpr const SignatureInfo* kSignatures[] = {
   &fused_bmm::signatures[1],  // bmm
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
+  &conv2d_q8csw::signatures[0],  // conv2d_q8csw
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
   &dequantize_affine::signatures[0],  // dequantize_affine
   &embedding_q4gsw::signatures[0],  // embedding_q4gsw

@@ -8,6 +8,7 @@
 #include "runtime/reference/affine.h"
 #include "runtime/reference/linear_requests.h"
 #include "runtime/reference/rows.h"
+#include "runtime/reference/weight_linear.h"
 
 namespace qgen::reference {
 namespace {
@@ -199,7 +200,65 @@ Tensors conv2d_q8ta_q8csw(const Request& request) {
   return {{"output", rounded}};
 }
 
+// The rows from `first` on of a tensor [rows, ...].
+HostTensor rows_from(const HostTensor& tensor, int64_t first, int64_t rows) {
+  Shape shape = tensor.shape;
+  const int64_t length = shape[0] == 0 ? 0 : element_count(shape) / shape[0];
+  shape[0] = rows;
+  HostTensor result = zeros(tensor.dtype, shape);
+  for (int64_t i = 0; i < rows * length; ++i) set_element(result, i, element(tensor, first * length + i));
+  return result;
+}
+
+// What each place of the window reads of so many channels from `first` on: [places of all images, channels * taps].
+HostTensor patches_of(const HostTensor& input, const Geometry& g, Pair sides, int64_t first, int64_t channels) {
+  const Elements image(input.shape);
+  HostTensor patches = zeros(input.dtype, {image.batch * sides.y * sides.x, channels * g.taps.y * g.taps.x});
+  for (int64_t i = 0; i < element_count(patches.shape); ++i) {
+    const int64_t place = i / patches.shape[1], tap = i % patches.shape[1];
+    const Pair from{
+        forward_at(place / sides.x % sides.y, tap / g.taps.x % g.taps.y, g.stride.y, g.before.y, g.dilation.y),
+        forward_at(place % sides.x, tap % g.taps.x, g.stride.x, g.before.x, g.dilation.x)};
+    const auto read = image.index(place / sides.x / sides.y, first + tap / g.taps.x / g.taps.y, from);
+    if (read) set_element(patches, i, element(input, *read));
+  }
+  return patches;
+}
+
+// A linear layer with an integer weight for each group, of what its window reads.
+Answer conv2d_q8csw(const Request& request) {
+  const HostTensor &input = request.inputs.at("input"), &weight = request.inputs.at("weight");
+  const HostTensor* bias = find_input(request, "bias");
+  const Image window(weight);
+  const Geometry g = geometry_of(request, window);
+  const Elements image(input.shape);
+  const Pair sides = places(image.sides, g);
+  const int64_t pixels = sides.y * sides.x, groups = attribute<int64_t>(request, "groups");
+  const int64_t outputs = window.batch, n = outputs / groups, k = window.channels * g.taps.y * g.taps.x;
+  HostTensor y = zeros(input.dtype, output_shape(image, outputs, sides));
+  const auto count = static_cast<size_t>(element_count(y.shape));
+  Exact exact{std::vector<double>(count), std::vector<double>(count)};
+  for (int64_t group = 0; group < groups; ++group) {
+    const HostTensor patches = patches_of(input, g, sides, group * window.channels, window.channels);
+    HostTensor rows = rows_from(weight, group * n, n);
+    rows.shape = {n, k};
+    const HostTensor scales = rows_from(request.inputs.at("weight_scales"), group * n, n);
+    const HostTensor own_bias = bias ? rows_from(*bias, group * n, n) : HostTensor{};
+    const ExactOutput made =
+        weight_only_linear({patches, rows, scales, bias ? &own_bias : nullptr, activation_of(request)});
+    for (int64_t i = 0; i < element_count(made.output.shape); ++i) {
+      const int64_t place = i / n, o = group * n + i % n;
+      const int64_t to = (place / pixels * outputs + o) * pixels + place % pixels;
+      set_element(y, to, element(made.output, i));
+      exact.values[static_cast<size_t>(to)] = made.exact.values[static_cast<size_t>(i)];
+      exact.bounds[static_cast<size_t>(to)] = made.exact.bounds[static_cast<size_t>(i)];
+    }
+  }
+  return {{{"output", std::move(y)}}, {{"output", std::move(exact)}}};
+}
+
 constexpr Row kRows[] = {
+    exact_row<conv2d_q8csw>("conv2d_q8csw"),
     {"conv2d_q8ta_q8csw", conv2d_q8ta_q8csw},
     {"q8ta_conv2d", q8ta_conv2d},
     {"q8ta_conv2d_transposed", q8ta_conv2d_transposed},

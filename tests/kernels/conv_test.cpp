@@ -70,13 +70,19 @@ Request transposed(const ConvCase& c) {
   return request;
 }
 
-// The same of reals.
+// The same of reals, as convolutions take them that compute in int8, and that have a weight of int8 alone.
 Request of_reals(const ConvCase& c) {
   Request request = forward(c);
   request.inputs["input"] = Random(static_cast<uint32_t>(element_count(c.input))).reals(DType::f32, c.input, -3, 3);
   for (const char* name : {"output_scale", "output_zero_point"}) request.attributes.erase(name);
   return request;
 }
+Request of_real_sums(const ConvCase& c) {
+  Request request = of_reals(c);
+  for (const char* name : {"input_scale", "input_zero_point"}) request.attributes.erase(name);
+  return request;
+}
+
 class ConvTest : public testing::KernelTest {
  protected:
   void expect_right(const ConvCase& c, const measure::VerifyOptions& options) {
@@ -90,6 +96,7 @@ class ConvTest : public testing::KernelTest {
   void expect_right_of_reals(const ConvCase& c, const measure::VerifyOptions& options) {
     SCOPED_TRACE(text_of(c));
     expect_reference("conv2d_q8ta_q8csw", of_reals(c), options);
+    expect_reference("conv2d_q8csw", of_real_sums(c), options);
   }
 };
 
@@ -198,6 +205,13 @@ TEST_F(ConvTest, OfRealsGivesTheReferenceInEveryShape) {
   for (const ConvCase& c : kShapes) expect_right_of_reals(c, kEveryVariant);
 }
 
+TEST_F(ConvTest, OfRealsTakesALinearLayer) {
+  for (const Shape& input : {Shape{3, 20, 1, 1}, {1, 64, 1, 1}, {2, 16, 1}}) {
+    const Shape weight = input.size() == 3 ? Shape{10, 16, 1} : Shape{10, input[1], 1, 1};
+    expect_right_of_reals({input, weight}, kEveryVariant);
+  }
+}
+
 TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
   expect_right_of_reals({{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
 }
@@ -207,12 +221,25 @@ TEST_F(ConvTest, OfRealsJoinsSlices) {
   expect_right_of_reals({{1, 192, 3, 3}, {5, 192, 3, 3}, {1}, {1}}, kEveryVariant);
 }
 
-// NaN is the zero point, and infinity saturates.
+// NaN and infinity spoil the places that read them, and no other; in int8 NaN is the zero point, and infinity saturates.
 TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
-  Request request = of_reals({{1, 4, 6, 6}, {6, 4, 3, 3}, {1}, {1}});
-  set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
-  set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
-  expect_reference("conv2d_q8ta_q8csw", request, kInBuffers);
+  const ConvCase c{{1, 4, 6, 6}, {6, 4, 3, 3}, {1}, {1}};
+  for (Request request : {of_reals(c), of_real_sums(c)}) {
+    const bool is_int8 = request.attributes.contains("input_scale");
+    set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
+    set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
+    request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);  // infinity times 0 is nothing to ask for
+    expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kInBuffers);
+  }
+}
+
+// Halves below 2^-14, which conversions and matrices of halves may not take for zeros.
+TEST_F(ConvTest, OfRealsTakesSubnormalHalves) {
+  Request request = of_real_sums({{1, 16, 5, 5}, {8, 16, 3, 3}, {1}, {1}, {1}, 1, "none", false});
+  HostTensor& input = request.inputs["input"];
+  input = Random(2).integers(DType::f16, input.shape, -1023, 1023);
+  for (int64_t i = 0; i < element_count(input.shape); ++i) set_element(input, i, element(input, i) * 0x1p-24);
+  expect_reference("conv2d_q8csw", request, kInBuffers);
 }
 
 // ---- every small problem --------------------------------------------------------------------------------------------
@@ -361,6 +388,8 @@ TEST(ConvRefusals, SayWhatIsWrong) {
   EXPECT_EQ(forward_refusal({{1, 65536, 2, 2}, {1, 65536, 2, 2}}), "K is 262144, and sums are exact up to 131072");
   EXPECT_EQ(refusal_of("conv2d_q8ta_q8csw", of_reals({{1, 65536, 2, 2}, {1, 65536, 2, 2}})),
             "K is 262144, and sums are exact up to 131072");
+  EXPECT_EQ(refusal_of("conv2d_q8csw", of_real_sums({{1, 4, 5, 5}, {5, 2, 3, 3}, {1}, {0}, {1}, 2})),
+            "5 output channels do not fall into 2 groups");
   EXPECT_EQ(transposed_refusal({{1, 4, 2, 2}, {4, 4, 3, 3}, {1}, {0}, {1}, 1, "none", true, {1}}),
             "output_padding is 1, and is smaller than the stride or the dilation, 1 and 1");
   EXPECT_EQ(transposed_refusal({{1, 4, 1, 1}, {4, 4, 1, 1}, {1}, {1}}),

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "operators.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
 #include "runtime/operators/linear/int8_epilogue.h"
+#include "runtime/operators/weight_linear/checks.h"
 #include "runtime/operators/window.h"
 #include "runtime/tensor/weight_form.h"
 #include "vocabulary/integer.h"
@@ -357,6 +359,45 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
                                  .output = *output});
   call.row_sum_run = k;
   return call;
+}
+
+// Reals throughout; the weight alone is of integers.
+Expected<Call> infer(const Conv2dQ8cswInputs<Described>& inputs, const Conv2dQ8cswAttributes& attributes) {
+  const TensorDesc& input = inputs.input;
+  const auto conv = convolution_of(input, inputs.weight, attributes);
+  if (!conv) return conv.error();
+  const auto& [channels, window] = *conv;
+  const auto form = checked_form(kEightBits, inputs.weight);
+  if (!form) return form.error();
+  const auto sides = places_of(window, input.shape);
+  if (!sides) return sides.error();
+  const auto output = output_of(input.dtype, input, *conv, *sides, {});
+  if (!output) return output.error();
+  const Integer image_pixels = Integer((*sides)[kAlongHeight]) * (*sides)[kAlongWidth];
+  const bool is_linear = channels.groups == 1 && is_one_to_one(window) && image_pixels == Integer(1);
+  const conv2d_q8csw::Problem fields{
+      .m = pixels_of(output->shape),
+      .n = u32(channels.outputs / channels.groups),
+      .k = u32(depth_of(*conv).value),
+      .products = u32(channels.groups),
+      .channels = u32(channels.of_a_group),
+      .row_pixels = u32(row_pixels(*output)),
+      .image_pixels = u32(image_pixels.value),
+      .is_linear = is_linear ? 1u : 0u,
+      .input_sides = image_sides(input.shape),
+      .output_sides = image_sides(output->shape),
+      .input_strides = image_strides(input),
+      .output_strides = image_strides(*output),
+      .taps = in_words(window.taps),
+      .stride = in_words(window.stride),
+      .padding = in_words(window.before),
+      .dilation = in_words(window.dilation),
+      .has_bias = inputs.bias ? 1u : 0u,
+      .activation = attributes.activation,
+  };
+  return make_call(
+      fields,
+      {.input = input, .weight = *form, .weight_scales = inputs.weight_scales, .bias = inputs.bias, .output = *output});
 }
 
 }  // namespace qgen::generated::operators

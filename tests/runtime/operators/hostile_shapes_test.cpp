@@ -154,6 +154,8 @@ TEST_F(HostileShapes, OfConvolutions) {
             expect_sound(
                 conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = of(DType::f32, {4})},
                                        {.stride = list, .padding = list, .input_scale = 1}));
+            expect_sound(conv2d_q8csw_call({.input = reals, .weight = weight, .weight_scales = of(DType::f32, {4})},
+                                           {.stride = list, .padding = list}));
           }
         }
       }

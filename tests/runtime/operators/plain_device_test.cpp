@@ -71,6 +71,8 @@ TEST_P(PlainDevice, Convolves) {
   for (const int64_t groups : {1, 2}) {
     TensorDesc weight{DType::i8, {4, 6 / groups, 3, 3}, Storage::buffer, Layout::weight_q8_rows};
     weight.other_layouts = bit(Layout::weight_q8_4k4n);
+    expect_kernel(conv2d_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
+                                    {.groups = groups}));
     expect_kernel(conv2d_q8ta_q8csw_call({.input = reals, .weight = weight, .weight_scales = scales, .bias = scales},
                                          {.groups = groups, .input_scale = 1}));
     expect_kernel(q8ta_conv2d_call({.input = bytes, .weight = weight, .weight_scales = scales, .bias = scales},
