@@ -62,6 +62,7 @@ constexpr FieldInfo kFields[] = {
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
   {"output_is_rows", FieldInfo::Kind::u32, offsetof(Problem, output_is_rows), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
+  {"input_is_vectors", FieldInfo::Kind::u32, offsetof(Problem, input_is_vectors), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -96,6 +97,7 @@ enum class Name : uint16_t {
   line_dilation,
   output_is_rows,
   is_pointwise,
+  input_is_vectors,
   kDevice,
 };
 
@@ -355,6 +357,7 @@ constexpr StepInfo depthwise_steps[] = {
 
 constexpr ConditionInfo im2col_coopmat_conditions[] = {
   {"output_is_rows != 0", table::kNamesOf<Name::output_is_rows>},
+  {"input_is_vectors == 0", table::kNamesOf<Name::input_is_vectors>},
   {"max(16, m * (k / max(channels, 1) * 16 * ceil_div(channels, 16))) <= device.max_storage_buffer_bytes",
       table::kNamesOf<Name::m, Name::k, Name::channels,
       table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes)>},
@@ -368,6 +371,7 @@ int im2col_coopmat_first_failing(const SelectionScope& scope) {
   const Integer patch_vectors = max(16, Integer(problem.m) * padded_k);
   return table::first_false({
       Integer(problem.output_is_rows) != 0,
+      Integer(problem.input_is_vectors) == 0,
       patch_vectors <= Integer(device.max_storage_buffer_bytes),
   });
 }

@@ -62,6 +62,7 @@ constexpr FieldInfo kFields[] = {
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
   {"output_is_rows", FieldInfo::Kind::u32, offsetof(Problem, output_is_rows), 1},
   {"is_pointwise", FieldInfo::Kind::u32, offsetof(Problem, is_pointwise), 1},
+  {"input_is_vectors", FieldInfo::Kind::u32, offsetof(Problem, input_is_vectors), 1},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -96,6 +97,7 @@ enum class Name : uint16_t {
   line_dilation,
   output_is_rows,
   is_pointwise,
+  input_is_vectors,
   kDevice,
 };
 

@@ -92,6 +92,7 @@ struct Problem {
   Required<uint32_t> line_dilation;
   Required<uint32_t> output_is_rows;
   Required<uint32_t> is_pointwise;
+  Required<uint32_t> input_is_vectors;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>

@@ -121,12 +121,15 @@ bool is_one_to_one(const Window& window) {
 // Pixels, channel by channel in whole words, as the rows of a matrix.
 struct Rows {
   bool are_output = false;
-  bool are_pointwise = false;  // on both sides, and a row makes a row
+  bool are_pointwise = false;      // on both sides, and a row makes a row
+  bool are_input_vectors = false;  // of sixteen channels
 };
 
 Rows packed_rows(const Convolution& conv, const TensorDesc& input, const TensorDesc& output) {
   const bool are_output = output.layout == Layout::packed_4c && conv.channels.groups == 1;
-  return {are_output, are_output && input.layout == Layout::packed_4c && is_one_to_one(conv.window)};
+  const bool are_input = input.layout == Layout::packed_4c && conv.channels.groups == 1;
+  return {are_output, are_input && are_output && is_one_to_one(conv.window),
+          are_input && conv.channels.input % 16 == 0};
 }
 
 // How the taps of a phase are walked along an axis.
@@ -194,6 +197,7 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       .line_dilation = u32(window.dilation[kAlongWidth]),
       .output_is_rows = rows.are_output ? 1u : 0u,
       .is_pointwise = rows.are_pointwise ? 1u : 0u,
+      .input_is_vectors = rows.are_input_vectors ? 1u : 0u,
   };
   Call call = make_call(fields, {.input = input,
                                  .weight = weight,
