@@ -159,12 +159,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Integer words = Integer(problem.k) / max(Integer(problem.channels), 1) * ceil_div(Integer(problem.channels), 4);
   return Real(device.launch_us) + 2
-      + Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
-      * (1000
-      + Integer(problem.k) * ceil_div(Integer(problem.channels), 4)
-      / max(Real(1.0) * Integer(problem.channels), Real(1.0))
-      * choose(Integer(problem.products) == 1, Integer(100), Integer(900))) / Real(device.f32_ops_per_us);
+      + max(words * Real(0.245),
+      Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
+      * (700 + words * choose(Integer(problem.products) == 1, Integer(170), Integer(1500)))
+      / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

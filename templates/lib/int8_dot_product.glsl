@@ -67,6 +67,17 @@ void walk(uvec2 tile, uvec2 own, uint begin, uint end) {
 }
 $end
 
+// Picked by constants: an array that a variable indexes leaves the registers, and all sums go through memory.
+ivec4 sums_at(uint row, uint block) {
+  ivec4 picked = sums[0][0];
+  [[unroll]] for (uint i = 0u; i < ${tile.m}u; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${tile.n / 4}u; ++j) {
+      if (i == row && j == block) picked = sums[i][j];
+    }
+  }
+  return picked;
+}
+
 // Words begin to end of the rows and blocks of columns from `tile` on.
 void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   const uvec2 own = uvec2(gl_LocalInvocationIndex / ${group.n}, gl_LocalInvocationIndex % ${group.n});
@@ -75,13 +86,13 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
   }
   walk(tile, own, begin, end);
 
-  [[unroll]] for (uint j = 0u; j < ${tile.n / 4}u; ++j) {
+  for (uint j = 0u; j < ${tile.n / 4}u; ++j) {
     const uint column = 4u * (tile.y + own.y + j * ${group.n});
     if (!is_output(0u, column)) continue;
     const Columns columns = columns_at(column);
-    [[unroll]] for (uint i = 0u; i < ${tile.m}u; ++i) {
+    for (uint i = 0u; i < ${tile.m}u; ++i) {
       const uint row = tile.x + own.x + i * ${group.m};
-      if (is_output(row, column)) store_outputs(row_offset + row, column, sums[i][j], columns);
+      if (is_output(row, column)) store_outputs(row_offset + row, column, sums_at(i, j), columns);
     }
   }
 }

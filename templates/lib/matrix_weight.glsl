@@ -23,8 +23,9 @@ void fetch_weight(uint first_n, uint k) {
 void put_down_weight() {
   [[unroll]] for (uint i = 0u; i < kWeightFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place >= kColumns * kRowLoads) continue;
-    const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
-    [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, load_vector(next_weight[i], j));
+    if (place < kColumns * kRowLoads) {
+      const uint word = kWeightTile + place / kRowLoads * kPitch + place % kRowLoads * kLoadVectors * kWords;
+      [[unroll]] for (uint j = 0u; j < kLoadVectors; ++j) put_vector(word + j * kWords, load_vector(next_weight[i], j));
+    }
   }
 }

@@ -86,10 +86,11 @@ void fetch(uvec2 tile, uint k) {
 void put_down_columns() {
   [[unroll]] for (uint i = 0u; i < kColumnFetches; ++i) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
-    if (place >= kColumns * kSpans) continue;
-    const uint at = place % kSpans * kColumns + place / kSpans;
-    column_scales[at / 4u][at % 4u] = kByteFactor * next_scale[i];
-    column_sums[at / 4u][at % 4u] = int(1.0 / kByteFactor) * next_weight_sum[i];
+    if (place < kColumns * kSpans) {
+      const uint at = place % kSpans * kColumns + place / kSpans;
+      column_scales[at / 4u][at % 4u] = kByteFactor * next_scale[i];
+      column_sums[at / 4u][at % 4u] = int(1.0 / kByteFactor) * next_weight_sum[i];
+    }
   }
 }
 

@@ -77,10 +77,11 @@ void stage_fetched() {
   [[unroll]] for (uint i = 0u; i < kWeights; ++i) {
     const uint at = gl_LocalInvocationIndex + i * kInvocations;
     const uint row = at / kWeightWords;
-    if (row >= kTile) continue;
-    [[unroll]] for (uint part = 0u; part < kBytesWords; ++part) {
-      const uint word = at % kWeightWords * kBytesWords + part;
-      staged_weight[(word * kStride + row) / 4u][row % 4u] = weight_bytes(next_weights[i], part);
+    if (row < kTile) {
+      [[unroll]] for (uint part = 0u; part < kBytesWords; ++part) {
+        const uint word = at % kWeightWords * kBytesWords + part;
+        staged_weight[(word * kStride + row) / 4u][row % 4u] = weight_bytes(next_weights[i], part);
+      }
     }
   }
 }

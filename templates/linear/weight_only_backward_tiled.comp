@@ -60,8 +60,9 @@ void store_sums(uint first_m, uint first_k, uint slice) {
     const uint m = row_at(first_m, i);
     [[unroll]] for (uint j = 0u; j < ${side}; ++j) {
       const uint k = column_at(first_k, j);
-      if (m >= problem.m || k >= problem.k) continue;
-      store_real((slice * problem.m + m) * problem.k + k, sums[i][j / 4u][j % 4u]);
+      if (m < problem.m && k < problem.k) {
+        store_real((slice * problem.m + m) * problem.k + k, sums[i][j / 4u][j % 4u]);
+      }
     }
   }
 }
