@@ -313,8 +313,33 @@ def pointwise():
     return p
 
 
-DRAWN = {"plain": plain, "matrix": matrix, "coopmat": coopmat, "split": split, "tile": tile, "depthwise": depthwise,
-         "phases": phases, "pointwise": pointwise}
+def im2col():
+    """The matrix of patches, and the part of it that 64 neighbouring invocations write."""
+    rows, units, taps, units_of_a_tap = 16, 4, 4, 2
+    p = Picture(720, 260)
+    x, y, unit, row = 130, 60, 44, 8
+    for tap in range(taps):
+        p.text(x + (tap + 0.5) * units_of_a_tap * unit, y - 8, f"tap {tap}", "middle")
+        if tap % 2 == 0:
+            p.box(x + tap * units_of_a_tap * unit, y, units_of_a_tap * unit, rows * row, INK, 0.12)
+    p.text(20, 20, f"patches, written: a row is what a pixel of the output reads, in units of "
+                   f"{listed(kernel('im2col')['unit'])} channels")
+    p.grid(x, y, taps * units_of_a_tap, rows, unit, row)
+    p.box(x, y, units * unit, rows * row, BLUE)
+    p.frame(x, y, units * unit, rows * row, BLUE, 2.5)
+    p.text(x - 12, y + 25, "pixel", "end")
+    p.text(x - 12, y + 43, "after pixel", "end")
+    p.arrow(x - 40, y + 55, x - 40, y + rows * row)
+    p.text(x, y + rows * row + 22, f"64 neighbouring invocations: {units} units of {rows} pixels", colour=BLUE)
+    p.text(x, y + rows * row + 42, f"a workgroup has {listed(kernel('im2col')['workgroup'])}")
+    p.arrow(x + taps * units_of_a_tap * unit + 12, y + 64, x + taps * units_of_a_tap * unit + 52, y + 64)
+    p.text(x + taps * units_of_a_tap * unit + 62, y + 59, "x of a")
+    p.text(x + taps * units_of_a_tap * unit + 62, y + 77, "linear layer")
+    return p
+
+
+DRAWN = {"plain": plain, "matrix": matrix, "im2col": im2col, "coopmat": coopmat, "split": split, "tile": tile,
+         "depthwise": depthwise, "phases": phases, "pointwise": pointwise}
 
 
 def main():
