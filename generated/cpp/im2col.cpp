@@ -110,10 +110,12 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  return Real(device.launch_us) + Real(1.5)
       + 4 * Integer(problem.m) * Integer(problem.row_units)
       * (Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)))
-      / Real(device.bytes_per_us) + Integer(specialization.workgroup) / Real(10000.0);
+      / Real(device.bytes_per_us)
+      + 4 * Integer(problem.m) * Integer(problem.row_units) * Real(200.0) / Integer(parameters.unit)
+      / Real(device.f32_ops_per_us) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

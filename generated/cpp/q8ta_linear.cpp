@@ -130,8 +130,8 @@ Integer partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo scratch[] = {{"partial", DType::i32, partial_elements}};
 constexpr OperandSource coopmat_split_q8_linear_coopmat_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
-  table::ours(Operand::residual),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::kNoSource,
+  table::kNoSource,
 };
 void coopmat_split_q8_linear_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
@@ -323,8 +323,8 @@ Integer tile_split_partial_elements(const SelectionScope& scope) {
 constexpr ScratchInfo tile_split_scratch[] = {{"partial", DType::i32, tile_split_partial_elements}};
 constexpr OperandSource tile_split_q8_linear_tile_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_sums),
-  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::ours(Operand::table),
-  table::ours(Operand::residual),
+  table::ours(Operand::weight_scales), table::ours(Operand::bias), table::scratch(0), table::kNoSource,
+  table::kNoSource,
 };
 void tile_split_q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);

@@ -60,14 +60,13 @@ void fetch(uint first_m, uint first_n, uint k, uint end) {
 void stage_fetched() {
   stage_input();
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
-    if (weight_row(i) < kTile) {
-      [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
-        const vec4 w = weight_quad(next_words[i], quad) * kQuadScale * next_scales[i];
-        [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-          const uint k = word_in_step(i) * kPerWord + quad_element(quad, lane);
-          const uint at = k * kStride + weight_row(i);
-          staged_weight[at / 4u][at % 4u] = w[lane];
-        }
+    if (weight_row(i) >= kTile) continue;
+    [[unroll]] for (uint quad = 0u; quad < kQuads; ++quad) {
+      const vec4 w = weight_quad(next_words[i], quad) * kQuadScale * next_scales[i];
+      [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+        const uint k = word_in_step(i) * kPerWord + quad_element(quad, lane);
+        const uint at = k * kStride + weight_row(i);
+        staged_weight[at / 4u][at % 4u] = w[lane];
       }
     }
   }
@@ -78,13 +77,12 @@ void store_sums(uint first_m, uint first_n, uint slice) {
     const uint m = row_at(first_m, i);
     [[unroll]] for (uint j = 0u; j < ${side}; ++j) {
       const uint n = column_at(first_n, j);
-      if (m < problem.m && n < problem.n) {
+      if (m >= problem.m || n >= problem.n) continue;
 $if stage == whole
-        store_real(m * problem.n + n, finished(sums[i][j / 4u][j % 4u], n));
+      store_real(m * problem.n + n, finished(sums[i][j / 4u][j % 4u], n));
 $else
-        store_real((slice * problem.m + m) * problem.n + n, sums[i][j / 4u][j % 4u]);
+      store_real((slice * problem.m + m) * problem.n + n, sums[i][j / 4u][j % 4u]);
 $end
-      }
     }
   }
 }
