@@ -230,7 +230,8 @@ Outcome<Spirv, Messages> validate(Spirv spirv) {
   spvtools::SpirvTools tools(kTarget);
   tools.SetMessageConsumer(collect_errors(messages, kWho));
   spvtools::ValidatorOptions options;
-  options.SetAllowLocalSizeId(true);  // maintenance4, which Vulkan 1.3 requires
+  options.SetAllowLocalSizeId(true);             // maintenance4, which Vulkan 1.3 requires
+  options.SetUniformBufferStandardLayout(true);  // Vulkan 1.2 requires it
   if (!tools.Validate(spirv.data(), spirv.size(), options)) return failed(std::move(messages), kWho);
   return spirv;
 }

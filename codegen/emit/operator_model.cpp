@@ -82,7 +82,7 @@ class Checker {
   void check_binding(const Binding& binding) {
     if (binding.set != 0) {
       report(fmt::format("'{}' is bound in descriptor set {}", binding.name, binding.set), "set 0", "");
-    } else if (binding.binding == spec_.operands.size() && binding.kind == BindingKind::storage_buffer) {
+    } else if (binding.binding == spec_.operands.size() && binding.kind == BindingKind::uniform_buffer) {
       check_block(binding.members, "problem buffer member");
     } else if (binding.binding >= spec_.operands.size()) {
       report(fmt::format("'{}' has binding {}, which is no operand", binding.name, binding.binding),

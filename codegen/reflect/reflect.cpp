@@ -226,7 +226,8 @@ std::optional<Diagnostics> check(const std::vector<uint32_t>& stub) {
       reason = std::string_view(text).substr(0, std::string_view(text).find('\n'));
   });
   spvtools::ValidatorOptions options;
-  options.SetAllowLocalSizeId(true);  // as compile() does
+  options.SetAllowLocalSizeId(true);  // as compile() does, and
+  options.SetUniformBufferStandardLayout(true);
   if (tools.Validate(stub.data(), stub.size(), options)) return std::nullopt;
   return fault(fmt::format("the SPIR-V is damaged: {}", reason));
 }

@@ -49,7 +49,8 @@ class Printer {
       return fmt::format("layout(push_constant, std430) uniform Problem {{{} }} problem;{}", fields, word_constants());
     }
     return fmt::format(
-        "layout(set = 0, binding = {}, std430) readonly restrict buffer ProblemBuffer {{{} }} problem;{}",
+        "#extension GL_EXT_scalar_block_layout : require\n"  // std430 of a uniform block
+        "layout(set = 0, binding = {}, std430) uniform ProblemBuffer {{{} }} problem;{}",
         spec_.operands.size(), fields, word_constants());
   }
 

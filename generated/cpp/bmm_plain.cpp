@@ -196,46 +196,46 @@ constexpr InterfaceInfo binds_8582c5aa = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_34cff5e7,
-  uses_34f184f0,
-  uses_60e5e72b,
-  uses_d6d3493f,
+  uses_4753fb40,
+  uses_80be37fe,
+  uses_a93aefc2,
+  uses_b61492d9,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_34cff5e7
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_34f184f0
-  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_60e5e72b
-  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_d6d3493f
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_4753fb40
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_80be37fe
+  {&binds_aa970481, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_a93aefc2
+  {&binds_8582c5aa, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b61492d9
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_plain.i8.i8.f16", {i8, i8, f16}, uses_34cff5e7},
-    {"bmm_plain.i8.i8.f32", {i8, i8, f32}, uses_d6d3493f},
-    {"bmm_plain.i8.i8.i16", {i8, i8, i16}, uses_34f184f0},
-    {"bmm_plain.i8.i8.i32", {i8, i8, i32}, uses_60e5e72b},
-    {"bmm_plain.i8.i8.i8", {i8, i8, i8}, uses_60e5e72b},
-    {"bmm_plain.i8.i8.u8", {i8, i8, u8}, uses_60e5e72b},
-    {"bmm_plain.i8.u8.f16", {i8, u8, f16}, uses_34cff5e7},
-    {"bmm_plain.i8.u8.f32", {i8, u8, f32}, uses_d6d3493f},
-    {"bmm_plain.i8.u8.i16", {i8, u8, i16}, uses_34f184f0},
-    {"bmm_plain.i8.u8.i32", {i8, u8, i32}, uses_60e5e72b},
-    {"bmm_plain.i8.u8.i8", {i8, u8, i8}, uses_60e5e72b},
-    {"bmm_plain.i8.u8.u8", {i8, u8, u8}, uses_60e5e72b},
-    {"bmm_plain.u8.i8.f16", {u8, i8, f16}, uses_34cff5e7},
-    {"bmm_plain.u8.i8.f32", {u8, i8, f32}, uses_d6d3493f},
-    {"bmm_plain.u8.i8.i16", {u8, i8, i16}, uses_34f184f0},
-    {"bmm_plain.u8.i8.i32", {u8, i8, i32}, uses_60e5e72b},
-    {"bmm_plain.u8.i8.i8", {u8, i8, i8}, uses_60e5e72b},
-    {"bmm_plain.u8.i8.u8", {u8, i8, u8}, uses_60e5e72b},
-    {"bmm_plain.u8.u8.f16", {u8, u8, f16}, uses_34cff5e7},
-    {"bmm_plain.u8.u8.f32", {u8, u8, f32}, uses_d6d3493f},
-    {"bmm_plain.u8.u8.i16", {u8, u8, i16}, uses_34f184f0},
-    {"bmm_plain.u8.u8.i32", {u8, u8, i32}, uses_60e5e72b},
-    {"bmm_plain.u8.u8.i8", {u8, u8, i8}, uses_60e5e72b},
-    {"bmm_plain.u8.u8.u8", {u8, u8, u8}, uses_60e5e72b},
+    {"bmm_plain.i8.i8.f16", {i8, i8, f16}, uses_4753fb40},
+    {"bmm_plain.i8.i8.f32", {i8, i8, f32}, uses_a93aefc2},
+    {"bmm_plain.i8.i8.i16", {i8, i8, i16}, uses_b61492d9},
+    {"bmm_plain.i8.i8.i32", {i8, i8, i32}, uses_80be37fe},
+    {"bmm_plain.i8.i8.i8", {i8, i8, i8}, uses_80be37fe},
+    {"bmm_plain.i8.i8.u8", {i8, i8, u8}, uses_80be37fe},
+    {"bmm_plain.i8.u8.f16", {i8, u8, f16}, uses_4753fb40},
+    {"bmm_plain.i8.u8.f32", {i8, u8, f32}, uses_a93aefc2},
+    {"bmm_plain.i8.u8.i16", {i8, u8, i16}, uses_b61492d9},
+    {"bmm_plain.i8.u8.i32", {i8, u8, i32}, uses_80be37fe},
+    {"bmm_plain.i8.u8.i8", {i8, u8, i8}, uses_80be37fe},
+    {"bmm_plain.i8.u8.u8", {i8, u8, u8}, uses_80be37fe},
+    {"bmm_plain.u8.i8.f16", {u8, i8, f16}, uses_4753fb40},
+    {"bmm_plain.u8.i8.f32", {u8, i8, f32}, uses_a93aefc2},
+    {"bmm_plain.u8.i8.i16", {u8, i8, i16}, uses_b61492d9},
+    {"bmm_plain.u8.i8.i32", {u8, i8, i32}, uses_80be37fe},
+    {"bmm_plain.u8.i8.i8", {u8, i8, i8}, uses_80be37fe},
+    {"bmm_plain.u8.i8.u8", {u8, i8, u8}, uses_80be37fe},
+    {"bmm_plain.u8.u8.f16", {u8, u8, f16}, uses_4753fb40},
+    {"bmm_plain.u8.u8.f32", {u8, u8, f32}, uses_a93aefc2},
+    {"bmm_plain.u8.u8.i16", {u8, u8, i16}, uses_b61492d9},
+    {"bmm_plain.u8.u8.i32", {u8, u8, i32}, uses_80be37fe},
+    {"bmm_plain.u8.u8.i8", {u8, u8, i8}, uses_80be37fe},
+    {"bmm_plain.u8.u8.u8", {u8, u8, u8}, uses_80be37fe},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

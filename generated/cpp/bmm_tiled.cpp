@@ -158,6 +158,24 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_3cfe5168[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
+  table::buffer(3, Operand::other, Access::read),
+  table::buffer(4, Operand::other_scale, Access::read),
+  table::buffer(5, Operand::other_zero_point, Access::read),
+  table::buffer(6, Operand::output, Access::write),
+  table::problem_buffer(9),
+};
+constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
+constexpr InterfaceInfo binds_ea1e18ae = {
+    .bindings = bindings_3cfe5168,
+    .problem_buffer = problem_buffer_86ee7270,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+};
+constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
+constexpr uint32_t shared_bytes_56b01b94[] = {21248};
 constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -170,102 +188,84 @@ constexpr BindingInfo bindings_2295e85c[] = {
   table::buffer(8, Operand::output_zero_point, Access::read),
   table::problem_buffer(9),
 };
-constexpr BlockField problem_buffer_86ee7270[] = {{offsetof(ProblemBuffer, batches), offsetof(Problem, batches), 296}};
 constexpr InterfaceInfo binds_bd7610cb = {
     .bindings = bindings_2295e85c,
     .problem_buffer = problem_buffer_86ee7270,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
 };
-constexpr uint32_t workgroup_d4b360f5[][3] = {{256, 1, 1}};
-constexpr uint32_t shared_bytes_56b01b94[] = {21248};
-constexpr BindingInfo bindings_3cfe5168[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
-  table::buffer(3, Operand::other, Access::read),
-  table::buffer(4, Operand::other_scale, Access::read),
-  table::buffer(5, Operand::other_zero_point, Access::read),
-  table::buffer(6, Operand::output, Access::write),
-  table::problem_buffer(9),
-};
-constexpr InterfaceInfo binds_ea1e18ae = {
-    .bindings = bindings_3cfe5168,
-    .problem_buffer = problem_buffer_86ee7270,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-};
 enum Interface : uint16_t {
-  uses_2b4fcf70,
-  uses_2bcf379b,
-  uses_427b7aef,
-  uses_525b1c03,
-  uses_91cf8be9,
-  uses_a37e7be1,
-  uses_ac4b2676,
-  uses_e17afdce,
+  uses_0567a180,
+  uses_1b482218,
+  uses_6acab409,
+  uses_887605fd,
+  uses_924986f6,
+  uses_a736db00,
+  uses_ebd85ed4,
+  uses_f2150afa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2b4fcf70
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_2bcf379b
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_427b7aef
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_525b1c03
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_91cf8be9
-  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_a37e7be1
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_ac4b2676
-  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_e17afdce
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0567a180
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_1b482218
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_6acab409
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_887605fd
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_924986f6
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_a736db00
+  {&binds_ea1e18ae, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_ebd85ed4
+  {&binds_bd7610cb, workgroup_d4b360f5, shared_bytes_56b01b94, bit(Feature::storage_buffer_8bit)},  // uses_f2150afa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"bmm_tiled.i8.i8.f16.packed.side4", {i8, i8, f16, Dot::packed, 4}, uses_e17afdce},
-    {"bmm_tiled.i8.i8.f16.scalar.side4", {i8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
-    {"bmm_tiled.i8.i8.f32.packed.side4", {i8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
-    {"bmm_tiled.i8.i8.f32.scalar.side4", {i8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
-    {"bmm_tiled.i8.i8.i16.packed.side4", {i8, i8, i16, Dot::packed, 4}, uses_91cf8be9},
-    {"bmm_tiled.i8.i8.i16.scalar.side4", {i8, i8, i16, Dot::scalar, 4}, uses_2bcf379b},
-    {"bmm_tiled.i8.i8.i32.packed.side4", {i8, i8, i32, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.i8.i32.scalar.side4", {i8, i8, i32, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.i8.i8.i8.packed.side4", {i8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.i8.i8.scalar.side4", {i8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.i8.i8.u8.packed.side4", {i8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.i8.u8.scalar.side4", {i8, i8, u8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.i8.u8.f16.packed.side4", {i8, u8, f16, Dot::packed, 4}, uses_e17afdce},
-    {"bmm_tiled.i8.u8.f16.scalar.side4", {i8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
-    {"bmm_tiled.i8.u8.f32.packed.side4", {i8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
-    {"bmm_tiled.i8.u8.f32.scalar.side4", {i8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
-    {"bmm_tiled.i8.u8.i16.packed.side4", {i8, u8, i16, Dot::packed, 4}, uses_91cf8be9},
-    {"bmm_tiled.i8.u8.i16.scalar.side4", {i8, u8, i16, Dot::scalar, 4}, uses_2bcf379b},
-    {"bmm_tiled.i8.u8.i32.packed.side4", {i8, u8, i32, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.u8.i32.scalar.side4", {i8, u8, i32, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.i8.u8.i8.packed.side4", {i8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.u8.i8.scalar.side4", {i8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.i8.u8.u8.packed.side4", {i8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.i8.u8.u8.scalar.side4", {i8, u8, u8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.i8.f16.packed.side4", {u8, i8, f16, Dot::packed, 4}, uses_e17afdce},
-    {"bmm_tiled.u8.i8.f16.scalar.side4", {u8, i8, f16, Dot::scalar, 4}, uses_427b7aef},
-    {"bmm_tiled.u8.i8.f32.packed.side4", {u8, i8, f32, Dot::packed, 4}, uses_ac4b2676},
-    {"bmm_tiled.u8.i8.f32.scalar.side4", {u8, i8, f32, Dot::scalar, 4}, uses_525b1c03},
-    {"bmm_tiled.u8.i8.i16.packed.side4", {u8, i8, i16, Dot::packed, 4}, uses_91cf8be9},
-    {"bmm_tiled.u8.i8.i16.scalar.side4", {u8, i8, i16, Dot::scalar, 4}, uses_2bcf379b},
-    {"bmm_tiled.u8.i8.i32.packed.side4", {u8, i8, i32, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.i8.i32.scalar.side4", {u8, i8, i32, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.i8.i8.packed.side4", {u8, i8, i8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.i8.i8.scalar.side4", {u8, i8, i8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.i8.u8.packed.side4", {u8, i8, u8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.i8.u8.scalar.side4", {u8, i8, u8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.u8.f16.packed.side4", {u8, u8, f16, Dot::packed, 4}, uses_e17afdce},
-    {"bmm_tiled.u8.u8.f16.scalar.side4", {u8, u8, f16, Dot::scalar, 4}, uses_427b7aef},
-    {"bmm_tiled.u8.u8.f32.packed.side4", {u8, u8, f32, Dot::packed, 4}, uses_ac4b2676},
-    {"bmm_tiled.u8.u8.f32.scalar.side4", {u8, u8, f32, Dot::scalar, 4}, uses_525b1c03},
-    {"bmm_tiled.u8.u8.i16.packed.side4", {u8, u8, i16, Dot::packed, 4}, uses_91cf8be9},
-    {"bmm_tiled.u8.u8.i16.scalar.side4", {u8, u8, i16, Dot::scalar, 4}, uses_2bcf379b},
-    {"bmm_tiled.u8.u8.i32.packed.side4", {u8, u8, i32, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.u8.i32.scalar.side4", {u8, u8, i32, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.u8.i8.packed.side4", {u8, u8, i8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.u8.i8.scalar.side4", {u8, u8, i8, Dot::scalar, 4}, uses_a37e7be1},
-    {"bmm_tiled.u8.u8.u8.packed.side4", {u8, u8, u8, Dot::packed, 4}, uses_2b4fcf70},
-    {"bmm_tiled.u8.u8.u8.scalar.side4", {u8, u8, u8, Dot::scalar, 4}, uses_a37e7be1},
+    {"bmm_tiled.i8.i8.f16.packed.side4", {i8, i8, f16, Dot::packed, 4}, uses_a736db00},
+    {"bmm_tiled.i8.i8.f16.scalar.side4", {i8, i8, f16, Dot::scalar, 4}, uses_0567a180},
+    {"bmm_tiled.i8.i8.f32.packed.side4", {i8, i8, f32, Dot::packed, 4}, uses_ebd85ed4},
+    {"bmm_tiled.i8.i8.f32.scalar.side4", {i8, i8, f32, Dot::scalar, 4}, uses_887605fd},
+    {"bmm_tiled.i8.i8.i16.packed.side4", {i8, i8, i16, Dot::packed, 4}, uses_924986f6},
+    {"bmm_tiled.i8.i8.i16.scalar.side4", {i8, i8, i16, Dot::scalar, 4}, uses_1b482218},
+    {"bmm_tiled.i8.i8.i32.packed.side4", {i8, i8, i32, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.i8.i32.scalar.side4", {i8, i8, i32, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.i8.i8.i8.packed.side4", {i8, i8, i8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.i8.i8.scalar.side4", {i8, i8, i8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.i8.i8.u8.packed.side4", {i8, i8, u8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.i8.u8.scalar.side4", {i8, i8, u8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.i8.u8.f16.packed.side4", {i8, u8, f16, Dot::packed, 4}, uses_a736db00},
+    {"bmm_tiled.i8.u8.f16.scalar.side4", {i8, u8, f16, Dot::scalar, 4}, uses_0567a180},
+    {"bmm_tiled.i8.u8.f32.packed.side4", {i8, u8, f32, Dot::packed, 4}, uses_ebd85ed4},
+    {"bmm_tiled.i8.u8.f32.scalar.side4", {i8, u8, f32, Dot::scalar, 4}, uses_887605fd},
+    {"bmm_tiled.i8.u8.i16.packed.side4", {i8, u8, i16, Dot::packed, 4}, uses_924986f6},
+    {"bmm_tiled.i8.u8.i16.scalar.side4", {i8, u8, i16, Dot::scalar, 4}, uses_1b482218},
+    {"bmm_tiled.i8.u8.i32.packed.side4", {i8, u8, i32, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.u8.i32.scalar.side4", {i8, u8, i32, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.i8.u8.i8.packed.side4", {i8, u8, i8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.u8.i8.scalar.side4", {i8, u8, i8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.i8.u8.u8.packed.side4", {i8, u8, u8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.i8.u8.u8.scalar.side4", {i8, u8, u8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.i8.f16.packed.side4", {u8, i8, f16, Dot::packed, 4}, uses_a736db00},
+    {"bmm_tiled.u8.i8.f16.scalar.side4", {u8, i8, f16, Dot::scalar, 4}, uses_0567a180},
+    {"bmm_tiled.u8.i8.f32.packed.side4", {u8, i8, f32, Dot::packed, 4}, uses_ebd85ed4},
+    {"bmm_tiled.u8.i8.f32.scalar.side4", {u8, i8, f32, Dot::scalar, 4}, uses_887605fd},
+    {"bmm_tiled.u8.i8.i16.packed.side4", {u8, i8, i16, Dot::packed, 4}, uses_924986f6},
+    {"bmm_tiled.u8.i8.i16.scalar.side4", {u8, i8, i16, Dot::scalar, 4}, uses_1b482218},
+    {"bmm_tiled.u8.i8.i32.packed.side4", {u8, i8, i32, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.i8.i32.scalar.side4", {u8, i8, i32, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.i8.i8.packed.side4", {u8, i8, i8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.i8.i8.scalar.side4", {u8, i8, i8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.i8.u8.packed.side4", {u8, i8, u8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.i8.u8.scalar.side4", {u8, i8, u8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.u8.f16.packed.side4", {u8, u8, f16, Dot::packed, 4}, uses_a736db00},
+    {"bmm_tiled.u8.u8.f16.scalar.side4", {u8, u8, f16, Dot::scalar, 4}, uses_0567a180},
+    {"bmm_tiled.u8.u8.f32.packed.side4", {u8, u8, f32, Dot::packed, 4}, uses_ebd85ed4},
+    {"bmm_tiled.u8.u8.f32.scalar.side4", {u8, u8, f32, Dot::scalar, 4}, uses_887605fd},
+    {"bmm_tiled.u8.u8.i16.packed.side4", {u8, u8, i16, Dot::packed, 4}, uses_924986f6},
+    {"bmm_tiled.u8.u8.i16.scalar.side4", {u8, u8, i16, Dot::scalar, 4}, uses_1b482218},
+    {"bmm_tiled.u8.u8.i32.packed.side4", {u8, u8, i32, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.u8.i32.scalar.side4", {u8, u8, i32, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.u8.i8.packed.side4", {u8, u8, i8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.u8.i8.scalar.side4", {u8, u8, i8, Dot::scalar, 4}, uses_f2150afa},
+    {"bmm_tiled.u8.u8.u8.packed.side4", {u8, u8, u8, Dot::packed, 4}, uses_6acab409},
+    {"bmm_tiled.u8.u8.u8.scalar.side4", {u8, u8, u8, Dot::scalar, 4}, uses_f2150afa},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -179,8 +179,8 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_1a466067[] = {
-  table::buffer(0, Operand::input, Access::read),
+constexpr BindingInfo bindings_58b848fd[] = {
+  table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::write),
   table::buffer(2, Operand::zero_point, Access::write),
   table::problem_buffer(3),
@@ -189,8 +189,8 @@ constexpr BlockField problem_buffer_41c6398f[] = {
   {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 164},
 };
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_218af710 = {
-    .bindings = bindings_1a466067,
+constexpr InterfaceInfo binds_5b718f00 = {
+    .bindings = bindings_58b848fd,
     .problem_buffer = problem_buffer_41c6398f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -199,33 +199,33 @@ constexpr uint32_t workgroup_255a2738[][3] = {
   {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
 constexpr uint32_t shared_bytes_60fc2585[] = {512, 512, 512, 512, 2048, 2048, 2048, 2048};
-constexpr BindingInfo bindings_58b848fd[] = {
-  table::image(0, Operand::input, Access::read),
+constexpr BindingInfo bindings_1a466067[] = {
+  table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::write),
   table::buffer(2, Operand::zero_point, Access::write),
   table::problem_buffer(3),
 };
-constexpr InterfaceInfo binds_5b718f00 = {
-    .bindings = bindings_58b848fd,
+constexpr InterfaceInfo binds_218af710 = {
+    .bindings = bindings_1a466067,
     .problem_buffer = problem_buffer_41c6398f,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_21c407e0,
-  uses_4c86bc09,
-  uses_4f8c5d04,
-  uses_633f9a2d,
-  uses_8b51c59a,
-  uses_c2efb50a,
+  uses_13fc9519,
+  uses_60be90cd,
+  uses_74fbf1e3,
+  uses_7691bf70,
+  uses_a48ab73b,
+  uses_e4cf44d8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_21c407e0
-  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585},  // uses_4c86bc09
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_4f8c5d04
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585},  // uses_633f9a2d
-  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8b51c59a
-  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c2efb50a
+  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_13fc9519
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit)},  // uses_60be90cd
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_74fbf1e3
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585},  // uses_7691bf70
+  {&binds_218af710, workgroup_255a2738, shared_bytes_60fc2585, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_a48ab73b
+  {&binds_5b718f00, workgroup_255a2738, shared_bytes_60fc2585},  // uses_e4cf44d8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -233,18 +233,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_4f8c5d04},
-    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_4f8c5d04},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_8b51c59a},
-    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_8b51c59a},
-    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_4c86bc09},
-    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_c2efb50a},
-    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_633f9a2d},
-    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_633f9a2d},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_21c407e0},
-    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_21c407e0},
-    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_4c86bc09},
-    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_c2efb50a},
+    {"choose_qparams_affine.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_60be90cd},
+    {"choose_qparams_affine.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_60be90cd},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_a48ab73b},
+    {"choose_qparams_affine.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_a48ab73b},
+    {"choose_qparams_affine.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_e4cf44d8},
+    {"choose_qparams_affine.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_13fc9519},
+    {"choose_qparams_affine.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_7691bf70},
+    {"choose_qparams_affine.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_7691bf70},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_74fbf1e3},
+    {"choose_qparams_affine.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_74fbf1e3},
+    {"choose_qparams_affine.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_e4cf44d8},
+    {"choose_qparams_affine.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_13fc9519},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

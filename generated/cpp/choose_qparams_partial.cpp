@@ -134,8 +134,8 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_45f877f0[] = {
-  table::buffer(0, Operand::input, Access::read),
+constexpr BindingInfo bindings_1580c849[] = {
+  table::image(0, Operand::input, Access::read),
   table::buffer(1, Operand::partial, Access::write),
   table::problem_buffer(2),
 };
@@ -143,40 +143,40 @@ constexpr BlockField problem_buffer_7107b5d5[] = {
   {offsetof(ProblemBuffer, parameters), offsetof(Problem, parameters), 136},
 };
 constexpr SpecializationSlot slots_37943515[] = {{0, 0}};
-constexpr InterfaceInfo binds_3fcc2f40 = {
-    .bindings = bindings_45f877f0,
-    .problem_buffer = problem_buffer_7107b5d5,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_37943515,
-};
-constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_96441bb7[] = {512, 2048};
-constexpr BindingInfo bindings_1580c849[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::partial, Access::write),
-  table::problem_buffer(2),
-};
 constexpr InterfaceInfo binds_d992b586 = {
     .bindings = bindings_1580c849,
     .problem_buffer = problem_buffer_7107b5d5,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_37943515,
 };
+constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_96441bb7[] = {512, 2048};
+constexpr BindingInfo bindings_45f877f0[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::partial, Access::write),
+  table::problem_buffer(2),
+};
+constexpr InterfaceInfo binds_3fcc2f40 = {
+    .bindings = bindings_45f877f0,
+    .problem_buffer = problem_buffer_7107b5d5,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_37943515,
+};
 enum Interface : uint16_t {
-  uses_8214b5da,
-  uses_a1fa82ab,
-  uses_a68243a2,
-  uses_bac5de23,
-  uses_d1169df5,
-  uses_f95baf43,
+  uses_44845733,
+  uses_8f11ecfa,
+  uses_c317822f,
+  uses_cb128b0b,
+  uses_d3e8d7f9,
+  uses_eb3c4258,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_8214b5da
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_a1fa82ab
-  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_a68243a2
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_bac5de23
-  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_d1169df5
-  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f95baf43
+  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_44845733
+  {&binds_d992b586, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_8f11ecfa
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_c317822f
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_cb128b0b
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7},  // uses_d3e8d7f9
+  {&binds_3fcc2f40, workgroup_9d85d7a5, shared_bytes_96441bb7, bit(Feature::storage_buffer_16bit)},  // uses_eb3c4258
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -184,18 +184,18 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_8214b5da},
-    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_8214b5da},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_bac5de23},
-    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_bac5de23},
-    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_a68243a2},
-    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_f95baf43},
-    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_a1fa82ab},
-    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_a1fa82ab},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_d1169df5},
-    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_d1169df5},
-    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_a68243a2},
-    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_f95baf43},
+    {"choose_qparams_partial.f16.buffer.shared.vec1", {f16, buffer, Reduce::shared, 1}, uses_eb3c4258},
+    {"choose_qparams_partial.f16.buffer.shared.vec4", {f16, buffer, Reduce::shared, 4}, uses_eb3c4258},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec1", {f16, buffer, Reduce::subgroup, 1}, uses_c317822f},
+    {"choose_qparams_partial.f16.buffer.subgroup.vec4", {f16, buffer, Reduce::subgroup, 4}, uses_c317822f},
+    {"choose_qparams_partial.f16.texture3d.shared.vec1", {f16, texture3d, Reduce::shared, 1}, uses_44845733},
+    {"choose_qparams_partial.f16.texture3d.subgroup.vec1", {f16, texture3d, Reduce::subgroup, 1}, uses_8f11ecfa},
+    {"choose_qparams_partial.f32.buffer.shared.vec1", {f32, buffer, Reduce::shared, 1}, uses_d3e8d7f9},
+    {"choose_qparams_partial.f32.buffer.shared.vec4", {f32, buffer, Reduce::shared, 4}, uses_d3e8d7f9},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec1", {f32, buffer, Reduce::subgroup, 1}, uses_cb128b0b},
+    {"choose_qparams_partial.f32.buffer.subgroup.vec4", {f32, buffer, Reduce::subgroup, 4}, uses_cb128b0b},
+    {"choose_qparams_partial.f32.texture3d.shared.vec1", {f32, texture3d, Reduce::shared, 1}, uses_44845733},
+    {"choose_qparams_partial.f32.texture3d.subgroup.vec1", {f32, texture3d, Reduce::subgroup, 1}, uses_8f11ecfa},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -188,6 +188,12 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_3b6d5754
   {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_ae4b7217
   {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bb66a99e
+  uses_24c9c351,
+  uses_764156ae,
+};
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_24c9c351
+  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_764156ae
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -201,6 +207,10 @@ constexpr auto kRows = [] {
     {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_bb66a99e},
     {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_bb66a99e},
     {"conv_finish.i8.strided", {i8, strided}, uses_23240959},
+    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_764156ae},
+    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_764156ae},
+    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_764156ae},
+    {"conv_finish.i8.strided", {i8, strided}, uses_24c9c351},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -215,6 +215,12 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_78ce942a
   {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c667dd0c
   {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_edd22ca3
+  uses_81584e30,
+  uses_9f02af74,
+};
+constexpr table::InterfaceRow kInterfaceRows[] = {
+  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_81584e30
+  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_9f02af74
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -256,6 +262,38 @@ constexpr auto kRows = [] {
     {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_edd22ca3},
     {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_edd22ca3},
     {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_684139c0},
+    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_81584e30},
+    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_81584e30},
+    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_81584e30},
+    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_81584e30},
+    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_81584e30},
+    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_81584e30},
+    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_81584e30},
+    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_9f02af74},
+    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_9f02af74},
+    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_81584e30},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -192,19 +192,6 @@ constexpr InterfaceInfo binds_b9420131 = {
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_14085fc1[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_d903d79c = {
-    .bindings = bindings_14085fc1,
-    .problem_buffer = problem_buffer_87f7babd,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
 constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -214,6 +201,19 @@ constexpr BindingInfo bindings_43bf5063[] = {
 };
 constexpr InterfaceInfo binds_bf7888d7 = {
     .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_14085fc1[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_d903d79c = {
+    .bindings = bindings_14085fc1,
     .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -232,40 +232,40 @@ constexpr InterfaceInfo binds_a4f96644 = {
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_1e087510,
-  uses_20ca30cd,
-  uses_2e0902e0,
-  uses_4c110462,
-  uses_625d00da,
-  uses_6ee103ba,
-  uses_9621dc40,
-  uses_9b95a096,
-  uses_aa7cdda3,
-  uses_ab2f5455,
-  uses_b35474bc,
-  uses_bce737b7,
-  uses_c1931eea,
-  uses_d9a85a3d,
-  uses_faf06f52,
-  uses_fe457a26,
+  uses_129231e1,
+  uses_1ce62bb8,
+  uses_1ff1f47e,
+  uses_41bce0c4,
+  uses_434e224e,
+  uses_5c1234f8,
+  uses_81b1beae,
+  uses_873d0b40,
+  uses_8cff0000,
+  uses_c76ff5f3,
+  uses_d8f36d15,
+  uses_e0019a56,
+  uses_e0f4ad49,
+  uses_eea00e9d,
+  uses_fb67979a,
+  uses_feecdd13,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1e087510
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_20ca30cd
-  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_2e0902e0
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_4c110462
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_625d00da
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6ee103ba
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_9621dc40
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_9b95a096
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_aa7cdda3
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ab2f5455
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_b35474bc
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_bce737b7
-  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_c1931eea
-  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_d9a85a3d
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_faf06f52
-  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_fe457a26
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_129231e1
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_1ce62bb8
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_1ff1f47e
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_41bce0c4
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_434e224e
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_5c1234f8
+  {&binds_d903d79c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_81b1beae
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_873d0b40
+  {&binds_b9420131, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_8cff0000
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_c76ff5f3
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_d8f36d15
+  {&binds_a4f96644, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_e0019a56
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_e0f4ad49
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_eea00e9d
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_fb67979a
+  {&binds_bf7888d7, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_feecdd13
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -273,46 +273,46 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_9b95a096},
-    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_625d00da},
-    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_d9a85a3d},
-    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_20ca30cd},
-    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_4c110462},
-    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_aa7cdda3},
-    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_d9a85a3d},
-    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_2e0902e0},
-    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_9b95a096},
-    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_625d00da},
-    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_6ee103ba},
-    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_20ca30cd},
-    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_ab2f5455},
-    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_bce737b7},
-    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_6ee103ba},
-    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_2e0902e0},
-    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_b35474bc},
-    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_9621dc40},
-    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_1e087510},
-    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_20ca30cd},
-    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_faf06f52},
-    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_fe457a26},
-    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_1e087510},
-    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_2e0902e0},
-    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_b35474bc},
-    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_9621dc40},
-    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_1e087510},
-    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_20ca30cd},
-    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_c1931eea},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_faf06f52},
-    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_fe457a26},
-    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_1e087510},
-    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_2e0902e0},
-    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_c1931eea},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec1", {i16, f16, buffer, buffer, 1}, uses_1ff1f47e},
+    {"dequantize_affine.i16.f16.buffer.buffer.vec4", {i16, f16, buffer, buffer, 4}, uses_434e224e},
+    {"dequantize_affine.i16.f16.buffer.texture3d.vec4", {i16, f16, buffer, texture3d, 4}, uses_5c1234f8},
+    {"dequantize_affine.i16.f16.texture3d.buffer.vec4", {i16, f16, texture3d, buffer, 4}, uses_81b1beae},
+    {"dequantize_affine.i16.f16.texture3d.texture3d.vec4", {i16, f16, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec1", {i16, f32, buffer, buffer, 1}, uses_873d0b40},
+    {"dequantize_affine.i16.f32.buffer.buffer.vec4", {i16, f32, buffer, buffer, 4}, uses_feecdd13},
+    {"dequantize_affine.i16.f32.buffer.texture3d.vec4", {i16, f32, buffer, texture3d, 4}, uses_5c1234f8},
+    {"dequantize_affine.i16.f32.texture3d.buffer.vec4", {i16, f32, texture3d, buffer, 4}, uses_41bce0c4},
+    {"dequantize_affine.i16.f32.texture3d.texture3d.vec4", {i16, f32, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec1", {i32, f16, buffer, buffer, 1}, uses_1ff1f47e},
+    {"dequantize_affine.i32.f16.buffer.buffer.vec4", {i32, f16, buffer, buffer, 4}, uses_434e224e},
+    {"dequantize_affine.i32.f16.buffer.texture3d.vec4", {i32, f16, buffer, texture3d, 4}, uses_8cff0000},
+    {"dequantize_affine.i32.f16.texture3d.buffer.vec4", {i32, f16, texture3d, buffer, 4}, uses_81b1beae},
+    {"dequantize_affine.i32.f16.texture3d.texture3d.vec4", {i32, f16, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec1", {i32, f32, buffer, buffer, 1}, uses_1ce62bb8},
+    {"dequantize_affine.i32.f32.buffer.buffer.vec4", {i32, f32, buffer, buffer, 4}, uses_c76ff5f3},
+    {"dequantize_affine.i32.f32.buffer.texture3d.vec4", {i32, f32, buffer, texture3d, 4}, uses_8cff0000},
+    {"dequantize_affine.i32.f32.texture3d.buffer.vec4", {i32, f32, texture3d, buffer, 4}, uses_41bce0c4},
+    {"dequantize_affine.i32.f32.texture3d.texture3d.vec4", {i32, f32, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec1", {i8, f16, buffer, buffer, 1}, uses_fb67979a},
+    {"dequantize_affine.i8.f16.buffer.buffer.vec4", {i8, f16, buffer, buffer, 4}, uses_d8f36d15},
+    {"dequantize_affine.i8.f16.buffer.texture3d.vec4", {i8, f16, buffer, texture3d, 4}, uses_129231e1},
+    {"dequantize_affine.i8.f16.texture3d.buffer.vec4", {i8, f16, texture3d, buffer, 4}, uses_81b1beae},
+    {"dequantize_affine.i8.f16.texture3d.texture3d.vec4", {i8, f16, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec1", {i8, f32, buffer, buffer, 1}, uses_eea00e9d},
+    {"dequantize_affine.i8.f32.buffer.buffer.vec4", {i8, f32, buffer, buffer, 4}, uses_e0f4ad49},
+    {"dequantize_affine.i8.f32.buffer.texture3d.vec4", {i8, f32, buffer, texture3d, 4}, uses_129231e1},
+    {"dequantize_affine.i8.f32.texture3d.buffer.vec4", {i8, f32, texture3d, buffer, 4}, uses_41bce0c4},
+    {"dequantize_affine.i8.f32.texture3d.texture3d.vec4", {i8, f32, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec1", {u8, f16, buffer, buffer, 1}, uses_fb67979a},
+    {"dequantize_affine.u8.f16.buffer.buffer.vec4", {u8, f16, buffer, buffer, 4}, uses_d8f36d15},
+    {"dequantize_affine.u8.f16.buffer.texture3d.vec4", {u8, f16, buffer, texture3d, 4}, uses_129231e1},
+    {"dequantize_affine.u8.f16.texture3d.buffer.vec4", {u8, f16, texture3d, buffer, 4}, uses_81b1beae},
+    {"dequantize_affine.u8.f16.texture3d.texture3d.vec4", {u8, f16, texture3d, texture3d, 4}, uses_e0019a56},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec1", {u8, f32, buffer, buffer, 1}, uses_eea00e9d},
+    {"dequantize_affine.u8.f32.buffer.buffer.vec4", {u8, f32, buffer, buffer, 4}, uses_e0f4ad49},
+    {"dequantize_affine.u8.f32.buffer.texture3d.vec4", {u8, f32, buffer, texture3d, 4}, uses_129231e1},
+    {"dequantize_affine.u8.f32.texture3d.buffer.vec4", {u8, f32, texture3d, buffer, 4}, uses_41bce0c4},
+    {"dequantize_affine.u8.f32.texture3d.texture3d.vec4", {u8, f32, texture3d, texture3d, 4}, uses_e0019a56},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

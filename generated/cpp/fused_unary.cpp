@@ -123,34 +123,23 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_df5e5d48[] = {
+constexpr BindingInfo bindings_00eb54fc[] = {
   table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
-  table::buffer(4, Operand::output_scale, Access::read),
-  table::buffer(5, Operand::output_zero_point, Access::read),
   table::problem_buffer(6),
 };
 constexpr BlockField problem_buffer_157dafa0[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 192}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_78f810e7 = {
-    .bindings = bindings_df5e5d48,
+constexpr InterfaceInfo binds_d47ce210 = {
+    .bindings = bindings_00eb54fc,
     .problem_buffer = problem_buffer_157dafa0,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_3c1d5fc9[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::problem_buffer(6),
-};
-constexpr InterfaceInfo binds_f152ae38 = {
-    .bindings = bindings_3c1d5fc9,
-    .problem_buffer = problem_buffer_157dafa0,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
 constexpr BindingInfo bindings_b2145151[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -166,70 +155,81 @@ constexpr InterfaceInfo binds_bb48e58b = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_00eb54fc[] = {
+constexpr BindingInfo bindings_3c1d5fc9[] = {
   table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(6),
 };
-constexpr InterfaceInfo binds_d47ce210 = {
-    .bindings = bindings_00eb54fc,
+constexpr InterfaceInfo binds_f152ae38 = {
+    .bindings = bindings_3c1d5fc9,
+    .problem_buffer = problem_buffer_157dafa0,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr BindingInfo bindings_df5e5d48[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::buffer(4, Operand::output_scale, Access::read),
+  table::buffer(5, Operand::output_zero_point, Access::read),
+  table::problem_buffer(6),
+};
+constexpr InterfaceInfo binds_78f810e7 = {
+    .bindings = bindings_df5e5d48,
     .problem_buffer = problem_buffer_157dafa0,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_3af5618b,
-  uses_567e3bfa,
-  uses_6434e689,
-  uses_ba8223ff,
+  uses_60cf6fff,
+  uses_948d8188,
+  uses_ddab68a6,
+  uses_f85f97b2,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_78f810e7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_3af5618b
-  {&binds_f152ae38, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_567e3bfa
-  {&binds_bb48e58b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6434e689
-  {&binds_d47ce210, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ba8223ff
+  {&binds_d47ce210, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_60cf6fff
+  {&binds_bb48e58b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_948d8188
+  {&binds_f152ae38, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ddab68a6
+  {&binds_78f810e7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f85f97b2
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"fused_unary.f16.f16", {f16, f16}, uses_567e3bfa},
-    {"fused_unary.f16.i16", {f16, i16}, uses_3af5618b},
-    {"fused_unary.f16.i32", {f16, i32}, uses_3af5618b},
-    {"fused_unary.f16.i8", {f16, i8}, uses_3af5618b},
-    {"fused_unary.f16.u8", {f16, u8}, uses_3af5618b},
-    {"fused_unary.f32.f32", {f32, f32}, uses_567e3bfa},
-    {"fused_unary.f32.i16", {f32, i16}, uses_3af5618b},
-    {"fused_unary.f32.i32", {f32, i32}, uses_3af5618b},
-    {"fused_unary.f32.i8", {f32, i8}, uses_3af5618b},
-    {"fused_unary.f32.u8", {f32, u8}, uses_3af5618b},
-    {"fused_unary.i16.f16", {i16, f16}, uses_ba8223ff},
-    {"fused_unary.i16.f32", {i16, f32}, uses_ba8223ff},
-    {"fused_unary.i16.i16", {i16, i16}, uses_6434e689},
-    {"fused_unary.i16.i32", {i16, i32}, uses_6434e689},
-    {"fused_unary.i16.i8", {i16, i8}, uses_6434e689},
-    {"fused_unary.i16.u8", {i16, u8}, uses_6434e689},
-    {"fused_unary.i32.f16", {i32, f16}, uses_ba8223ff},
-    {"fused_unary.i32.f32", {i32, f32}, uses_ba8223ff},
-    {"fused_unary.i32.i16", {i32, i16}, uses_6434e689},
-    {"fused_unary.i32.i32", {i32, i32}, uses_6434e689},
-    {"fused_unary.i32.i8", {i32, i8}, uses_6434e689},
-    {"fused_unary.i32.u8", {i32, u8}, uses_6434e689},
-    {"fused_unary.i8.f16", {i8, f16}, uses_ba8223ff},
-    {"fused_unary.i8.f32", {i8, f32}, uses_ba8223ff},
-    {"fused_unary.i8.i16", {i8, i16}, uses_6434e689},
-    {"fused_unary.i8.i32", {i8, i32}, uses_6434e689},
-    {"fused_unary.i8.i8", {i8, i8}, uses_6434e689},
-    {"fused_unary.i8.u8", {i8, u8}, uses_6434e689},
-    {"fused_unary.u8.f16", {u8, f16}, uses_ba8223ff},
-    {"fused_unary.u8.f32", {u8, f32}, uses_ba8223ff},
-    {"fused_unary.u8.i16", {u8, i16}, uses_6434e689},
-    {"fused_unary.u8.i32", {u8, i32}, uses_6434e689},
-    {"fused_unary.u8.i8", {u8, i8}, uses_6434e689},
-    {"fused_unary.u8.u8", {u8, u8}, uses_6434e689},
+    {"fused_unary.f16.f16", {f16, f16}, uses_ddab68a6},
+    {"fused_unary.f16.i16", {f16, i16}, uses_f85f97b2},
+    {"fused_unary.f16.i32", {f16, i32}, uses_f85f97b2},
+    {"fused_unary.f16.i8", {f16, i8}, uses_f85f97b2},
+    {"fused_unary.f16.u8", {f16, u8}, uses_f85f97b2},
+    {"fused_unary.f32.f32", {f32, f32}, uses_ddab68a6},
+    {"fused_unary.f32.i16", {f32, i16}, uses_f85f97b2},
+    {"fused_unary.f32.i32", {f32, i32}, uses_f85f97b2},
+    {"fused_unary.f32.i8", {f32, i8}, uses_f85f97b2},
+    {"fused_unary.f32.u8", {f32, u8}, uses_f85f97b2},
+    {"fused_unary.i16.f16", {i16, f16}, uses_60cf6fff},
+    {"fused_unary.i16.f32", {i16, f32}, uses_60cf6fff},
+    {"fused_unary.i16.i16", {i16, i16}, uses_948d8188},
+    {"fused_unary.i16.i32", {i16, i32}, uses_948d8188},
+    {"fused_unary.i16.i8", {i16, i8}, uses_948d8188},
+    {"fused_unary.i16.u8", {i16, u8}, uses_948d8188},
+    {"fused_unary.i32.f16", {i32, f16}, uses_60cf6fff},
+    {"fused_unary.i32.f32", {i32, f32}, uses_60cf6fff},
+    {"fused_unary.i32.i16", {i32, i16}, uses_948d8188},
+    {"fused_unary.i32.i32", {i32, i32}, uses_948d8188},
+    {"fused_unary.i32.i8", {i32, i8}, uses_948d8188},
+    {"fused_unary.i32.u8", {i32, u8}, uses_948d8188},
+    {"fused_unary.i8.f16", {i8, f16}, uses_60cf6fff},
+    {"fused_unary.i8.f32", {i8, f32}, uses_60cf6fff},
+    {"fused_unary.i8.i16", {i8, i16}, uses_948d8188},
+    {"fused_unary.i8.i32", {i8, i32}, uses_948d8188},
+    {"fused_unary.i8.i8", {i8, i8}, uses_948d8188},
+    {"fused_unary.i8.u8", {i8, u8}, uses_948d8188},
+    {"fused_unary.u8.f16", {u8, f16}, uses_60cf6fff},
+    {"fused_unary.u8.f32", {u8, f32}, uses_60cf6fff},
+    {"fused_unary.u8.i16", {u8, i16}, uses_948d8188},
+    {"fused_unary.u8.i32", {u8, i32}, uses_948d8188},
+    {"fused_unary.u8.i8", {u8, i8}, uses_948d8188},
+    {"fused_unary.u8.u8", {u8, u8}, uses_948d8188},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -161,98 +161,98 @@ constexpr InterfaceInfo binds_ac225ffc = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_b298d5f6[] = {0, 0};
 enum Interface : uint16_t {
-  uses_002d7b4f,
-  uses_02a16e5d,
-  uses_174caa11,
-  uses_3b7c144a,
-  uses_46398151,
-  uses_493d516c,
-  uses_6045217c,
-  uses_9ae5d397,
-  uses_9d29cdc2,
-  uses_aaefa481,
-  uses_d941113f,
-  uses_e72f6943,
+  uses_03c77439,
+  uses_08760936,
+  uses_0c76bb2c,
+  uses_2056e506,
+  uses_2d20159a,
+  uses_35928aa8,
+  uses_42bb1249,
+  uses_66660699,
+  uses_7dfa15dc,
+  uses_864abf89,
+  uses_d8e61237,
+  uses_df1fa001,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_002d7b4f
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_02a16e5d
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_174caa11
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_3b7c144a
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_46398151
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_493d516c
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_6045217c
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_9ae5d397
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_9d29cdc2
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_aaefa481
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d941113f
-  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_e72f6943
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_03c77439
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_08760936
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_0c76bb2c
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_2056e506
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_2d20159a
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_35928aa8
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_42bb1249
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_66660699
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_7dfa15dc
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6, bit(Feature::storage_buffer_8bit)},  // uses_864abf89
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_d8e61237
+  {&binds_ac225ffc, workgroup_9d85d7a5, shared_bytes_b298d5f6},  // uses_df1fa001
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_493d516c},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0", {packed_4c, packed_4c1w, packed_4c1w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0", {packed_4c, packed_4c1w, packed_4w4c, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0", {packed_4c, packed_4w4c, packed_4c1w, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, packed_4w4c, 0}, uses_02a16e5d},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0", {packed_4c1w, packed_4c, packed_4c1w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_493d516c},
-    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_02a16e5d},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_493d516c},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_493d516c},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_002d7b4f},
-    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_9d29cdc2},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_aaefa481},
-    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_6045217c},
-    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_aaefa481},
-    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_6045217c},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_02a16e5d},
-    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_e72f6943},
-    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_174caa11},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_493d516c},
-    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_3b7c144a},
-    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_9ae5d397},
-    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_3b7c144a},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_46398151},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_aaefa481},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0", {packed_4w4c, packed_4c1w, packed_4c, 0}, uses_46398151},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, packed_4c1w, 0}, uses_46398151},
-    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0", {packed_4w4c, packed_4c1w, packed_4w4c, 0}, uses_aaefa481},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_002d7b4f},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_002d7b4f},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_493d516c},
-    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_493d516c},
-    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_02a16e5d},
-    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_e72f6943},
-    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_174caa11},
-    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_9ae5d397},
-    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_3b7c144a},
-    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_9ae5d397},
-    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_d941113f},
-    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_3b7c144a},
-    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_493d516c},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat0", {packed_4c, packed_4c, packed_4c, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c.flat1", {packed_4c, packed_4c, packed_4c, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4c1w.flat0", {packed_4c, packed_4c, packed_4c1w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c.packed_4c.packed_4w4c.flat0", {packed_4c, packed_4c, packed_4w4c, 0}, uses_66660699},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c.flat0", {packed_4c, packed_4c1w, packed_4c, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4c1w.flat0", {packed_4c, packed_4c1w, packed_4c1w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c.packed_4c1w.packed_4w4c.flat0", {packed_4c, packed_4c1w, packed_4w4c, 0}, uses_66660699},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c.flat0", {packed_4c, packed_4w4c, packed_4c, 0}, uses_2d20159a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4c1w.flat0", {packed_4c, packed_4w4c, packed_4c1w, 0}, uses_2d20159a},
+    {"q8ta_binary.packed_4c.packed_4w4c.packed_4w4c.flat0", {packed_4c, packed_4w4c, packed_4w4c, 0}, uses_d8e61237},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c.flat0", {packed_4c1w, packed_4c, packed_4c, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4c1w.flat0", {packed_4c1w, packed_4c, packed_4c1w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c1w.packed_4c.packed_4w4c.flat0", {packed_4c1w, packed_4c, packed_4w4c, 0}, uses_66660699},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c.flat0", {packed_4c1w, packed_4c1w, packed_4c, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat0", {packed_4c1w, packed_4c1w, packed_4c1w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4c1w.flat1", {packed_4c1w, packed_4c1w, packed_4c1w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4c1w.packed_4c1w.packed_4w4c.flat0", {packed_4c1w, packed_4c1w, packed_4w4c, 0}, uses_66660699},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c.flat0", {packed_4c1w, packed_4w4c, packed_4c, 0}, uses_2d20159a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4c1w.flat0", {packed_4c1w, packed_4w4c, packed_4c1w, 0}, uses_2d20159a},
+    {"q8ta_binary.packed_4c1w.packed_4w4c.packed_4w4c.flat0", {packed_4c1w, packed_4w4c, packed_4w4c, 0}, uses_d8e61237},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat0", {packed_4h4w, packed_4h4w, packed_4h4w, 0}, uses_42bb1249},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4h4w.flat1", {packed_4h4w, packed_4h4w, packed_4h4w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.packed_4w.flat0", {packed_4h4w, packed_4h4w, packed_4w, 0}, uses_0c76bb2c},
+    {"q8ta_binary.packed_4h4w.packed_4h4w.strided.flat0", {packed_4h4w, packed_4h4w, strided, 0}, uses_08760936},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4h4w.flat0", {packed_4h4w, packed_4w, packed_4h4w, 0}, uses_03c77439},
+    {"q8ta_binary.packed_4h4w.packed_4w.packed_4w.flat0", {packed_4h4w, packed_4w, packed_4w, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4h4w.packed_4w.strided.flat0", {packed_4h4w, packed_4w, strided, 0}, uses_864abf89},
+    {"q8ta_binary.packed_4h4w.strided.packed_4h4w.flat0", {packed_4h4w, strided, packed_4h4w, 0}, uses_03c77439},
+    {"q8ta_binary.packed_4h4w.strided.packed_4w.flat0", {packed_4h4w, strided, packed_4w, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4h4w.strided.strided.flat0", {packed_4h4w, strided, strided, 0}, uses_864abf89},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4h4w.flat0", {packed_4w, packed_4h4w, packed_4h4w, 0}, uses_d8e61237},
+    {"q8ta_binary.packed_4w.packed_4h4w.packed_4w.flat0", {packed_4w, packed_4h4w, packed_4w, 0}, uses_2d20159a},
+    {"q8ta_binary.packed_4w.packed_4h4w.strided.flat0", {packed_4w, packed_4h4w, strided, 0}, uses_2056e506},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4h4w.flat0", {packed_4w, packed_4w, packed_4h4w, 0}, uses_66660699},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat0", {packed_4w, packed_4w, packed_4w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4w.packed_4w.packed_4w.flat1", {packed_4w, packed_4w, packed_4w, 1}, uses_42bb1249},
+    {"q8ta_binary.packed_4w.packed_4w.strided.flat0", {packed_4w, packed_4w, strided, 0}, uses_35928aa8},
+    {"q8ta_binary.packed_4w.strided.packed_4h4w.flat0", {packed_4w, strided, packed_4h4w, 0}, uses_66660699},
+    {"q8ta_binary.packed_4w.strided.packed_4w.flat0", {packed_4w, strided, packed_4w, 0}, uses_df1fa001},
+    {"q8ta_binary.packed_4w.strided.strided.flat0", {packed_4w, strided, strided, 0}, uses_35928aa8},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c.flat0", {packed_4w4c, packed_4c, packed_4c, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4c1w.flat0", {packed_4w4c, packed_4c, packed_4c1w, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4w4c.packed_4c.packed_4w4c.flat0", {packed_4w4c, packed_4c, packed_4w4c, 0}, uses_03c77439},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c.flat0", {packed_4w4c, packed_4c1w, packed_4c, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4c1w.flat0", {packed_4w4c, packed_4c1w, packed_4c1w, 0}, uses_7dfa15dc},
+    {"q8ta_binary.packed_4w4c.packed_4c1w.packed_4w4c.flat0", {packed_4w4c, packed_4c1w, packed_4w4c, 0}, uses_03c77439},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c.flat0", {packed_4w4c, packed_4w4c, packed_4c, 0}, uses_0c76bb2c},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4c1w.flat0", {packed_4w4c, packed_4w4c, packed_4c1w, 0}, uses_0c76bb2c},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat0", {packed_4w4c, packed_4w4c, packed_4w4c, 0}, uses_42bb1249},
+    {"q8ta_binary.packed_4w4c.packed_4w4c.packed_4w4c.flat1", {packed_4w4c, packed_4w4c, packed_4w4c, 1}, uses_42bb1249},
+    {"q8ta_binary.strided.packed_4h4w.packed_4h4w.flat0", {strided, packed_4h4w, packed_4h4w, 0}, uses_d8e61237},
+    {"q8ta_binary.strided.packed_4h4w.packed_4w.flat0", {strided, packed_4h4w, packed_4w, 0}, uses_2d20159a},
+    {"q8ta_binary.strided.packed_4h4w.strided.flat0", {strided, packed_4h4w, strided, 0}, uses_2056e506},
+    {"q8ta_binary.strided.packed_4w.packed_4h4w.flat0", {strided, packed_4w, packed_4h4w, 0}, uses_66660699},
+    {"q8ta_binary.strided.packed_4w.packed_4w.flat0", {strided, packed_4w, packed_4w, 0}, uses_df1fa001},
+    {"q8ta_binary.strided.packed_4w.strided.flat0", {strided, packed_4w, strided, 0}, uses_35928aa8},
+    {"q8ta_binary.strided.strided.packed_4h4w.flat0", {strided, strided, packed_4h4w, 0}, uses_66660699},
+    {"q8ta_binary.strided.strided.packed_4w.flat0", {strided, strided, packed_4w, 0}, uses_df1fa001},
+    {"q8ta_binary.strided.strided.strided.flat0", {strided, strided, strided, 0}, uses_35928aa8},
+    {"q8ta_binary.strided.strided.strided.flat1", {strided, strided, strided, 1}, uses_42bb1249},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

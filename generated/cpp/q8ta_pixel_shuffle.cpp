@@ -105,56 +105,56 @@ constexpr InterfaceInfo binds_f94593bb = {
 constexpr uint32_t workgroup_9d85d7a5[][3] = {{64, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_80acd23f[] = {256, 256};
 enum Interface : uint16_t {
-  uses_16c34a8f,
-  uses_569f6daa,
-  uses_d2cdb339,
+  uses_6cc8fa2e,
+  uses_6edb8266,
+  uses_bda2c113,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_16c34a8f
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_569f6daa
-  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_d2cdb339
+  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_6cc8fa2e
+  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f, bit(Feature::storage_buffer_8bit)},  // uses_6edb8266
+  {&binds_f94593bb, workgroup_9d85d7a5, shared_bytes_80acd23f},  // uses_bda2c113
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided}, uses_16c34a8f},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided}, uses_16c34a8f},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided}, uses_16c34a8f},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided}, uses_16c34a8f},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided}, uses_16c34a8f},
-    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w}, uses_569f6daa},
-    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c}, uses_d2cdb339},
-    {"q8ta_pixel_shuffle.strided.strided", {strided, strided}, uses_16c34a8f},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c", {packed_4c, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4c1w", {packed_4c, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4h4w", {packed_4c, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w", {packed_4c, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c.packed_4w4c", {packed_4c, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4c.strided", {packed_4c, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c", {packed_4c1w, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4c1w", {packed_4c1w, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4h4w", {packed_4c1w, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w", {packed_4c1w, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4c1w.packed_4w4c", {packed_4c1w, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4c1w.strided", {packed_4c1w, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c", {packed_4h4w, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4c1w", {packed_4h4w, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4h4w", {packed_4h4w, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w", {packed_4h4w, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4h4w.packed_4w4c", {packed_4h4w, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4h4w.strided", {packed_4h4w, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c", {packed_4w, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4c1w", {packed_4w, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4h4w", {packed_4w, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w", {packed_4w, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w.packed_4w4c", {packed_4w, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4w.strided", {packed_4w, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c", {packed_4w4c, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4c1w", {packed_4w4c, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4h4w", {packed_4w4c, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w", {packed_4w4c, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.packed_4w4c.packed_4w4c", {packed_4w4c, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.packed_4w4c.strided", {packed_4w4c, strided}, uses_6edb8266},
+    {"q8ta_pixel_shuffle.strided.packed_4c", {strided, packed_4c}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.strided.packed_4c1w", {strided, packed_4c1w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.strided.packed_4h4w", {strided, packed_4h4w}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.strided.packed_4w", {strided, packed_4w}, uses_bda2c113},
+    {"q8ta_pixel_shuffle.strided.packed_4w4c", {strided, packed_4w4c}, uses_6cc8fa2e},
+    {"q8ta_pixel_shuffle.strided.strided", {strided, strided}, uses_6edb8266},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

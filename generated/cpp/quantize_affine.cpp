@@ -179,36 +179,6 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_c771a52a[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::image(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr BlockField problem_buffer_ace8ed95[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 208}};
-constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_03358eac = {
-    .bindings = bindings_c771a52a,
-    .problem_buffer = problem_buffer_ace8ed95,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
-constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
-constexpr BindingInfo bindings_f9400cc2[] = {
-  table::image(0, Operand::input, Access::read),
-  table::buffer(1, Operand::scale, Access::read),
-  table::buffer(2, Operand::zero_point, Access::read),
-  table::image(3, Operand::output, Access::write),
-  table::problem_buffer(4),
-};
-constexpr InterfaceInfo binds_3f41fc4b = {
-    .bindings = bindings_f9400cc2,
-    .problem_buffer = problem_buffer_ace8ed95,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
 constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::scale, Access::read),
@@ -216,8 +186,25 @@ constexpr BindingInfo bindings_43bf5063[] = {
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(4),
 };
+constexpr BlockField problem_buffer_ace8ed95[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 208}};
+constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
 constexpr InterfaceInfo binds_4b65632c = {
     .bindings = bindings_43bf5063,
+    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
+constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
+constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_c771a52a[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_03358eac = {
+    .bindings = bindings_c771a52a,
     .problem_buffer = problem_buffer_ace8ed95,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
@@ -235,31 +222,44 @@ constexpr InterfaceInfo binds_17ab3be0 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
+constexpr BindingInfo bindings_f9400cc2[] = {
+  table::image(0, Operand::input, Access::read),
+  table::buffer(1, Operand::scale, Access::read),
+  table::buffer(2, Operand::zero_point, Access::read),
+  table::image(3, Operand::output, Access::write),
+  table::problem_buffer(4),
+};
+constexpr InterfaceInfo binds_3f41fc4b = {
+    .bindings = bindings_f9400cc2,
+    .problem_buffer = problem_buffer_ace8ed95,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
 enum Interface : uint16_t {
-  uses_2e05759e,
-  uses_44a9c1ff,
-  uses_6dda5adf,
-  uses_73ea943f,
-  uses_bacc689a,
-  uses_c730425c,
-  uses_d83df6a1,
-  uses_dc09a92c,
-  uses_e7aecb70,
-  uses_e8dcc37b,
-  uses_f7912e97,
+  uses_0c6aebd8,
+  uses_1f7f5099,
+  uses_483aa528,
+  uses_560d5950,
+  uses_5f006902,
+  uses_617c7e27,
+  uses_75c48c55,
+  uses_bd402be0,
+  uses_d44c7eab,
+  uses_ea3027c7,
+  uses_fcc9f6dc,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_2e05759e
-  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_44a9c1ff
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_6dda5adf
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_73ea943f
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_bacc689a
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_c730425c
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_d83df6a1
-  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_dc09a92c
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_e7aecb70
-  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_e8dcc37b
-  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f7912e97
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit) | bit(Feature::storage_buffer_16bit)},  // uses_0c6aebd8
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_1f7f5099
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_483aa528
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_560d5950
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_5f006902
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_617c7e27
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_8bit)},  // uses_75c48c55
+  {&binds_4b65632c, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_bd402be0
+  {&binds_3f41fc4b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_d44c7eab
+  {&binds_03358eac, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ea3027c7
+  {&binds_17ab3be0, workgroup_9ac251f9, shared_bytes_67ccaebd, bit(Feature::storage_buffer_16bit)},  // uses_fcc9f6dc
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -267,46 +267,46 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Storage;
   return std::to_array<table::Row<Parameters>>({
-    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_bacc689a},
-    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_bacc689a},
-    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_2e05759e},
-    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_73ea943f},
-    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_bacc689a},
-    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_bacc689a},
-    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_2e05759e},
-    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_dc09a92c},
-    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_e7aecb70},
-    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_e7aecb70},
-    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_2e05759e},
-    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_c730425c},
-    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_e7aecb70},
-    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_e7aecb70},
-    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_2e05759e},
-    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_c730425c},
-    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_d83df6a1},
-    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_d83df6a1},
-    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_f7912e97},
-    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_73ea943f},
-    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_6dda5adf},
-    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_6dda5adf},
-    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_f7912e97},
-    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_dc09a92c},
-    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_e8dcc37b},
-    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_e8dcc37b},
-    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_f7912e97},
-    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_c730425c},
-    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_44a9c1ff},
-    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_e8dcc37b},
-    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_e8dcc37b},
-    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_f7912e97},
-    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_c730425c},
-    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_44a9c1ff},
+    {"quantize_affine.f16.i16.buffer.buffer.vec1", {f16, i16, buffer, buffer, 1}, uses_483aa528},
+    {"quantize_affine.f16.i16.buffer.buffer.vec4", {f16, i16, buffer, buffer, 4}, uses_483aa528},
+    {"quantize_affine.f16.i16.buffer.texture3d.vec4", {f16, i16, buffer, texture3d, 4}, uses_560d5950},
+    {"quantize_affine.f16.i16.texture3d.buffer.vec4", {f16, i16, texture3d, buffer, 4}, uses_fcc9f6dc},
+    {"quantize_affine.f16.i16.texture3d.texture3d.vec4", {f16, i16, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f16.i32.buffer.buffer.vec1", {f16, i32, buffer, buffer, 1}, uses_483aa528},
+    {"quantize_affine.f16.i32.buffer.buffer.vec4", {f16, i32, buffer, buffer, 4}, uses_483aa528},
+    {"quantize_affine.f16.i32.buffer.texture3d.vec4", {f16, i32, buffer, texture3d, 4}, uses_560d5950},
+    {"quantize_affine.f16.i32.texture3d.buffer.vec4", {f16, i32, texture3d, buffer, 4}, uses_5f006902},
+    {"quantize_affine.f16.i32.texture3d.texture3d.vec4", {f16, i32, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f16.i8.buffer.buffer.vec1", {f16, i8, buffer, buffer, 1}, uses_0c6aebd8},
+    {"quantize_affine.f16.i8.buffer.buffer.vec4", {f16, i8, buffer, buffer, 4}, uses_0c6aebd8},
+    {"quantize_affine.f16.i8.buffer.texture3d.vec4", {f16, i8, buffer, texture3d, 4}, uses_560d5950},
+    {"quantize_affine.f16.i8.texture3d.buffer.vec4", {f16, i8, texture3d, buffer, 4}, uses_75c48c55},
+    {"quantize_affine.f16.i8.texture3d.texture3d.vec4", {f16, i8, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f16.u8.buffer.buffer.vec1", {f16, u8, buffer, buffer, 1}, uses_0c6aebd8},
+    {"quantize_affine.f16.u8.buffer.buffer.vec4", {f16, u8, buffer, buffer, 4}, uses_0c6aebd8},
+    {"quantize_affine.f16.u8.buffer.texture3d.vec4", {f16, u8, buffer, texture3d, 4}, uses_560d5950},
+    {"quantize_affine.f16.u8.texture3d.buffer.vec4", {f16, u8, texture3d, buffer, 4}, uses_75c48c55},
+    {"quantize_affine.f16.u8.texture3d.texture3d.vec4", {f16, u8, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f32.i16.buffer.buffer.vec1", {f32, i16, buffer, buffer, 1}, uses_bd402be0},
+    {"quantize_affine.f32.i16.buffer.buffer.vec4", {f32, i16, buffer, buffer, 4}, uses_bd402be0},
+    {"quantize_affine.f32.i16.buffer.texture3d.vec4", {f32, i16, buffer, texture3d, 4}, uses_ea3027c7},
+    {"quantize_affine.f32.i16.texture3d.buffer.vec4", {f32, i16, texture3d, buffer, 4}, uses_fcc9f6dc},
+    {"quantize_affine.f32.i16.texture3d.texture3d.vec4", {f32, i16, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f32.i32.buffer.buffer.vec1", {f32, i32, buffer, buffer, 1}, uses_617c7e27},
+    {"quantize_affine.f32.i32.buffer.buffer.vec4", {f32, i32, buffer, buffer, 4}, uses_617c7e27},
+    {"quantize_affine.f32.i32.buffer.texture3d.vec4", {f32, i32, buffer, texture3d, 4}, uses_ea3027c7},
+    {"quantize_affine.f32.i32.texture3d.buffer.vec4", {f32, i32, texture3d, buffer, 4}, uses_5f006902},
+    {"quantize_affine.f32.i32.texture3d.texture3d.vec4", {f32, i32, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f32.i8.buffer.buffer.vec1", {f32, i8, buffer, buffer, 1}, uses_1f7f5099},
+    {"quantize_affine.f32.i8.buffer.buffer.vec4", {f32, i8, buffer, buffer, 4}, uses_1f7f5099},
+    {"quantize_affine.f32.i8.buffer.texture3d.vec4", {f32, i8, buffer, texture3d, 4}, uses_ea3027c7},
+    {"quantize_affine.f32.i8.texture3d.buffer.vec4", {f32, i8, texture3d, buffer, 4}, uses_75c48c55},
+    {"quantize_affine.f32.i8.texture3d.texture3d.vec4", {f32, i8, texture3d, texture3d, 4}, uses_d44c7eab},
+    {"quantize_affine.f32.u8.buffer.buffer.vec1", {f32, u8, buffer, buffer, 1}, uses_1f7f5099},
+    {"quantize_affine.f32.u8.buffer.buffer.vec4", {f32, u8, buffer, buffer, 4}, uses_1f7f5099},
+    {"quantize_affine.f32.u8.buffer.texture3d.vec4", {f32, u8, buffer, texture3d, 4}, uses_ea3027c7},
+    {"quantize_affine.f32.u8.texture3d.buffer.vec4", {f32, u8, texture3d, buffer, 4}, uses_75c48c55},
+    {"quantize_affine.f32.u8.texture3d.texture3d.vec4", {f32, u8, texture3d, texture3d, 4}, uses_d44c7eab},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -33,8 +33,9 @@ using Bits = std::vector<std::reference_wrapper<VkBool32>>;
 // where it is offered.
 Bits companions(FeatureChain& chain) {
   return {
-      chain.vulkan13.maintenance4,         // LocalSizeId: workgroup sizes by specialization constants
-      chain.vulkan13.subgroupSizeControl,  // kernels that ask for one subgroup size
+      chain.vulkan13.maintenance4,                 // LocalSizeId: workgroup sizes by specialization constants
+      chain.vulkan12.uniformBufferStandardLayout,  // problems too long for push constants
+      chain.vulkan13.subgroupSizeControl,          // kernels that ask for one subgroup size
       chain.vulkan13.computeFullSubgroups,
       chain.vulkan12.shaderSubgroupExtendedTypes,  // subgroup operations on 8 and 16 bits
       chain.matrix2.cooperativeMatrixWorkgroupScope,

@@ -49,7 +49,7 @@ constexpr BindingInfo image(uint8_t binding, Operand operand, Access access) {
   return {binding, static_cast<uint8_t>(operand), BindingKind::storage_image, access};
 }
 constexpr BindingInfo problem_buffer(uint8_t binding) {
-  return {binding, kProblemOperand, BindingKind::storage_buffer, Access::read};
+  return {binding, kProblemOperand, BindingKind::uniform_buffer, Access::read};
 }
 
 struct InterfaceRow {

@@ -161,8 +161,9 @@ Kernel scale_kernel(const spec::Spec& spec, std::string id, std::string dtype, s
 Kernel partial_kernel(std::string stage, uint32_t shared_bytes) {
   Kernel kernel;
   kernel.variant = {"row_sum_partial." + stage, {Word{stage}}, 32};
-  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read), buffer(1, "SumsBuffer", Access::write),
-                               buffer(2, "ProblemBuffer", Access::read)};
+  kernel.interface.bindings = {buffer(0, "InputBuffer", Access::read),
+                               buffer(1, "SumsBuffer", Access::write),
+                               {0, 2, BindingKind::uniform_buffer, Access::read, "ProblemBuffer", {}}};
   using Kind = reflect::Member::Kind;
   kernel.interface.bindings[2].members = {member("rows", 0, Kind::u32), member("length", 4, Kind::u32),
                                           member("stride", 8, Kind::u32, 2)};

@@ -102,9 +102,10 @@ struct Wide {
   uint32_t values[40];
 };
 inline constexpr std::string_view kWide = R"(#version 450
+#extension GL_EXT_scalar_block_layout : require
 layout(local_size_x = 40) in;
 layout(std430, binding = 0) writeonly buffer Output { int output_data[]; };
-layout(std430, binding = 1) readonly buffer ProblemBuffer { uint values[40]; } problem;
+layout(std430, binding = 1) uniform ProblemBuffer { uint values[40]; } problem;
 void main() { output_data[gl_LocalInvocationID.x] = int(problem.values[gl_LocalInvocationID.x]); })";
 
 inline constexpr std::string_view kBias = HEAD R"(
@@ -163,7 +164,7 @@ inline std::vector<Sketch> sketches() {
   all.push_back({.id = "texture.f32", .glsl = kDoubleTexture, .operands = in_out, .forms = textures,
                  .bindings = images});
   all.push_back({.id = "wide.i32", .glsl = kWide, .operands = output, .forms = {kI32Buffer},
-                 .bindings = {kWrites0, {1, kProblemOperand, BindingKind::storage_buffer, Access::read}},
+                 .bindings = {kWrites0, {1, kProblemOperand, BindingKind::uniform_buffer, Access::read}},
                  .problem_buffer = {wide}});
   // clang-format on
   return all;

@@ -85,22 +85,22 @@ constexpr CooperativeMatrixShape matrices_7e21445b[] = {
 };
 constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_8a58e8c1[] = {matrices_7e21445b};
 constexpr uint32_t workgroup_bc1396fb[][3] = {{64, 1, 1}};
-constexpr uint32_t shared_bytes_bb241055[] = {0};
 constexpr uint32_t shared_bytes_0dfa6743[] = {256};
+constexpr uint32_t shared_bytes_bb241055[] = {0};
 enum Interface : uint16_t {
-  uses_2f81ca2d,
-  uses_55891c29,
+  uses_3969561d,
+  uses_46ac3c94,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_bb241055, 0, matrices_of_rows_8a58e8c1},  // uses_2f81ca2d
-  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_0dfa6743, 0, matrices_of_rows_8a58e8c1},  // uses_55891c29
+  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_0dfa6743, 0, matrices_of_rows_8a58e8c1},  // uses_3969561d
+  {&binds_685ae34e, workgroup_bc1396fb, shared_bytes_bb241055, 0, matrices_of_rows_8a58e8c1},  // uses_46ac3c94
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   return std::to_array<table::Row<Parameters>>({
-    {"row_sum_partial.first", {Stage::first}, uses_2f81ca2d},
-    {"row_sum_partial.last", {Stage::last}, uses_55891c29},
+    {"row_sum_partial.first", {Stage::first}, uses_46ac3c94},
+    {"row_sum_partial.last", {Stage::last}, uses_3969561d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
