@@ -56,6 +56,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
@@ -170,18 +171,34 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"m <= 2147483647", table::kNamesOf<Name::m>},
   {"products == 1 or n % 4 == 0 and channels % 4 == 0", table::kNamesOf<Name::n, Name::products, Name::channels>},
+  {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
+      table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
   {"reads != vectors or channels % 16 == 0", table::kNamesOf<Name::reads, Name::channels>},
   {"reads != lines or all_channels <= 4", table::kNamesOf<Name::reads, Name::all_channels>},
+  {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * products * slices <= 65535",
+      table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::products, Name::slices>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
+      Integer(problem.m) <= 2147483647,
       Integer(problem.products) == 1 || (Integer(problem.n) % 4 == 0 && Integer(problem.channels) % 4 == 0),
+      column_tiles <= 65535,
       parameters.reads != Reads::vectors || Integer(problem.channels) % 16 == 0,
       parameters.reads != Reads::lines || Integer(problem.all_channels) <= 4,
+      bands * Integer(problem.products) * Integer(problem.slices) <= 65535,
   });
 }
 
@@ -194,8 +211,8 @@ constexpr ConditionInfo kDeviceConditions[] = {
   {"max((subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n) * (step + 16), subgroups.m * subgroups.n * matrix.m * (8 * matrix.n + 32)) <= device.shared_memory_bytes",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step, table::after(Name::kDevice, table::DeviceNumber::shared_memory_bytes)>},
-  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128",
-      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
+  {"step < 256 or subgroups.m * blocks.m * matrix.m + subgroups.n * blocks.n * matrix.n <= 128 and reads != lines",
+      table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::reads, Name::subgroups_m, Name::subgroups_n, Name::blocks_m,
       Name::blocks_n, Name::step>},
   {"not device.is_cpu or blocks.m == 1 and step == 64 and matrix.m * matrix.n <= 128",
       table::kNamesOf<Name::matrix_m, Name::matrix_n, Name::blocks_m, Name::step,
@@ -217,7 +234,7 @@ int first_failing_device(const SelectionScope& scope) {
           == Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) * Integer(device.subgroup_size),
       Integer(device.subgroup_size) % (Integer(parameters.matrix_n) / 2) == 0,
       max((rows + columns) * (Integer(specialization.step) + 16), strips) <= Integer(device.shared_memory_bytes),
-      Integer(specialization.step) < 256 || rows + columns <= 128,
+      Integer(specialization.step) < 256 || (rows + columns <= 128 && parameters.reads != Reads::lines),
       !device.is_cpu
           || (Integer(specialization.blocks_m) == 1 && Integer(specialization.step) == 64
           && Integer(parameters.matrix_m) * Integer(parameters.matrix_n) <= 128),
@@ -313,10 +330,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
-  groups[0] = tiles * Integer(problem.products) * Integer(problem.slices);
-  groups[1] = Integer(1);
-  groups[2] = Integer(1);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer bands = ceil_div(row_tiles, 8);
+  const Integer band_rows = ceil_div(row_tiles, bands);
+  groups[0] = band_rows;
+  groups[1] = column_tiles;
+  groups[2] = bands * Integer(problem.products) * Integer(problem.slices);
 }
 
 Real cost(const SelectionScope& scope) {
@@ -330,109 +350,44 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   const Integer walked_k = min(Integer(problem.slice_k),
       choose(parameters.reads == Reads::lines,
       Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), taps_and_padding));
   const Integer steps = ceil_div(walked_k, Integer(specialization.step));
   const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
       Integer(device.compute_units));
-  return Real(device.launch_us) + 1
+  return Real(device.launch_us) + Real(1.25)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + steps * Real(0.115)
+      + steps * Real(0.09)
       + tiles_of_a_unit * Integer(device.compute_units)
-      * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(3.0), Real(1.0))
-      * (Real(0.31) * rows * columns * choose(Integer(parameters.matrix_n) == 8, Real(2.15), Integer(1))
-      / Real(device.int8_ops_per_us) + Real(1.07) * (rows + columns) / Real(device.bytes_per_us))
-      + 174 * rows * columns / Real(device.f32_ops_per_us))
-      * choose(tiles_of_a_unit * Integer(specialization.subgroups_workgroup) <= 128, Real(1.6),
-      choose(tiles_of_a_unit * Integer(specialization.subgroups_workgroup) <= 256, Real(1.1), Integer(1)));
+      * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(1.9), Integer(1))
+      * (Real(0.32) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.64) * (rows + columns) / Real(device.bytes_per_us))
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(104), Integer(80))
+      * rows * columns / Real(device.f32_ops_per_us))
+      * choose(tiles_of_a_unit * Integer(specialization.subgroups_workgroup) <= 128, Real(1.13), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_af1073eb[] = {
+constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
   table::buffer(2, Operand::weight_sums, Access::read),
   table::buffer(3, Operand::weight_scales, Access::read),
   table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
-  table::buffer(6, Operand::table, Access::read),
-  table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_a7298f5c[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 232}};
+constexpr BlockField problem_buffer_145f6756[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 248}};
 constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_3b00f637 = {
-    .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_a7298f5c,
+constexpr InterfaceInfo binds_394356f0 = {
+    .bindings = bindings_d4c255cb,
+    .problem_buffer = problem_buffer_145f6756,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_b3010a22,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t workgroup_b3c3cd1d[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_2e34e4fe[] = {
-  4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136, 5888, 10496, 19712, 6656, 11776, 22016,
-  11776, 20992, 39424, 8192, 14336, 26624, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848,
-  27136, 11264, 19456, 35840, 14848, 25088, 45568,
-};
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t workgroup_b3c3cd1d[][3] = {
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
-  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-};
-constexpr uint32_t shared_bytes_21bc7892[] = {
-  4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
-  13312, 22528, 40960, 8960, 15104, 27392, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232,
-  27520, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088,
-  15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952,
-constexpr uint32_t shared_bytes_d8cc30d2[] = {
-  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
-  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
-  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
-  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136,
 };
 constexpr CooperativeMatrixShape matrices_d998070d[] = {
   {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -449,11 +404,35 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = 
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
   matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
 };
+constexpr uint32_t workgroup_b3c3cd1d[][3] = {
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
+  {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+};
 constexpr uint32_t shared_bytes_c7e764e8[] = {
   11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13312, 22528, 40960, 14848, 25088,
   45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176,
   30464, 55040, 22528, 25088, 45568, 23040, 30208, 54784, 29696, 50176, 91136, 24064, 40448, 73216, 22272, 22272, 36608,
   23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904,
+};
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
 };
 constexpr uint32_t shared_bytes_21bc7892[] = {
   4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
@@ -482,38 +461,20 @@ constexpr uint32_t shared_bytes_b87bf0a5[] = {
   25472, 45952, 13568, 15104, 27392, 14080, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13696, 15232, 27520,
   15232, 25472, 45952, 18176, 30464, 55040, 27520, 45952, 82816,
 };
-constexpr BindingInfo bindings_3a6c8539[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr InterfaceInfo binds_0759b5d5 = {
-    .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_a7298f5c,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
-};
-constexpr uint32_t shared_bytes_d8cc30d2[] = {
-  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
-  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
-  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
-  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136,
-};
-constexpr BindingInfo bindings_d4c255cb[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_c882588e = {
-    .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_a7298f5c,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
 constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
   {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
@@ -530,53 +491,58 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = 
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
   matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_415eac89[] = {
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
-  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
-  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
-  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
-};
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-};
-constexpr uint32_t shared_bytes_c7e764e8[] = {
-  11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13312, 22528, 40960, 14848, 25088,
-  45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176,
-  30464, 55040, 22528, 25088, 45568, 23040, 30208, 54784, 29696, 50176, 91136, 24064, 40448, 73216, 22272, 22272, 36608,
-  23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904,
-};
 constexpr uint32_t shared_bytes_418dee98[] = {
   7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 12544, 21248, 38656, 13312, 22528,
   40960, 25088, 42496, 77312, 14848, 25088, 45568, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032,
   20224, 36608, 13312, 22528, 40960, 14848, 25088, 45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392,
   12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040,
 };
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr BindingInfo bindings_af1073eb[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::buffer(6, Operand::table, Access::read),
+  table::buffer(7, Operand::residual, Access::read),
+  table::problem_buffer(8),
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+constexpr InterfaceInfo binds_15ae052a = {
+    .bindings = bindings_af1073eb,
+    .problem_buffer = problem_buffer_145f6756,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_b3010a22,
+};
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr InterfaceInfo binds_edb5da25 = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_145f6756,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_b3010a22,
+};
+constexpr uint32_t shared_bytes_415eac89[] = {
+  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
+  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
+  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
+  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
+};
+constexpr uint32_t shared_bytes_d8cc30d2[] = {
+  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
+  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
+  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
+  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136,
+};
+constexpr uint32_t shared_bytes_72dfffc9[] = {
+  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
+  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
+  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
+  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432,
 };
 constexpr uint32_t shared_bytes_2e34e4fe[] = {
   4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136, 5888, 10496, 19712, 6656, 11776, 22016,
@@ -584,190 +550,109 @@ constexpr uint32_t shared_bytes_2e34e4fe[] = {
   6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848,
   27136, 11264, 19456, 35840, 14848, 25088, 45568,
 };
-constexpr uint32_t shared_bytes_415eac89[] = {
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
-  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
-  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
-  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
-};
-constexpr uint32_t shared_bytes_72dfffc9[] = {
-  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
-  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
-  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
-  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432,
-};
 enum Interface : uint16_t {
-  uses_00b201f1,
-  uses_04820322,
-  uses_058978b1,
-  uses_09b3ffcd,
-  uses_10698384,
-  uses_108f9dbf,
-  uses_12b44a0f,
-  uses_13e050c1,
-  uses_14a1ca1b,
-  uses_228de8be,
-  uses_2e78fa2d,
-  uses_35b5a6a9,
-  uses_3748496f,
-  uses_3d3c5f41,
-  uses_426c93f9,
-  uses_4d77acad,
-  uses_59095689,
-  uses_596b9c6b,
-  uses_5976bb58,
-  uses_5dc1c2d7,
-  uses_649683a3,
-  uses_688b8b9e,
-  uses_746768a7,
-  uses_7e956550,
-  uses_7fcfe1eb,
-  uses_83de97ac,
-  uses_8694e1f6,
-  uses_9c4f9e35,
-  uses_a0151e79,
-  uses_a80e14ee,
-  uses_aa110525,
-  uses_abb13f9f,
-  uses_b297b9e7,
-  uses_b3850c63,
-  uses_b5900376,
-  uses_b6fc9202,
-  uses_b74a7cf5,
-  uses_ba3c208a,
-  uses_bbdd9df2,
-  uses_bcf86bb6,
-  uses_c2acde7e,
-  uses_c3eb3e21,
-  uses_c65e6b8f,
-  uses_cb013635,
-  uses_de1b1834,
-  uses_e0f2fbb6,
-  uses_e167965b,
-  uses_e411425b,
-  uses_e434468c,
-  uses_f93d9473,
+  uses_084c0ef1,
+  uses_0edf3c49,
+  uses_11aa885e,
+  uses_1501a71e,
+  uses_1d456403,
+  uses_1d88464c,
+  uses_25ee84f8,
+  uses_2c0ef193,
+  uses_32453d6d,
+  uses_369b86df,
+  uses_438974c5,
+  uses_49eeaa7f,
+  uses_4fb97ae5,
+  uses_4ff0da02,
+  uses_53c4dc64,
+  uses_550e35fc,
+  uses_563cc00c,
+  uses_5f440a5b,
+  uses_60a6741d,
+  uses_631d7eea,
+  uses_6a0cfbd3,
+  uses_6aa9843e,
+  uses_6b6e50c7,
+  uses_727a6eef,
+  uses_72f55bd7,
+  uses_77ffe1d6,
+  uses_78b61441,
+  uses_8056f64b,
+  uses_8627a0f6,
+  uses_8d80aafc,
+  uses_91fe8218,
+  uses_97efe2d8,
+  uses_97f39245,
+  uses_987cb15c,
+  uses_a9f67f38,
+  uses_aa8e174d,
+  uses_ad2672fb,
+  uses_b55784c4,
+  uses_b60dc256,
+  uses_bdc52fc1,
+  uses_c63346ff,
+  uses_d2fabca5,
+  uses_d35b92a1,
+  uses_d4453c4a,
+  uses_dfffdf89,
+  uses_e2407229,
+  uses_ea015e0a,
+  uses_ea891f65,
+  uses_f63c1868,
+  uses_f940db5c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_00b201f1
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_04820322
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_058978b1
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_09b3ffcd
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_10698384
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_108f9dbf
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_12b44a0f
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_13e050c1
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_14a1ca1b
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_228de8be
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_2e78fa2d
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_35b5a6a9
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3748496f
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3d3c5f41
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_426c93f9
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_4d77acad
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_59095689
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_596b9c6b
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_5976bb58
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_5dc1c2d7
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_649683a3
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_688b8b9e
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_746768a7
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_7e956550
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7fcfe1eb
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_83de97ac
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_8694e1f6
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_9c4f9e35
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_a0151e79
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_a80e14ee
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_aa110525
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_abb13f9f
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_b297b9e7
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_b3850c63
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_b5900376
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_b6fc9202
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_b74a7cf5
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_ba3c208a
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_bbdd9df2
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_bcf86bb6
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_c2acde7e
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_c3eb3e21
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_c65e6b8f
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_cb013635
-  {&binds_0759b5d5, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_de1b1834
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_e0f2fbb6
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_e167965b
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_e411425b
-  {&binds_3b00f637, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_e434468c
-  {&binds_c882588e, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_f93d9473
-constexpr uint32_t shared_bytes_72dfffc9[] = {
-  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
-  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
-  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
-  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432,
-};
-enum Interface : uint16_t {
-  uses_01c68c51,
-  uses_0f9ef333,
-  uses_0fd43866,
-  uses_10384d15,
-  uses_166a9949,
-  uses_16b443e3,
-  uses_3262febe,
-  uses_3ba19fab,
-  uses_3e55b948,
-  uses_57216812,
-  uses_5c5e17a1,
-  uses_60abe587,
-  uses_7825aba9,
-  uses_79871b12,
-  uses_7d95bbf8,
-  uses_7dd863ec,
-  uses_8d26394f,
-  uses_991e15f7,
-  uses_a031c2ac,
-  uses_a99ee28c,
-  uses_c1eb3548,
-  uses_c9eb7cc2,
-  uses_cdd1d83b,
-  uses_d02467a6,
-  uses_d2fa70cb,
-  uses_dfcc5adf,
-  uses_e693cb1f,
-  uses_edc11603,
-  uses_ee4fe84a,
-  uses_f53d0a76,
-};
-constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_01c68c51
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_0f9ef333
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_0fd43866
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_10384d15
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_166a9949
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_16b443e3
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3262febe
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_3ba19fab
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_3e55b948
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_57216812
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5c5e17a1
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_60abe587
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_7825aba9
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_79871b12
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_7d95bbf8
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_7dd863ec
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_8d26394f
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_991e15f7
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_a031c2ac
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_a99ee28c
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_c1eb3548
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_c9eb7cc2
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_cdd1d83b
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_d02467a6
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_d2fa70cb
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_dfcc5adf
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_e693cb1f
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_edc11603
-  {&binds_33e43c21, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_ee4fe84a
-  {&binds_5a8bc132, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_f53d0a76
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_084c0ef1
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_0edf3c49
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_11aa885e
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_1501a71e
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_1d456403
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_1d88464c
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_25ee84f8
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_2c0ef193
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_32453d6d
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_369b86df
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_438974c5
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_49eeaa7f
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_4fb97ae5
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_4ff0da02
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_53c4dc64
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_550e35fc
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_563cc00c
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5f440a5b
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_60a6741d
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_631d7eea
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_6a0cfbd3
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_6aa9843e
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_6b6e50c7
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_727a6eef
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_72f55bd7
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_77ffe1d6
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_78b61441
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_8056f64b
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_8627a0f6
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_8d80aafc
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_91fe8218
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_97efe2d8
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_97f39245
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_987cb15c
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_a9f67f38
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_aa8e174d
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_ad2672fb
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_b55784c4
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_b60dc256
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_bdc52fc1
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_c63346ff
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_d2fabca5
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_d35b92a1
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_d4453c4a
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_dfffdf89
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_e2407229
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_ea015e0a
+  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_ea891f65
+  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_f63c1868
+  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_f940db5c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -775,296 +660,166 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_b3850c63},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_14a1ca1b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_de1b1834},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_5dc1c2d7},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_b3850c63},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_14a1ca1b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_de1b1834},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5dc1c2d7},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_5976bb58},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_bcf86bb6},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_09b3ffcd},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_09b3ffcd},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_09b3ffcd},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_09b3ffcd},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_13e050c1},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_e167965b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5dc1c2d7},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_04820322},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_13e050c1},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_c3eb3e21},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_b74a7cf5},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_108f9dbf},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_b297b9e7},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_c3eb3e21},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_b74a7cf5},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_108f9dbf},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_b297b9e7},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_7e956550},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_f93d9473},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_c65e6b8f},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_c65e6b8f},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_c65e6b8f},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_c65e6b8f},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_12b44a0f},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a0151e79},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_b297b9e7},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_e411425b},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_12b44a0f},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_7fcfe1eb},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_746768a7},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_a80e14ee},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2e78fa2d},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_7fcfe1eb},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_746768a7},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_a80e14ee},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2e78fa2d},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_ba3c208a},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_b5900376},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_abb13f9f},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_abb13f9f},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_abb13f9f},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_abb13f9f},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_058978b1},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_596b9c6b},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2e78fa2d},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_b6fc9202},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_058978b1},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_35b5a6a9},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_10698384},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_59095689},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_649683a3},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_35b5a6a9},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_10698384},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_59095689},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_649683a3},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_c2acde7e},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_4d77acad},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_9c4f9e35},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_9c4f9e35},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_9c4f9e35},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_9c4f9e35},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e0f2fbb6},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_8694e1f6},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_649683a3},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_cb013635},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e0f2fbb6},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_426c93f9},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_228de8be},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_3d3c5f41},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_688b8b9e},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_426c93f9},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_228de8be},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_3d3c5f41},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_688b8b9e},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_aa110525},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_bbdd9df2},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3748496f},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3748496f},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3748496f},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3748496f},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_83de97ac},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_e434468c},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_688b8b9e},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_00b201f1},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_83de97ac},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_ee4fe84a},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_16b443e3},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_ee4fe84a},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_16b443e3},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_3e55b948},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_3e55b948},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_3e55b948},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_3e55b948},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_991e15f7},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_cdd1d83b},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_16b443e3},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_d02467a6},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_991e15f7},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_0f9ef333},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_f53d0a76},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_0f9ef333},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f53d0a76},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_7dd863ec},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_7dd863ec},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_7dd863ec},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_7dd863ec},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7d95bbf8},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_5c5e17a1},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f53d0a76},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8d26394f},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7d95bbf8},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_edc11603},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_10384d15},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_edc11603},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_10384d15},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_e693cb1f},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_e693cb1f},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_e693cb1f},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_e693cb1f},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_60abe587},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3ba19fab},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_10384d15},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_57216812},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_60abe587},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_c9eb7cc2},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_d2fa70cb},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_c9eb7cc2},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_d2fa70cb},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_166a9949},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_166a9949},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_166a9949},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_166a9949},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7825aba9},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a031c2ac},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_d2fa70cb},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_a99ee28c},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7825aba9},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_dfcc5adf},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_0fd43866},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_dfcc5adf},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0fd43866},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_01c68c51},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_01c68c51},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_01c68c51},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_01c68c51},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_c1eb3548},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_3262febe},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_0fd43866},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_79871b12},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_c1eb3548},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_bdc52fc1},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_8056f64b},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_77ffe1d6},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_f940db5c},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_bdc52fc1},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_8056f64b},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_77ffe1d6},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f940db5c},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_084c0ef1},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_53c4dc64},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_4ff0da02},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_4ff0da02},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_4ff0da02},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_4ff0da02},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_563cc00c},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_97efe2d8},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f940db5c},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_6aa9843e},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_563cc00c},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_ea015e0a},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1501a71e},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_438974c5},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_5f440a5b},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_ea015e0a},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1501a71e},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_438974c5},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5f440a5b},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_aa8e174d},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_550e35fc},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_dfffdf89},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_dfffdf89},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_dfffdf89},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_dfffdf89},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97f39245},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ad2672fb},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5f440a5b},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_72f55bd7},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97f39245},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_6a0cfbd3},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_32453d6d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_49eeaa7f},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_8d80aafc},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_6a0cfbd3},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_32453d6d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_49eeaa7f},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8d80aafc},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_11aa885e},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_d35b92a1},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_f63c1868},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_f63c1868},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_f63c1868},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_f63c1868},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b60dc256},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_60a6741d},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8d80aafc},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_25ee84f8},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b60dc256},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_c63346ff},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_ea891f65},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_631d7eea},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_1d88464c},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_c63346ff},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_ea891f65},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_631d7eea},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_1d88464c},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_1d456403},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_d2fabca5},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_369b86df},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_369b86df},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_369b86df},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_369b86df},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b55784c4},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a9f67f38},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_1d88464c},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_727a6eef},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b55784c4},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_0edf3c49},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_987cb15c},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_4fb97ae5},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2c0ef193},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_0edf3c49},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_987cb15c},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4fb97ae5},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2c0ef193},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_6b6e50c7},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_91fe8218},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_78b61441},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_78b61441},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_78b61441},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_78b61441},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e2407229},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d4453c4a},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2c0ef193},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8627a0f6},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e2407229},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

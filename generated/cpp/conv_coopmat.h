@@ -88,6 +88,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
   Required<uint32_t> window_lines;
   Required<uint32_t> line_taps;
   Required<uint32_t> line_stride;
@@ -170,6 +171,7 @@ struct ProblemBuffer {
   uint32_t dilation[2];
   uint32_t tap_step[2];
   int32_t tap_reach[2];
+  uint32_t pixel_quotients[4];
   uint32_t window_lines;
   uint32_t line_taps;
   uint32_t line_stride;
@@ -211,11 +213,12 @@ static_assert(offsetof(ProblemBuffer, padding) == 184);
 static_assert(offsetof(ProblemBuffer, dilation) == 192);
 static_assert(offsetof(ProblemBuffer, tap_step) == 200);
 static_assert(offsetof(ProblemBuffer, tap_reach) == 208);
-static_assert(offsetof(ProblemBuffer, window_lines) == 216);
-static_assert(offsetof(ProblemBuffer, line_taps) == 220);
-static_assert(offsetof(ProblemBuffer, line_stride) == 224);
-static_assert(offsetof(ProblemBuffer, line_dilation) == 228);
-static_assert(sizeof(ProblemBuffer) == 232);
+static_assert(offsetof(ProblemBuffer, pixel_quotients) == 216);
+static_assert(offsetof(ProblemBuffer, window_lines) == 232);
+static_assert(offsetof(ProblemBuffer, line_taps) == 236);
+static_assert(offsetof(ProblemBuffer, line_stride) == 240);
+static_assert(offsetof(ProblemBuffer, line_dilation) == 244);
+static_assert(sizeof(ProblemBuffer) == 248);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

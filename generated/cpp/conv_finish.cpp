@@ -178,22 +178,16 @@ constexpr InterfaceInfo binds_ef46b6b1 = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_23240959,
-  uses_3b6d5754,
-  uses_ae4b7217,
-  uses_bb66a99e,
+  uses_40cbb688,
+  uses_56451e3a,
+  uses_99814531,
+  uses_bcdee8a6,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_23240959
-  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_3b6d5754
-  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_ae4b7217
-  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bb66a99e
-  uses_24c9c351,
-  uses_764156ae,
-};
-constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_24c9c351
-  {&binds_6cc49474, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_764156ae
+  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_40cbb688
+  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_56451e3a
+  {&binds_1d58a8bb, workgroup_a365b6ab, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_99814531
+  {&binds_ef46b6b1, workgroup_a365b6ab, shared_bytes_bb241055},  // uses_bcdee8a6
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -201,16 +195,12 @@ constexpr auto kRows = [] {
   using enum DType;
   using enum Layout;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_finish.f16.strided", {f16, strided}, uses_ae4b7217},
-    {"conv_finish.f32.strided", {f32, strided}, uses_3b6d5754},
-    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_bb66a99e},
-    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_bb66a99e},
-    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_bb66a99e},
-    {"conv_finish.i8.strided", {i8, strided}, uses_23240959},
-    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_764156ae},
-    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_764156ae},
-    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_764156ae},
-    {"conv_finish.i8.strided", {i8, strided}, uses_24c9c351},
+    {"conv_finish.f16.strided", {f16, strided}, uses_56451e3a},
+    {"conv_finish.f32.strided", {f32, strided}, uses_bcdee8a6},
+    {"conv_finish.i8.packed_4c", {i8, packed_4c}, uses_40cbb688},
+    {"conv_finish.i8.packed_4c1w", {i8, packed_4c1w}, uses_40cbb688},
+    {"conv_finish.i8.packed_4w4c", {i8, packed_4w4c}, uses_40cbb688},
+    {"conv_finish.i8.strided", {i8, strided}, uses_99814531},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -205,22 +205,16 @@ constexpr InterfaceInfo binds_bc35efc9 = {
     .specialization = slots_37943515,
 };
 enum Interface : uint16_t {
-  uses_684139c0,
-  uses_78ce942a,
-  uses_c667dd0c,
-  uses_edd22ca3,
+  uses_69a15007,
+  uses_882b6602,
+  uses_9504c204,
+  uses_e1c6107c,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_684139c0
-  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_78ce942a
-  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_c667dd0c
-  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_edd22ca3
-  uses_81584e30,
-  uses_9f02af74,
-};
-constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_81584e30
-  {&binds_bc287d5e, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_9f02af74
+  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_8bit)},  // uses_69a15007
+  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055, bit(Feature::storage_buffer_16bit)},  // uses_882b6602
+  {&binds_b4de7e5d, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_9504c204
+  {&binds_bc35efc9, workgroup_bc1396fb, shared_bytes_bb241055},  // uses_e1c6107c
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -228,72 +222,40 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_78ce942a},
-    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_c667dd0c},
-    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_684139c0},
-    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_684139c0},
-    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_684139c0},
-    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_684139c0},
-    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_684139c0},
-    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_684139c0},
-    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_684139c0},
-    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_edd22ca3},
-    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_684139c0},
-    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_81584e30},
-    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_81584e30},
-    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_81584e30},
-    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_81584e30},
-    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_81584e30},
-    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_81584e30},
-    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_81584e30},
-    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_9f02af74},
-    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_9f02af74},
-    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_81584e30},
+    {"conv_plain.forward.packed_4c.packed_4c.i8", {Direction::forward, packed_4c, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c.packed_4c1w.i8", {Direction::forward, packed_4c, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c.packed_4w4c.i8", {Direction::forward, packed_4c, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c.strided.f16", {Direction::forward, packed_4c, strided, f16}, uses_882b6602},
+    {"conv_plain.forward.packed_4c.strided.f32", {Direction::forward, packed_4c, strided, f32}, uses_e1c6107c},
+    {"conv_plain.forward.packed_4c.strided.i8", {Direction::forward, packed_4c, strided, i8}, uses_69a15007},
+    {"conv_plain.forward.packed_4c1w.packed_4c.i8", {Direction::forward, packed_4c1w, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c1w.packed_4c1w.i8", {Direction::forward, packed_4c1w, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c1w.packed_4w4c.i8", {Direction::forward, packed_4c1w, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4c1w.strided.i8", {Direction::forward, packed_4c1w, strided, i8}, uses_69a15007},
+    {"conv_plain.forward.packed_4w4c.packed_4c.i8", {Direction::forward, packed_4w4c, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4w4c.packed_4c1w.i8", {Direction::forward, packed_4w4c, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4w4c.packed_4w4c.i8", {Direction::forward, packed_4w4c, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.forward.packed_4w4c.strided.i8", {Direction::forward, packed_4w4c, strided, i8}, uses_69a15007},
+    {"conv_plain.forward.strided.packed_4c.i8", {Direction::forward, strided, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.forward.strided.packed_4c1w.i8", {Direction::forward, strided, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.forward.strided.packed_4w4c.i8", {Direction::forward, strided, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.forward.strided.strided.i8", {Direction::forward, strided, strided, i8}, uses_69a15007},
+    {"conv_plain.transposed.packed_4c.packed_4c.i8", {Direction::transposed, packed_4c, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c.packed_4c1w.i8", {Direction::transposed, packed_4c, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c.packed_4w4c.i8", {Direction::transposed, packed_4c, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c.strided.i8", {Direction::transposed, packed_4c, strided, i8}, uses_69a15007},
+    {"conv_plain.transposed.packed_4c1w.packed_4c.i8", {Direction::transposed, packed_4c1w, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c1w.packed_4c1w.i8", {Direction::transposed, packed_4c1w, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c1w.packed_4w4c.i8", {Direction::transposed, packed_4c1w, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4c1w.strided.i8", {Direction::transposed, packed_4c1w, strided, i8}, uses_69a15007},
+    {"conv_plain.transposed.packed_4w4c.packed_4c.i8", {Direction::transposed, packed_4w4c, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4w4c.packed_4c1w.i8", {Direction::transposed, packed_4w4c, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4w4c.packed_4w4c.i8", {Direction::transposed, packed_4w4c, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.packed_4w4c.strided.i8", {Direction::transposed, packed_4w4c, strided, i8}, uses_69a15007},
+    {"conv_plain.transposed.strided.packed_4c.i8", {Direction::transposed, strided, packed_4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.strided.packed_4c1w.i8", {Direction::transposed, strided, packed_4c1w, i8}, uses_9504c204},
+    {"conv_plain.transposed.strided.packed_4w4c.i8", {Direction::transposed, strided, packed_4w4c, i8}, uses_9504c204},
+    {"conv_plain.transposed.strided.strided.i8", {Direction::transposed, strided, strided, i8}, uses_69a15007},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

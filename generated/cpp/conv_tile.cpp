@@ -56,6 +56,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
 };
 
 // What expressions speak of; behind these, the numbers of the device.
@@ -155,12 +156,14 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"m <= 2147483647", table::kNamesOf<Name::m>},
   {"products == 1 or n % 4 == 0 and channels % 4 == 0", table::kNamesOf<Name::n, Name::products, Name::channels>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
+      Integer(problem.m) <= 2147483647,
       Integer(problem.products) == 1 || (Integer(problem.n) % 4 == 0 && Integer(problem.channels) % 4 == 0),
   });
 }
@@ -220,20 +223,38 @@ Real cost(const SelectionScope& scope) {
       * ceil_div(Integer(problem.channels), 16);
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  return Real(device.launch_us)
+  return Real(device.launch_us) + Real(1.25)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
       * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-      * min(Integer(problem.slice_k), taps_and_padding)
+      * (Real(80.0) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
+      + min(Integer(problem.slice_k), taps_and_padding)
       * max(Real(0.02),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Real(3.5) * Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us),
-      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us))));
+      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
+};
+constexpr BlockField problem_buffer_a7298f5c[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 232}};
+constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
+constexpr InterfaceInfo binds_0d1577e9 = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_a7298f5c,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_ec888001,
+};
+constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
+constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -243,29 +264,13 @@ constexpr BindingInfo bindings_d4c255cb[] = {
   table::buffer(5, Operand::output, Access::write),
   table::problem_buffer(8),
 };
-constexpr BlockField problem_buffer_b1eede73[] = {{offsetof(ProblemBuffer, m), offsetof(Problem, m), 216}};
-constexpr SpecializationSlot slots_ec888001[] = {{0, 0}, {1, 1}, {2, 2}};
-constexpr InterfaceInfo binds_b794dc02 = {
+constexpr InterfaceInfo binds_f86dde3c = {
     .bindings = bindings_d4c255cb,
-    .problem_buffer = problem_buffer_b1eede73,
+    .problem_buffer = problem_buffer_a7298f5c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
-constexpr uint32_t workgroup_eef95ca1[][3] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}};
 constexpr uint32_t shared_bytes_eb953bf2[] = {2880, 3712, 5760};
-constexpr BindingInfo bindings_3a6c8539[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
-};
-constexpr InterfaceInfo binds_ce24f505 = {
-    .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_b1eede73,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_ec888001,
-};
-constexpr uint32_t shared_bytes_fe6cce36[] = {1856, 2688, 3712};
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
@@ -277,65 +282,45 @@ constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(7, Operand::residual, Access::read),
   table::problem_buffer(8),
 };
-constexpr InterfaceInfo binds_96c1ab8b = {
+constexpr InterfaceInfo binds_b188a57a = {
     .bindings = bindings_af1073eb,
-    .problem_buffer = problem_buffer_b1eede73,
+    .problem_buffer = problem_buffer_a7298f5c,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_ec888001,
 };
 enum Interface : uint16_t {
-  uses_0b85424f,
-  uses_1273494b,
-  uses_2023eba4,
-  uses_28478052,
-  uses_482fa4e6,
-  uses_4f289f1a,
-  uses_5cb19d5b,
-  uses_6f96efd1,
-  uses_74a2176b,
-  uses_85ef6cd5,
-  uses_8ad03fb5,
-  uses_aedf18dd,
-  uses_b1c82e13,
-  uses_b43e6de0,
-  uses_cd6896b8,
+  uses_0bce18c0,
+  uses_313b8b51,
+  uses_4129942a,
+  uses_41f8a240,
+  uses_4ae304a5,
+  uses_4b6a2ef7,
+  uses_6e1a5572,
+  uses_8106180c,
+  uses_82e9c5b8,
+  uses_93adc641,
+  uses_96d6a8b8,
+  uses_b0fb0b1f,
+  uses_b6f45dc2,
+  uses_d0bd03c4,
+  uses_ff8127e8,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_0b85424f
-  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_1273494b
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_2023eba4
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_28478052
-  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_482fa4e6
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_4f289f1a
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_5cb19d5b
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_6f96efd1
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_74a2176b
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_85ef6cd5
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_8ad03fb5
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_aedf18dd
-  {&binds_b794dc02, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_b1c82e13
-  {&binds_ce24f505, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_b43e6de0
-  {&binds_96c1ab8b, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_cd6896b8
-  uses_1398a0a6,
-  uses_1fdfdbe8,
-  uses_26ca50b4,
-  uses_46667d47,
-  uses_4cabe947,
-  uses_4d85d2cb,
-  uses_878cd9fe,
-  uses_89b57358,
-  uses_d9a5c8f7,
-};
-constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_1398a0a6
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_1fdfdbe8
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_26ca50b4
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_46667d47
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_4cabe947
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_4d85d2cb
-  {&binds_0f937f45, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_878cd9fe
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_89b57358
-  {&binds_af90224f, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_d9a5c8f7
+  {&binds_0d1577e9, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_0bce18c0
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_313b8b51
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_4129942a
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_41f8a240
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_4ae304a5
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_4b6a2ef7
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit)},  // uses_6e1a5572
+  {&binds_f86dde3c, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_16bit) | bit(Feature::integer_dot_product)},  // uses_8106180c
+  {&binds_0d1577e9, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_82e9c5b8
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_93adc641
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_eb953bf2},  // uses_96d6a8b8
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit) | bit(Feature::integer_dot_product)},  // uses_b0fb0b1f
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::storage_buffer_8bit)},  // uses_b6f45dc2
+  {&binds_b188a57a, workgroup_eef95ca1, shared_bytes_fe6cce36, bit(Feature::integer_dot_product)},  // uses_d0bd03c4
+  {&binds_0d1577e9, workgroup_eef95ca1, shared_bytes_eb953bf2, bit(Feature::integer_dot_product)},  // uses_ff8127e8
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -343,156 +328,84 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_28478052},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_0b85424f},
-    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_aedf18dd},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_85ef6cd5},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_8ad03fb5},
-    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b1c82e13},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_1273494b},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_b43e6de0},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_482fa4e6},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4f289f1a},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_6f96efd1},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_74a2176b},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_2023eba4},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_5cb19d5b},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_cd6896b8},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_26ca50b4},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_d9a5c8f7},
-    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_89b57358},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_878cd9fe},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_1398a0a6},
-    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fdfdbe8},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_26ca50b4},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_d9a5c8f7},
-    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_89b57358},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_26ca50b4},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_d9a5c8f7},
-    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_89b57358},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_26ca50b4},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_d9a5c8f7},
-    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_89b57358},
-    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_878cd9fe},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_1398a0a6},
-    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fdfdbe8},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_878cd9fe},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_1398a0a6},
-    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fdfdbe8},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4d85d2cb},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_46667d47},
-    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_4cabe947},
-    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_878cd9fe},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_1398a0a6},
-    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_1fdfdbe8},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 4, Staging::shared, Dot::packed, 32}, uses_4129942a},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::packed, 32}, uses_8106180c},
+    {"conv_tile.forward.packed_4c.strided.f16.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f16, 4, 8, Staging::shared, Dot::scalar, 32}, uses_6e1a5572},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 4, Staging::shared, Dot::packed, 32}, uses_313b8b51},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::packed, 32}, uses_4ae304a5},
+    {"conv_tile.forward.packed_4c.strided.f32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, f32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_41f8a240},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_0bce18c0},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_ff8127e8},
+    {"conv_tile.forward.packed_4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_82e9c5b8},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4b6a2ef7},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_b0fb0b1f},
+    {"conv_tile.forward.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b6f45dc2},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_0bce18c0},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_ff8127e8},
+    {"conv_tile.forward.packed_4c1w.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4c1w, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_82e9c5b8},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n4.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_0bce18c0},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.packed.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_ff8127e8},
+    {"conv_tile.forward.packed_4w4c.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, packed_4w4c, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_82e9c5b8},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.forward.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.forward.strided.strided.i32.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 4, Staging::shared, Dot::packed, 32}, uses_0bce18c0},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::packed, 32}, uses_ff8127e8},
+    {"conv_tile.forward.strided.strided.i32.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i32, 4, 8, Staging::shared, Dot::scalar, 32}, uses_82e9c5b8},
+    {"conv_tile.forward.strided.strided.i8.m4n4.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4b6a2ef7},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.packed.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_b0fb0b1f},
+    {"conv_tile.forward.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::forward, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b6f45dc2},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4c.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4b6a2ef7},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_b0fb0b1f},
+    {"conv_tile.transposed.packed_4c.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b6f45dc2},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4c1w.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4c1w.packed_4c1w.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4c1w, packed_4c1w, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4w4c.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n4.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.packed.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.packed_4w4c.packed_4w4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, packed_4w4c, packed_4w4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_d0bd03c4},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_93adc641},
+    {"conv_tile.transposed.strided.packed_4c.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, packed_4c, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_96d6a8b8},
+    {"conv_tile.transposed.strided.strided.i8.m4n4.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 4, Staging::shared, Dot::packed, 32}, uses_4b6a2ef7},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.packed.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::packed, 32}, uses_b0fb0b1f},
+    {"conv_tile.transposed.strided.strided.i8.m4n8.shared.scalar.step32", {Direction::transposed, strided, strided, i8, 4, 8, Staging::shared, Dot::scalar, 32}, uses_b6f45dc2},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

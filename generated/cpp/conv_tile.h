@@ -88,6 +88,7 @@ struct Problem {
   Required<std::array<uint32_t, 2>> dilation;
   Required<std::array<uint32_t, 2>> tap_step;
   Required<std::array<int32_t, 2>> tap_reach;
+  Required<std::array<uint32_t, 4>> pixel_quotients;
 
   static constexpr const OperatorInfo* kOperator = &op;
   template <typename T>
@@ -166,6 +167,7 @@ struct ProblemBuffer {
   uint32_t dilation[2];
   uint32_t tap_step[2];
   int32_t tap_reach[2];
+  uint32_t pixel_quotients[4];
 };
 static_assert(offsetof(ProblemBuffer, m) == 0);
 static_assert(offsetof(ProblemBuffer, n) == 4);
@@ -203,7 +205,8 @@ static_assert(offsetof(ProblemBuffer, padding) == 184);
 static_assert(offsetof(ProblemBuffer, dilation) == 192);
 static_assert(offsetof(ProblemBuffer, tap_step) == 200);
 static_assert(offsetof(ProblemBuffer, tap_reach) == 208);
-static_assert(sizeof(ProblemBuffer) == 216);
+static_assert(offsetof(ProblemBuffer, pixel_quotients) == 216);
+static_assert(sizeof(ProblemBuffer) == 232);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

@@ -242,7 +242,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   groups[0] = tiles;
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -257,7 +259,9 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
       + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + (ceil_div(tiles * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units))

@@ -123,17 +123,31 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
+  {"ceil_div(n, subgroups.n * blocks.n * matrix.n) <= 65535",
+      table::kNamesOf<Name::matrix_n, Name::subgroups_n, Name::blocks_n, Name::n>},
   {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
+  {"ceil_div(ceil_div(m, subgroups.m * blocks.m * matrix.m), 8) * slices <= 65535",
+      table::kNamesOf<Name::matrix_m, Name::subgroups_m, Name::blocks_m, Name::m, Name::slices>},
 };
 
 int first_failing(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
+  const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
       || parameters.input_layout == Layout::packed_4h4w;
+  const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
+      * Integer(parameters.matrix_m);
+  const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
+      * Integer(parameters.matrix_n);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer bands = ceil_div(row_tiles, 8);
   return table::first_false({
+      column_tiles <= 65535,
       rows_are_vectors,
+      bands * Integer(problem.slices) <= 65535,
   });
 }
 
@@ -261,10 +275,13 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
-  groups[0] = tiles * Integer(problem.slices);
-  groups[1] = Integer(1);
-  groups[2] = Integer(1);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer bands = ceil_div(row_tiles, 8);
+  const Integer band_rows = ceil_div(row_tiles, bands);
+  groups[0] = band_rows;
+  groups[1] = column_tiles;
+  groups[2] = bands * Integer(problem.slices);
 }
 
 Real cost(const SelectionScope& scope) {
@@ -276,15 +293,20 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
-      / Real(device.bytes_per_us)
-      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k)
-      * (1 + Real(48.0) / Integer(specialization.step)) * Integer(device.compute_units)
-      * (3 * rows * columns / (7 * Real(device.int8_ops_per_us)) + (rows + columns) / (3 * Real(device.bytes_per_us)))
-      * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
-      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1));
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
+  return Real(device.launch_us) + 1 + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
+      * (Integer(bytes(parameters.output_dtype)) - 1) / Real(device.bytes_per_us)
+      + ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Real(0.176)
+      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
+      * (ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Integer(specialization.step)
+      * (Real(0.15) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.6) * (rows + columns) / Real(device.bytes_per_us))
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(108), Integer(83))
+      * rows * columns / Real(device.f32_ops_per_us))
+      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -347,26 +369,26 @@ constexpr InterfaceInfo binds_0d5c045f = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_98b47484[] = {
-  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
-  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
-  19200, 13184, 23424, 16128, 28416, 23424, 41856,
+constexpr uint32_t shared_bytes_ec3794d1[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
+  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
+  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
 };
 constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -403,6 +425,27 @@ constexpr uint32_t shared_bytes_cdc5b2aa[] = {
   26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
   28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712,
 };
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+};
+constexpr uint32_t shared_bytes_98b47484[] = {
+  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
+  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
+  19200, 13184, 23424, 16128, 28416, 23424, 41856,
+};
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
@@ -424,26 +467,11 @@ constexpr uint32_t shared_bytes_0a39d917[] = {
   23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
   23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336,
 };
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-};
-constexpr uint32_t shared_bytes_ec3794d1[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
-  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
-  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
+constexpr uint32_t shared_bytes_92453682[] = {
+  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856, 7168, 12288, 8448, 14592, 14336,
+  24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416,
+  23424, 41856, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 12672, 14208, 13184,
+  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720,
 };
 constexpr uint32_t shared_bytes_d3542405[] = {
   6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
@@ -457,52 +485,46 @@ constexpr uint32_t shared_bytes_574c273f[] = {
   6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240,
   18432, 12800, 23040, 15360, 27648, 23040, 41472,
 };
-constexpr uint32_t shared_bytes_92453682[] = {
-  6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856, 7168, 12288, 8448, 14592, 14336,
-  24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416,
-  23424, 41856, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 12672, 14208, 13184,
-  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720,
-};
 enum Interface : uint16_t {
   uses_19864be4,
-  uses_2fd53605,
+  uses_31ffb3a0,
   uses_322c75d7,
   uses_3519a855,
   uses_36ed32d6,
   uses_3714caa4,
   uses_3929cd74,
   uses_49d933a0,
-  uses_4dc86830,
-  uses_609ea325,
+  uses_5a946146,
+  uses_7392e7b0,
   uses_74e2e573,
   uses_75c0f964,
   uses_8154bc0d,
   uses_ad4660f2,
-  uses_b3825048,
-  uses_c8aaf36c,
+  uses_bc873ca4,
   uses_e341ceb9,
+  uses_e9568f0f,
   uses_eaa59a58,
   uses_f7ccc7a3,
   uses_ff5f129f,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
   {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_19864be4
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_2fd53605
+  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_31ffb3a0
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_322c75d7
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3519a855
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_36ed32d6
   {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_3714caa4
   {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_3929cd74
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_49d933a0
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_4dc86830
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_609ea325
+  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5a946146
+  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7392e7b0
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_74e2e573
   {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_75c0f964
   {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_8154bc0d
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_ad4660f2
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_b3825048
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_c8aaf36c
+  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_bc873ca4
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_e341ceb9
+  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_e9568f0f
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_eaa59a58
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_f7ccc7a3
   {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_ff5f129f
@@ -515,89 +537,89 @@ constexpr auto kRows = [] {
   return std::to_array<table::Row<Parameters>>({
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_36ed32d6},
     {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_b3825048},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_e9568f0f},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_36ed32d6},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_36ed32d6},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_e341ceb9},
     {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_b3825048},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_b3825048},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_e9568f0f},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_e9568f0f},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_36ed32d6},
     {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_36ed32d6},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_e341ceb9},
     {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_e341ceb9},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_19864be4},
     {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_19864be4},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_b3825048},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_b3825048},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_e9568f0f},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_e9568f0f},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_322c75d7},
     {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_4dc86830},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_5a946146},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_322c75d7},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_322c75d7},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_49d933a0},
     {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_4dc86830},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_4dc86830},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_5a946146},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_5a946146},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_322c75d7},
     {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_322c75d7},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_49d933a0},
     {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_49d933a0},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_3929cd74},
     {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_3929cd74},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_4dc86830},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_4dc86830},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_5a946146},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_5a946146},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_eaa59a58},
     {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_c8aaf36c},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7392e7b0},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_eaa59a58},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_eaa59a58},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_ad4660f2},
     {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_c8aaf36c},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_c8aaf36c},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_7392e7b0},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_7392e7b0},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_eaa59a58},
     {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_eaa59a58},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_ad4660f2},
     {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_ad4660f2},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_3714caa4},
     {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_3714caa4},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_c8aaf36c},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_c8aaf36c},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_7392e7b0},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_7392e7b0},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_74e2e573},
     {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_609ea325},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_31ffb3a0},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_74e2e573},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_74e2e573},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_ff5f129f},
     {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_609ea325},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_609ea325},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_31ffb3a0},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_31ffb3a0},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_74e2e573},
     {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_74e2e573},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_ff5f129f},
     {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_ff5f129f},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_75c0f964},
     {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_75c0f964},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_609ea325},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_609ea325},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_31ffb3a0},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_31ffb3a0},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_3519a855},
     {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_2fd53605},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_bc873ca4},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_3519a855},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_3519a855},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_f7ccc7a3},
     {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_2fd53605},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_2fd53605},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_bc873ca4},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_bc873ca4},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_3519a855},
     {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_3519a855},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_f7ccc7a3},
     {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_f7ccc7a3},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_8154bc0d},
     {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_8154bc0d},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_2fd53605},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_2fd53605},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_bc873ca4},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_bc873ca4},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -197,15 +197,18 @@ Real cost(const SelectionScope& scope) {
   const auto& device = *scope.device;
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+  return Real(device.launch_us) + Real(1.25) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
       / Real(device.bytes_per_us)
-      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(problem.slice_k)
+      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
+      * (Real(83.0) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
+      + Integer(problem.slice_k)
       * max(choose(parameters.staging == Staging::shared, Real(0.015), Real(0.06)),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(3 * Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us),
-      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us))));
+      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

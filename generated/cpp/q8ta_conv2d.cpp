@@ -56,6 +56,7 @@ constexpr FieldInfo kFields[] = {
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
   {"tap_step", FieldInfo::Kind::u32, offsetof(Problem, tap_step), 2},
   {"tap_reach", FieldInfo::Kind::i32, offsetof(Problem, tap_reach), 2},
+  {"pixel_quotients", FieldInfo::Kind::u32, offsetof(Problem, pixel_quotients), 4},
   {"window_lines", FieldInfo::Kind::u32, offsetof(Problem, window_lines), 1},
   {"line_taps", FieldInfo::Kind::u32, offsetof(Problem, line_taps), 1},
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
@@ -151,6 +152,7 @@ void conv_coopmat_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
   to.line_stride = problem.line_stride;
@@ -245,6 +247,7 @@ void coopmat_split_conv_coopmat_problem(const SelectionScope& scope, void* step_
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.pixel_quotients = problem.pixel_quotients;
   to.window_lines = problem.window_lines;
   to.line_taps = problem.line_taps;
   to.line_stride = problem.line_stride;
@@ -717,6 +720,7 @@ void conv_tile_problem(const SelectionScope& scope, void* step_problem) {
   to.dilation = problem.dilation;
   to.tap_step = problem.tap_step;
   to.tap_reach = problem.tap_reach;
+  to.pixel_quotients = problem.pixel_quotients;
 }
 
 bool conv_tile_takes(const void* kernel_parameters) {

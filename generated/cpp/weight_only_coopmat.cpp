@@ -196,7 +196,9 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   groups[0] = tiles * Integer(problem.slices);
   groups[1] = Integer(1);
   groups[2] = Integer(1);
@@ -211,7 +213,9 @@ Real cost(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer tiles = ceil_div(Integer(problem.m), rows) * ceil_div(Integer(problem.n), columns);
+  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
+  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
+  const Integer tiles = row_tiles * column_tiles;
   return Real(device.launch_us)
       + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)),
       (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))

@@ -9,6 +9,9 @@ ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
+$if output_dtype == i8
+#extension GL_KHR_shader_subgroup_vote : require
+$end
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_EXT_control_flow_attributes : require
 ${local_size(subgroups.workgroup)}
@@ -20,13 +23,12 @@ ${declare(output, 4)}
 $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
-$include "lib/grid.glsl"
-$include "lib/tile_order.glsl"
 $include "lib/conv_part.glsl"
 $include "lib/conv_outputs.glsl"
 
 const uint kVectors = ${step} / 16u;
 $include "lib/matrix_tile.glsl"
+$include "lib/tile_bands.glsl"
 
 const uint kUnitWords = 4u;
 const uint kUnits = kVectors;
@@ -42,7 +44,7 @@ $include "lib/conv_rows.glsl"
 
 // Rows past the part's last repeat it; what they give is not stored.
 uvec4 load_input(uint i, uint row, uint vector, uint end) {
-  return vector < end ? row_unit(i) : uvec4(0u);
+  return row_unit(i, vector < end);
 }
 
 uvec4 load_weight(uint column, uint vector, uint end) {
@@ -56,19 +58,15 @@ $end
 $include "lib/int8_matrix_product.glsl"
 
 void main() {
-  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  const uvec3 place = tile_of_workgroup();
+  const uvec2 corner = place.xy * uvec2(kRows, kColumns);
 $if output_dtype == i32
-  const uint slices = problem.slices;
+  const uint product = place.z / problem.slices, slice = place.z % problem.slices;
 $else
-  const uint slices = 1u;
+  const uint product = place.z, slice = 0u;
 $end
-  const uint index = workgroup_index() % (tiles.x * tiles.y * slices);
-  const uint product = workgroup_index() / (tiles.x * tiles.y * slices);
-  if (product >= products()) return;
   begin_part(product);
-  const uint slice = index / (tiles.x * tiles.y);
-  const uvec2 corner = tile_of(index % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
-  if (corner.x >= part.rows) return;  // of a phase that is smaller than the largest
+  if (corner.x >= part.rows) return;  // of a short band, or of a phase that is smaller than the largest
   const uvec2 tile = corner + uvec2(0u, part.group * problem.n);
 $if output_dtype == i32
   const uint begin = slice * (problem.slice_k / 16u);

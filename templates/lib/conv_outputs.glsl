@@ -13,18 +13,29 @@ $include "lib/no_columns.glsl"
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   output_data[row * ceil_div4(problem.output_sides[2]) + column / 4u] = sums;
 }
-$else
+$elif output_dtype == i8
 $include "lib/conv_store.glsl"
 
-void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+void store_integers(uint row, uint column, ivec4 q) {
 $if output_layout == packed_4c and direction == forward
   // Rows of x are pixels of the output, in their order.
   if (column + 4u <= problem.output_sides[2]) {
     const uint at = row * ceil_div4(problem.output_sides[2]) + column / 4u;
-    output_data[at] = output_of(quantized_outputs(sums, columns), residual_word(at));
+    output_data[at] = output_of(q, residual_word(at));
     return;
   }
 $end
+  const uvec3 pixel = pixel_of(row);
+  store_integers(uvec4(output_place(pixel.xy), column, pixel.z), q);
+}
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+  store_integers(row, column, quantized_outputs(sums, columns));
+}
+$else
+$include "lib/conv_store.glsl"
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
   const uvec3 pixel = pixel_of(row);
   store_pixel(uvec4(output_place(pixel.xy), column, pixel.z), sums, columns);
 }

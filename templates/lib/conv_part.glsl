@@ -4,6 +4,8 @@
 // The product of matrices that a workgroup is at: that of a group of channels and, where the convolution is transposed,
 // of a phase. A phase is every stride-th pixel of the output; its pixels all read the same taps, and neighbours read
 // neighbours, so that it is an ordinary convolution of stride 1 with the taps first, first + step, ...
+$include "lib/quotient.glsl"
+
 struct Part {
   uint group;
   uvec2 phase;
@@ -43,9 +45,9 @@ $end
 }
 
 void begin_part(uint index) {
+$if direction == transposed
   const uint groups = problem.output_sides[2] / problem.n;
   part.group = index % groups;
-$if direction == transposed
   const uint phase = index / groups;
   part.phase = uvec2(phase % phases().x, phase / phases().x);
   const uvec2 output_sides = uvec2(problem.row_pixels, problem.output_sides[1]);
@@ -59,6 +61,7 @@ $if direction == transposed
                          int(part.first[axis] * problem.dilation[axis])) / int(stride);
   }
 $else
+  part.group = index;
   part.phase = uvec2(0u);
   part.sides = uvec2(problem.row_pixels, problem.output_sides[1]);
   part.origin = -ivec2(problem.padding[0], problem.padding[1]);
@@ -70,8 +73,13 @@ $end
 
 // A row of x, as (width, height, image) of its pixel within the part.
 uvec3 pixel_of(uint row) {
-  const uint line = row / part.sides.x;
-  return uvec3(row % part.sides.x, line % part.sides.y, line / part.sides.y);
+$if direction == transposed
+  const uint line = row / part.sides.x, image = line / part.sides.y;
+$else
+  const uint line = quotient(row, problem.pixel_quotients[0], problem.pixel_quotients[1]);
+  const uint image = quotient(line, problem.pixel_quotients[2], problem.pixel_quotients[3]);
+$end
+  return uvec3(row - line * part.sides.x, line - image * part.sides.y, image);
 }
 
 // Where that pixel lies in the output.

@@ -7,12 +7,12 @@
 // step has kUnits.
 //
 //   begin_rows(row, unit)     before the first step: the row of the workgroup's first fetch, and the first unit of k
-//   row_unit(i)               a unit of fetch i's row, as kUnitWords words
+//   row_unit(i, is_read)      a unit of fetch i's row, as kUnitWords words; any where it is not to be read
 //   next_step()               goes on to the unit of the next step
 //   weight_unit(unit)         where a unit stands in a row of the weight, which has weight_row_units()
 //
-// What a unit is, of which a tap has one at least, and how it is read, is said before: lib/conv_rows_vectors.glsl, conv_rows_words.glsl or
-// conv_rows_lines.glsl.
+// What a unit is, of which a tap has one at least, and how it is read, is said before: lib/conv_rows_vectors.glsl,
+// conv_rows_words.glsl or conv_rows_lines.glsl.
 uint units_of_a_row() {
   return problem.channels == 0u ? 0u : walked_taps().x * walked_taps().y * units_of_a_tap();
 }
@@ -33,8 +33,8 @@ $else
 $end
 }
 
-void next_step() {
-  tap.unit += kUnits;
+// Units past the tap's last are those of the next.
+void settle_tap() {
   while (tap.unit >= units_of_a_tap()) {
     tap.unit -= units_of_a_tap();
     ++tap.at.x;
@@ -42,8 +42,18 @@ void next_step() {
   }
 }
 
+void next_step() {
+  tap.unit += kUnits;
+  settle_tap();
+}
+
 void begin_rows(uint first, uint unit) {
+$if output_dtype == i32
   tap = tap_of(unit + gl_LocalInvocationIndex % kUnits);
+$else
+  tap = Tap(uvec2(0u), gl_LocalInvocationIndex % kUnits);
+  settle_tap();
+$end
   for (uint i = gl_LocalInvocationIndex; i < kRows; i += kInvocations) {
     const uvec3 pixel = pixel_of(min(first + i, part.rows - 1u));
     const ivec2 origin = input_origin(pixel.xy);

@@ -16,14 +16,14 @@ int row_base(ivec2 origin, uint image) {
   return (int(image * problem.input_sides[1]) + origin.y) * int(problem.input_sides[0]) + origin.x;
 }
 
-uvec4 row_unit(uint i) {
+uvec4 row_unit(uint i, bool is_read) {
   const ivec4 row = fetched_rows[i];
   uvec4 unit;
   for (uint word = 0u; word < 4u; ++word) {
     const ivec2 reach = reach_of(uvec2(4u * tap.unit + word, tap.at.y));
     const int at = row.z + reach.y * int(problem.input_sides[0]) + reach.x;
-    const bool is_read = is_inside(row.xy + reach);
-    unit[word] = mix(zero_point_word(), input_words[is_read ? at : 0], is_read);
+    const bool is_there = is_read && is_inside(row.xy + reach);
+    unit[word] = mix(zero_point_word(), input_words[is_there ? at : 0], is_there);
   }
   return unit;
 }

@@ -19,9 +19,12 @@ int row_base(ivec2 origin, uint image) {
   return (line * int(problem.input_sides[0]) + origin.x) * pixel_vectors() + int(part.group * problem.channels / 16u);
 }
 
-uvec4 row_unit(uint i) {
+uvec4 row_unit(uint i, bool is_read) {
   const ivec2 reach = reach_of(tap.at);
   const int offset = (reach.y * int(problem.input_sides[0]) + reach.x) * pixel_vectors() + int(tap.unit);
   const ivec4 row = fetched_rows[i];
-  return is_inside(row.xy + reach) ? input_words[row.z + offset] : uvec4(zero_point_word());
+  const int at = row.z + offset;
+  uvec4 unit = uvec4(zero_point_word());
+  if (is_read && is_inside(row.xy + reach)) unit = input_words[at];  // a load alone is predicated, more is a branch
+  return unit;
 }

@@ -11,11 +11,14 @@ uint weight_row_units() { return problem.taps[0] * problem.taps[1] * units_of_a_
 
 int row_base(ivec2 origin, uint image) { return int(image); }
 
-uint row_word(uint i, uint word) {
+uint row_word(uint i, uint word, bool is_read) {
   const uint channel = 4u * (tap.unit * kUnitWords + word);
   const ivec4 row = fetched_rows[i];
   const ivec2 at = row.xy + reach_of(tap.at);
-  return channel < problem.channels ? four_channels(uint(row.z), at, part.group * problem.channels + channel) : 0u;
+  if (!is_read || channel >= problem.channels) return 0u;
+  return four_channels(uint(row.z), at, part.group * problem.channels + channel);
 }
 
-uvec4 row_unit(uint i) { return uvec4(row_word(i, 0u), row_word(i, 1u), row_word(i, 2u), row_word(i, 3u)); }
+uvec4 row_unit(uint i, bool is_read) {
+  return uvec4(row_word(i, 0u, is_read), row_word(i, 1u, is_read), row_word(i, 2u, is_read), row_word(i, 3u, is_read));
+}

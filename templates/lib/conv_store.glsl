@@ -13,8 +13,7 @@ $if output_dtype == i8
 $include "lib/int8_outputs.glsl"
 ${declare_packed(output)}
 
-void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
-  const ivec4 q = quantized_outputs(sums, columns);
+void store_integers(uvec4 at, ivec4 q) {
   const uint count = at.x < problem.output_sides[0] ? min(problem.output_sides[2] - at.z, 4u) : 0u;
 $if packed(output_layout) == 2
   output_store(at, padded(output_of(q, residual_word(output_word(at))), count));
@@ -29,6 +28,8 @@ $else
   }
 $end
 }
+
+void store_pixel(uvec4 at, ivec4 sums, Columns columns) { store_integers(at, quantized_outputs(sums, columns)); }
 $else
 ${declare(output)}
 $include "lib/store_real.glsl"

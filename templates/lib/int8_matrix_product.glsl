@@ -6,7 +6,7 @@
 //
 //   load_input(i, row, vector, end)      sixteen bytes of a row of x, which is the i-th that this invocation fetches
 //   load_weight(column, vector, end)     of a row of w
-//   next_step()                          is called behind all loads of a step, of which each invocation has one vector
+//   next_step()                          called between the loads of two steps, of which an invocation has one vector
 //   is_output(row, column), Columns, load_columns(), tile_columns_at(), store_outputs()      of the outputs
 //
 // and what lies outside of x and w, or from vector `end` on, counts as zero.
@@ -25,7 +25,6 @@ void fetch(uvec2 tile, uint vector, uint end) {
     const uint place = gl_LocalInvocationIndex + i * kInvocations;
     next_weight[i] = load_weight(tile.y + place / kVectors, vector + place % kVectors, end);
   }
-  next_step();
 }
 
 void put_down_weight() {
@@ -43,6 +42,11 @@ void put_block(uint i, uint j, uint word) {
 
 ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
+$if output_dtype == i8
+$include "lib/short_strips.glsl"
+$else
+$include "lib/no_short_strips.glsl"
+$end
 $include "lib/matrix_strips.glsl"
 
 // Vectors begin to end of the rows and columns from `tile` on; rows of outputs are stored `row_offset` further on.
@@ -60,6 +64,7 @@ void make_tile(uvec2 tile, uint begin, uint end, uint row_offset) {
     put_down_input();
     put_down_weight();
     barrier();
+    next_step();  // before the loads: a loop behind them would wait for what they bring, and only then multiply
     if (at + kVectors < end) fetch(tile, at + kVectors, end);
     multiply(corner, 0u);
   }

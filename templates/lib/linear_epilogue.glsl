@@ -16,8 +16,7 @@ ${declare_words(output)}
 
 void store_word(uint at, ivec4 q, uint count) { output_words[at] = padded(output_of(q, residual_word(at)), count); }
 
-void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
-  const ivec4 q = quantized_outputs(sums, columns);
+void store_integers(uint row, uint column, ivec4 q) {
 $if output_layout == packed_4h4w
   // Rows of all matrices, each padded to a multiple of four.
   const uint packed_row = row / problem.matrix_rows * ceil_div4(problem.matrix_rows) * 4u + row % problem.matrix_rows;
@@ -36,6 +35,10 @@ $else
   const ivec4 stored = unpack_i8(output_of(q, residual));
   for (uint lane = 0u; lane < count; ++lane) output_data[at + lane] = int8_t(stored[lane]);
 $end
+}
+
+void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
+  store_integers(row, column, quantized_outputs(sums, columns));
 }
 $else
 $include "lib/store_real.glsl"

@@ -23,12 +23,18 @@ $if output_dtype == i8
 $end
 };
 
+// 255 * 128 of so many add up to less than 2^31, and to no more than 2^24: such an int is a float, whatever rounds it.
+const uint kShortDepth = 65793u;
+const uint kExactDepth = 514u;
+
 $if output_dtype == i8
 const uint kShortReciprocal = 0x7e000000u;  // 2^125
 
-// Whether short_outputs() serves: no real output is NaN, and a subnormal one comes to less than a half, flushed or not.
+// Whether short_outputs() serves: sums fit an int, no real output is NaN, and a subnormal one comes to less than a
+// half, flushed or not.
 bool have_short_way(Columns columns) {
-  const bool is_short = problem.activation != kActivationHardswish && problem.rounded_inverse_scale > 0.0 &&
+  const bool is_short = problem.k <= kShortDepth && problem.activation != kActivationHardswish &&
+                        problem.rounded_inverse_scale > 0.0 &&
                         floatBitsToUint(problem.rounded_inverse_scale) <= kShortReciprocal;
   const uvec4 scale = floatBitsToUint(columns.scale) & kMagnitude, bias = floatBitsToUint(columns.bias) & kMagnitude;
   return is_short && all(lessThan(max(scale, bias), uvec4(kInfinity)));
@@ -81,17 +87,24 @@ vec4 short_difference(ivec4 a, ivec4 b) {
   return real;
 }
 
-const uint kShortDepth = 65793u;  // 255 * 128 of them add up to less than 2^31
+// Sums less the correction, where k is at most kShortDepth; is_exact: at most kExactDepth.
+vec4 short_sums(ivec4 sums, Columns columns, bool is_exact) {
+  return is_exact ? vec4(sums + columns.correction) : short_difference(sums, -columns.correction);
+}
 
-// Before the activation; a subnormal is still to be flushed. The sum over k of q * w is above -2^31 and at most 2^31,
-// which an int holds as -2^31. Negated it always fits, and so does the correction. No product is subnormal: scales are
-// not, and are multiplied by integers.
-vec4 linear_outputs(ivec4 sums, Columns columns) {
-  const bool is_short = problem.k <= kShortDepth;
-  const vec4 sum = is_short ? short_difference(sums, -columns.correction) : exact_difference(columns.correction, -sums);
+// Before the activation; a subnormal is still to be flushed. No product is subnormal: scales are not, and are
+// multiplied by integers.
+vec4 real_outputs(vec4 sum, Columns columns) {
   precise const vec4 product = sum * columns.scale;
   precise const vec4 y = product + columns.bias;
   return y;
+}
+
+// The sum over k of q * w is above -2^31 and at most 2^31, which an int holds as -2^31. Negated it always fits, and so
+// does the correction.
+vec4 linear_outputs(ivec4 sums, Columns columns) {
+  if (problem.k <= kShortDepth) return real_outputs(short_sums(sums, columns, false), columns);
+  return real_outputs(exact_difference(columns.correction, -sums), columns);
 }
 
 float activate(float y) {
@@ -113,7 +126,8 @@ int quantized_output(float y) {
 }
 
 // An activation that is monotonous is a bound of what is rounded, since rounding keeps order.
-ivec4 short_outputs(vec4 y) {
+ivec4 short_outputs(vec4 sum, Columns columns) {
+  const vec4 y = real_outputs(sum, columns);
   precise const vec4 scaled = y * problem.rounded_inverse_scale;
   precise const float six = 6.0 * problem.rounded_inverse_scale;
   const float offset = float(problem.rounded_zero_point);
@@ -124,8 +138,8 @@ ivec4 short_outputs(vec4 y) {
 }
 
 ivec4 quantized_outputs(ivec4 sums, Columns columns) {
+  if (columns.is_short) return short_outputs(short_sums(sums, columns, false), columns);
   const vec4 y = linear_outputs(sums, columns);
-  if (columns.is_short) return short_outputs(y);
   ivec4 q;
   for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantized_output(activate(flush_subnormal(y[lane])));
   return q;

@@ -8,7 +8,10 @@
 //   sums_at(word)               four sums from there
 //   is_output(row, column)      whether there is one
 //   Columns, tile_columns_at(n) what the outputs of four columns from n on have in common
-//   store_outputs(row, column, sums_at(word), tile_columns_at(column))
+//   has_stored_shortly(first, corner, row_offset, columns)
+//                               whether it has stored the strip whose sums lie from word `first` on; `corner`: the
+//                               strip's first row, and the first of the four columns that this invocation keeps to
+//   store_outputs(row, column, sums_at(word), columns)      otherwise
 
 // Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
 // is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once. `corner`
@@ -29,13 +32,11 @@ void store_sums(uvec2 corner, uint row_offset) {
     // An invocation keeps to four columns of a strip.
     const uint column = corner.y + strip * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u;
     if (block == 0u) columns = tile_columns_at(column);
+    const uint first_row = corner.x + block * ${matrix.m}u;
+    if (has_stored_shortly(first, uvec2(first_row, column), row_offset, columns)) continue;
     for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-      const uint strip_row = at / kStripVectors;
-      const uint row = corner.x + block * ${matrix.m}u + strip_row;
-      if (is_output(row, column)) {
-        const uint word = first + strip_row * kStripPitch + at % kStripVectors * kWords;
-        store_outputs(row + row_offset, column, sums_at(word), columns);
-      }
+      const uint row = first_row + at / kStripVectors;
+      if (is_output(row, column)) store_outputs(row + row_offset, column, sums_at(first + strip_word(at)), columns);
     }
   }
 }

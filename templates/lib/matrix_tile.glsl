@@ -25,6 +25,9 @@ const uint kStripPitch = (kStripVectors + 2u) * kWords;  // rows begin in differ
 const uint kStripWords = ${matrix.m}u * kStripPitch;
 const uint kStripsWords = kSubgroups * kStripWords;
 
+// Where the at-th four sums of a strip lie in it.
+uint strip_word(uint at) { return at / kStripVectors * kStripPitch + at % kStripVectors * kWords; }
+
 shared ${glsl_type(u32, min(16, matrix.k) / 4)} tile_words[kTileWords > kStripsWords ? kTileWords : kStripsWords];
 
 void put_vector(uint word, uvec4 vector) {

@@ -13,7 +13,7 @@ uint first_column;
 
 void load_columns(uint first) {
   first_column = first;
-  for (uint i = gl_LocalInvocationIndex; i < kColumns; i += kInvocations) {
+  [[dont_unroll]] for (uint i = gl_LocalInvocationIndex; i < kColumns; i += kInvocations) {
     const Column column = column_at(first + i);
     column_scale[i] = column.scale;
     column_bias[i] = column.bias;

@@ -10,6 +10,9 @@ ${extensions()}
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
+$if output_dtype == i8
+#extension GL_KHR_shader_subgroup_vote : require
+$end
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_EXT_control_flow_attributes : require
 ${local_size(subgroups.workgroup)}
@@ -23,8 +26,6 @@ ${declare(output)}
 $end
 ${declare_problem()}
 ${declare_words(weight, 4)}
-$include "lib/grid.glsl"
-$include "lib/tile_order.glsl"
 $include "lib/linear_input.glsl"
 $if output_dtype == i32
 $include "lib/linear_partial.glsl"
@@ -34,6 +35,7 @@ $end
 
 const uint kVectors = ${step} / 16u;
 $include "lib/matrix_tile.glsl"
+$include "lib/tile_bands.glsl"
 
 uvec4 load_input(uint i, uint row, uint vector, uint end) {
   return row < problem.m && vector < end ? input_vector(row, vector) : uvec4(0u);
@@ -52,10 +54,10 @@ $include "lib/product_outputs.glsl"
 $include "lib/int8_matrix_product.glsl"
 
 void main() {
-  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
-  const uint slice = workgroup_index() / (tiles.x * tiles.y);
-  if (slice >= problem.slices) return;
-  const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
+  const uvec3 place = tile_of_workgroup();
+  const uvec2 tile = place.xy * uvec2(kRows, kColumns);
+  const uint slice = place.z;
+  if (tile.x >= problem.m) return;
   const uint begin = slice * (problem.slice_k / 16u);
   make_tile(tile, begin, min(begin + problem.slice_k / 16u, (problem.k + 15u) / 16u), slice * problem.m);
 }

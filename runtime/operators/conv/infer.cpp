@@ -13,6 +13,7 @@
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "runtime/calls/placement.h"
+#include "runtime/operators/divider.h"
 #include "runtime/operators/linear/int8_epilogue.h"
 #include "runtime/operators/weight_linear/checks.h"
 #include "runtime/operators/window.h"
@@ -112,6 +113,13 @@ uint32_t pixels_of(const Shape& shape) {
 
 std::array<uint32_t, 2> in_words(const PerAxis& numbers) { return {u32(numbers[0]), u32(numbers[1])}; }
 
+// For a pixel's place in the output: multiplier and shift of both sides that its number is divided by.
+std::array<uint32_t, 4> quotients_of(int64_t width, int64_t height) {
+  const Divider row = divider_of(u32(std::max<int64_t>(width, 1))),
+                image = divider_of(u32(std::max<int64_t>(height, 1)));
+  return {row.multiplier, row.shift, image.multiplier, image.shift};
+}
+
 // A place reads one pixel of the input, and each place its own.
 bool is_one_to_one(const Window& window) {
   const bool is_one_tap = window.taps == PerAxis{1, 1} && window.stride == PerAxis{1, 1};
@@ -191,6 +199,7 @@ Expected<Call> call_of(const Inputs& inputs, const TensorDesc& weight, const Att
       .dilation = in_words(window.dilation),
       .tap_step = walked.step,
       .tap_reach = walked.reach,
+      .pixel_quotients = quotients_of(u32(row_pixels(output)), image[2]),
       .window_lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
       .line_stride = u32(window.stride[kAlongWidth]),
@@ -344,6 +353,7 @@ Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2
       .dilation = in_words(window.dilation),
       .tap_step = walked.step,
       .tap_reach = walked.reach,
+      .pixel_quotients = quotients_of(row_pixels(*output), as_image(output->shape)[2]),
       .window_lines = u32(window.taps[kAlongHeight]),
       .line_taps = u32(window.taps[kAlongWidth]),
       .line_stride = u32(window.stride[kAlongWidth]),
