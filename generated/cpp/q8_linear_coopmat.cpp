@@ -296,15 +296,15 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  return Real(device.launch_us) + 1 + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+  return Real(device.launch_us) + Real(1.25) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
       * (Integer(bytes(parameters.output_dtype)) - 1) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Real(0.176)
+      + ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Real(0.03)
       + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
       * (ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Integer(specialization.step)
-      * (Real(0.15) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.6) * (rows + columns) / Real(device.bytes_per_us))
-      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(108), Integer(83))
+      * (Real(0.36) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.47) * (rows + columns) / Real(device.bytes_per_us))
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(109), Integer(85))
       * rows * columns / Real(device.f32_ops_per_us))
       * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1));
 }

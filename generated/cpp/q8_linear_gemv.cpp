@@ -119,7 +119,7 @@ Integer value(size_t name, const SelectionScope& scope) {
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"m <= rows", table::kNamesOf<Name::rows, Name::m>},
+  {"m >= 1 and m <= rows", table::kNamesOf<Name::rows, Name::m>},
   {"rows * unroll <= 8 and (dot == packed or unroll == 1)", table::kNamesOf<Name::rows, Name::dot, Name::unroll>},
   {"k % 16 == 0 or not is_aligned or input_layout == packed_4h4w",
       table::kNamesOf<Name::input_layout, Name::is_aligned, Name::k>},
@@ -132,7 +132,7 @@ int first_failing(const SelectionScope& scope) {
   const bool rows_are_vectors = Integer(problem.k) % 16 == 0 || !parameters.is_aligned
       || parameters.input_layout == Layout::packed_4h4w;
   return table::first_false({
-      Integer(problem.m) <= Integer(parameters.rows),
+      Integer(problem.m) >= 1 && Integer(problem.m) <= Integer(parameters.rows),
       Integer(parameters.rows) * Integer(specialization.unroll) <= 8
           && (parameters.dot == Dot::packed || Integer(specialization.unroll) == 1),
       rows_are_vectors,
