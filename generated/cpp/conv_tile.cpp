@@ -233,8 +233,9 @@ Real cost(const SelectionScope& scope) {
       + min(Integer(problem.slice_k), taps_and_padding)
       * max(Real(0.02),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
-      * max(Real(3.5) * Integer(parameters.tile_m) * Integer(parameters.tile_n)
-      * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us),
+      * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
+      * choose(parameters.dot == Dot::packed, Real(3.5) / Real(device.int8_ops_per_us),
+      7 / Real(device.f32_ops_per_us)),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
 }
 

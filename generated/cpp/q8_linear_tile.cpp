@@ -206,8 +206,8 @@ Real cost(const SelectionScope& scope) {
       + Integer(problem.slice_k)
       * max(choose(parameters.staging == Staging::shared, Real(0.015), Real(0.06)),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
-      * max(3 * Integer(parameters.tile_m) * Integer(parameters.tile_n)
-      * choose(parameters.dot == Dot::packed, Integer(1), Integer(4)) / Real(device.int8_ops_per_us),
+      * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
+      * choose(parameters.dot == Dot::packed, 3 / Real(device.int8_ops_per_us), 7 / Real(device.f32_ops_per_us)),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
 }
 

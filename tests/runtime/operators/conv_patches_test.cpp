@@ -52,9 +52,9 @@ std::string recipe_of(const Selection& selection) {
   return id.substr(id.find('.') + 1, id.find('(') - id.find('.') - 1);
 }
 
-TEST_F(ConvPatches, AreWrittenWhereTheInputIsReadInPieces) {
+TEST_F(ConvPatches, AreWrittenWhereTheInputLiesPlainly) {
   EXPECT_EQ(recipe_of(selected_for_image(32, Layout::packed_4c)), "coopmat");
-  EXPECT_EQ(recipe_of(selected_for_image(24, Layout::packed_4c)), "im2col_coopmat");
+  EXPECT_EQ(recipe_of(selected_for_image(24, Layout::packed_4c)), "coopmat");
   EXPECT_EQ(recipe_of(selected_for_image(32, Layout::strided)), "im2col_coopmat");
 }
 
