@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include <algorithm>
 #include <spirv_cross/spirv_hlsl.hpp>
 #include <spirv_cross/spirv_msl.hpp>
+#include <vector>
 
 #include "codegen/reflect/interface.h"
 
@@ -18,8 +20,27 @@ std::string to_msl(std::span<const uint32_t> spirv) {
   return compiler.compile();
 }
 
-std::string to_hlsl(std::span<const uint32_t> spirv) {
-  spirv_cross::CompilerHLSL compiler(spirv.data(), spirv.size());
+// Constants of HLSL begin each element of an array in a register of its own, which std430 does not: so a uniform buffer
+// becomes a storage buffer, whose bytes lie as they do in Vulkan. Returns the variables that did.
+std::vector<uint32_t> move_uniforms_to_storage(std::vector<uint32_t>& spirv) {
+  constexpr size_t kHeaderWords = 5;
+  std::vector<uint32_t> variables;
+  for (size_t at = kHeaderWords; at < spirv.size(); at += std::max(spirv[at] >> 16, 1u)) {
+    const uint32_t op = spirv[at] & 0xffffu;
+    const size_t storage_class = op == spv::OpTypePointer ? at + 2 : op == spv::OpVariable ? at + 3 : 0;
+    if (storage_class == 0 || storage_class >= spirv.size()) continue;
+    if (spirv[storage_class] != spv::StorageClassUniform) continue;
+    spirv[storage_class] = spv::StorageClassStorageBuffer;
+    if (op == spv::OpVariable) variables.push_back(spirv[at + 2]);
+  }
+  return variables;
+}
+
+std::string to_hlsl(std::span<const uint32_t> module) {
+  std::vector<uint32_t> spirv(module.begin(), module.end());
+  const std::vector<uint32_t> problems = move_uniforms_to_storage(spirv);
+  spirv_cross::CompilerHLSL compiler(spirv);
+  for (const uint32_t problem : problems) compiler.set_decoration(problem, spv::DecorationNonWritable);
   spirv_cross::CompilerHLSL::Options options;
   options.shader_model = 62;
   options.enable_16bit_types = true;

@@ -289,6 +289,20 @@ TEST(Translate, plain_modules_have_both_languages) {
   EXPECT_THAT(*hlsl, testing::HasSubstr("[numthreads(4, 4, 2)]"));
 }
 
+TEST(Translate, a_large_problem_is_a_buffer_in_hlsl) {
+  constexpr std::string_view kGlsl = R"(#version 450
+#extension GL_EXT_scalar_block_layout : require
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0, std430) writeonly restrict buffer OutputBuffer { uint output_data[]; };
+layout(set = 0, binding = 1, std430) uniform ProblemBuffer { uint sides[40]; } problem;
+void main() { output_data[0] = problem.sides[3]; }
+)";
+  const auto hlsl = translate(spirv_of(kGlsl), Language::hlsl);
+  ASSERT_TRUE(hlsl) << hlsl.error().reason;
+  EXPECT_THAT(*hlsl, testing::ContainsRegex("\nByteAddressBuffer problem"));
+  EXPECT_THAT(*hlsl, testing::HasSubstr("problem.Load<uint>(12)"));
+}
+
 TEST(Translate, a_module_past_the_language_has_a_reason) {
   for (const std::string_view glsl : {tests::kCooperative, tests::kCooperative2}) {
     for (const Language language : {Language::msl, Language::hlsl}) {
