@@ -24,7 +24,7 @@ constexpr uint32_t kAmd = 0x1002, kImagination = 0x1010, kApple = 0x106b, kNvidi
                    kQualcomm = 0x5143, kIntel = 0x8086;
 
 // Numbers that Vulkan does not tell are those that estimate() makes of the rest, as on a device never seen before.
-struct Device {
+struct GivenDevice {
   std::string name;
   Kind kind;
   uint32_t vendor;
@@ -36,7 +36,7 @@ struct Device {
 };
 
 // clang-format off
-const Device kDevices[] = {
+const GivenDevice kDevices[] = {
     {"Adreno 660",   Kind::integrated, kQualcomm,    8, 64,   0, false},
     {"Adreno 740",   Kind::integrated, kQualcomm,   12, 64,   0, true},
     {"Mali-G78",     Kind::integrated, kArm,         8, 16,  20, true},
@@ -50,7 +50,7 @@ const Device kDevices[] = {
 };
 // clang-format on
 
-DeviceProfile profile_of(const Device& device) {
+DeviceProfile profile_of(const GivenDevice& device) {
   DeviceProfile profile;
   profile.name = device.name;
   profile.kind = device.kind;
@@ -94,7 +94,7 @@ std::string text(const Layer& layer) {
 }
 
 // What is written by hand: q8ta_conv2d's dispatcher, behind the patterns that look for one tap and for one channel.
-std::string by_hand(const Layer& layer, const Device& device) {
+std::string by_hand(const Layer& layer, const GivenDevice& device) {
   const int64_t of_a_group = layer.channels / layer.groups;
   const int64_t side = (layer.side + 2 * layer.padding - layer.taps) / layer.stride + 1;
   if (layer.groups > 1 && of_a_group == 1) return "depthwise";
@@ -104,7 +104,7 @@ std::string by_hand(const Layer& layer, const Device& device) {
   return is_eligible && layer.groups == 1 && (of_a_group >= 32 || side * side <= 4096) ? "im2col" : "direct";
 }
 
-std::string chosen(const Layer& layer, const Device& device, const KernelLibrary& library) {
+std::string chosen(const Layer& layer, const GivenDevice& device, const KernelLibrary& library) {
   TensorDesc weight{DType::i8, {layer.outputs, layer.channels / layer.groups, layer.taps, layer.taps}};
   weight.layout = Layout::weight_q8_rows;
   weight.other_layouts = bit(Layout::weight_q8_4k4n) | bit(Layout::weight_q8_lines) | bit(Layout::weight_q8_4n);
@@ -128,7 +128,7 @@ std::string chosen(const Layer& layer, const Device& device, const KernelLibrary
 // Of a layer, what rules by hand and we choose, and on which devices.
 std::string choices_of(const Layer& layer, const KernelLibrary& library) {
   std::map<std::string, std::string> devices;
-  for (const Device& device : kDevices) {
+  for (const GivenDevice& device : kDevices) {
     std::string& names = devices[by_hand(layer, device) + " -> " + chosen(layer, device, library)];
     names += (names.empty() ? "" : ", ") + device.name;
   }
