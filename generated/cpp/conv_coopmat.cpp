@@ -344,7 +344,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer taps_and_padding = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
@@ -355,7 +355,7 @@ Real cost(const SelectionScope& scope) {
   const Integer tiles = row_tiles * column_tiles;
   const Integer walked_k = min(Integer(problem.slice_k),
       choose(parameters.reads == Reads::lines,
-      Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), taps_and_padding));
+      Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), padded_k));
   const Integer steps = ceil_div(walked_k, Integer(specialization.step));
   const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
       Integer(device.compute_units));

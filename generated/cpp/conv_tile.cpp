@@ -219,7 +219,7 @@ Real cost(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer taps_and_padding = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
@@ -230,7 +230,7 @@ Real cost(const SelectionScope& scope) {
       + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
       * (Real(80.0) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
-      + min(Integer(problem.slice_k), taps_and_padding)
+      + min(Integer(problem.slice_k), padded_k)
       * max(Real(0.02),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
