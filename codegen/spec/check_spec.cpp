@@ -21,7 +21,7 @@ using expression::Value;
 
 constexpr int64_t kLargestAxisValue = 0xffffffff;  // a specialization constant is a uint
 constexpr size_t kMostOfAKind = 255;               // tables count operands in a byte, and keep one value for "none"
-constexpr uint64_t kMostProblemBytes = 0xfffc;     // and give places in the problem two bytes
+constexpr uint64_t kMostProblemBytes = 16384;      // which every device takes as a uniform buffer
 constexpr size_t kMostSpecializations = 1024;      // combinations of their values: a kernel of each variant each
 constexpr std::string_view kIsNoOperand = "'none' is how a step passes no operand";  // of an operand or scratch
 
