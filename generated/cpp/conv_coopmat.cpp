@@ -305,6 +305,30 @@ constexpr uint32_t kSpecializations[] = {
   4, 2, 256, 4, 2, 64,
   4, 2, 256, 4, 2, 128,
   4, 2, 256, 4, 2, 256,
+  1, 2, 128, 1, 2, 64,
+  1, 2, 128, 1, 2, 128,
+  1, 2, 128, 1, 2, 256,
+  1, 2, 128, 2, 2, 64,
+  1, 2, 128, 2, 2, 128,
+  1, 2, 128, 2, 2, 256,
+  1, 2, 128, 2, 4, 64,
+  1, 2, 128, 2, 4, 128,
+  1, 2, 128, 2, 4, 256,
+  1, 2, 128, 4, 2, 64,
+  1, 2, 128, 4, 2, 128,
+  1, 2, 128, 4, 2, 256,
+  2, 2, 256, 1, 2, 64,
+  2, 2, 256, 1, 2, 128,
+  2, 2, 256, 1, 2, 256,
+  2, 2, 256, 2, 2, 64,
+  2, 2, 256, 2, 2, 128,
+  2, 2, 256, 2, 2, 256,
+  2, 2, 256, 2, 4, 64,
+  2, 2, 256, 2, 4, 128,
+  2, 2, 256, 2, 4, 256,
+  2, 2, 256, 4, 2, 64,
+  2, 2, 256, 4, 2, 128,
+  2, 2, 256, 4, 2, 256,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -389,113 +413,81 @@ constexpr InterfaceInfo binds_394356f0 = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_7e21445b[] = {
+  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
-constexpr uint32_t workgroup_b3c3cd1d[][3] = {
+constexpr uint32_t workgroup_89e9f61d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_c7e764e8[] = {
+constexpr uint32_t shared_bytes_c5b4e381[] = {
   11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13312, 22528, 40960, 14848, 25088,
   45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176,
   30464, 55040, 22528, 25088, 45568, 23040, 30208, 54784, 29696, 50176, 91136, 24064, 40448, 73216, 22272, 22272, 36608,
-  23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904,
+  23296, 30464, 55040, 24064, 40448, 73216, 30464, 50944, 91904, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088,
+  45568, 12032, 20224, 36608, 11520, 15104, 27392, 12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040,
 };
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr BindingInfo bindings_3a6c8539[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::weight, Access::read),
+  table::buffer(5, Operand::output, Access::write),
+  table::problem_buffer(8),
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+constexpr InterfaceInfo binds_edb5da25 = {
+    .bindings = bindings_3a6c8539,
+    .problem_buffer = problem_buffer_145f6756,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_b3010a22,
 };
-constexpr uint32_t shared_bytes_21bc7892[] = {
-  4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
-  13312, 22528, 40960, 8960, 15104, 27392, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232,
-  27520, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088,
-  15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952,
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr CooperativeMatrixShape matrices_54df1ece[] = {
-  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
-};
-constexpr uint32_t shared_bytes_b87bf0a5[] = {
-  7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 7424, 12544, 22784, 8960, 15104,
-  27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232,
-  25472, 45952, 13568, 15104, 27392, 14080, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13696, 15232, 27520,
-  15232, 25472, 45952, 18176, 30464, 55040, 27520, 45952, 82816,
-};
-constexpr CooperativeMatrixShape matrices_7e21445b[] = {
-  {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
-};
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-};
-constexpr uint32_t shared_bytes_418dee98[] = {
-  7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 12544, 21248, 38656, 13312, 22528,
-  40960, 25088, 42496, 77312, 14848, 25088, 45568, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032,
-  20224, 36608, 13312, 22528, 40960, 14848, 25088, 45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392,
-  12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040,
+constexpr uint32_t shared_bytes_28711b29[] = {
+  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
+  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
+  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
+  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552,
+  44032, 11264, 19456, 35840, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
 };
 constexpr BindingInfo bindings_af1073eb[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -514,145 +506,208 @@ constexpr InterfaceInfo binds_15ae052a = {
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_b3010a22,
 };
-constexpr BindingInfo bindings_3a6c8539[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::weight, Access::read),
-  table::buffer(5, Operand::output, Access::write),
-  table::problem_buffer(8),
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr InterfaceInfo binds_edb5da25 = {
-    .bindings = bindings_3a6c8539,
-    .problem_buffer = problem_buffer_145f6756,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_b3010a22,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
 };
-constexpr uint32_t shared_bytes_415eac89[] = {
-  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
-  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
-  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
-  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272,
+constexpr uint32_t shared_bytes_0e02e86f[] = {
+  7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 12544, 21248, 38656, 13312, 22528,
+  40960, 25088, 42496, 77312, 14848, 25088, 45568, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032,
+  20224, 36608, 13312, 22528, 40960, 14848, 25088, 45568, 26624, 45056, 81920, 17920, 30208, 54784, 11520, 15104, 27392,
+  12032, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 6656, 11264, 20480, 7424, 12544, 22784, 13312, 22528,
+  40960, 8960, 15104, 27392, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608,
 };
-constexpr uint32_t shared_bytes_d8cc30d2[] = {
-  10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 11776, 20992, 39424, 13312, 23552,
-  44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624, 11264, 19456, 35840, 16384, 28672, 53248, 17408,
-  29696, 54272, 20992, 23552, 44032, 21504, 28672, 53248, 26624, 47104, 88064, 22528, 38912, 71680, 21504, 21504, 35840,
-  22528, 29696, 54272, 22528, 38912, 71680, 29696, 50176, 91136,
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr uint32_t shared_bytes_72dfffc9[] = {
-  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
-  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
-  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
-  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
 };
-constexpr uint32_t shared_bytes_2e34e4fe[] = {
+constexpr uint32_t shared_bytes_39454572[] = {
+  4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520, 6656, 11264, 20480, 7424, 12544, 22784,
+  13312, 22528, 40960, 8960, 15104, 27392, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232,
+  27520, 7424, 12544, 22784, 8960, 15104, 27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088,
+  15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 3712, 6272, 11392, 4480, 7552, 13696, 7424, 12544, 22784,
+  6016, 10112, 18304, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104, 27392, 9088, 15232, 27520,
+};
+constexpr uint32_t shared_bytes_aacdae4f[] = {
   4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136, 5888, 10496, 19712, 6656, 11776, 22016,
   11776, 20992, 39424, 8192, 14336, 26624, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
   6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848,
-  27136, 11264, 19456, 35840, 14848, 25088, 45568,
+  27136, 11264, 19456, 35840, 14848, 25088, 45568, 3328, 5888, 11008, 4096, 7168, 13312, 6656, 11776, 22016, 5632, 9728,
+  17920, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336, 26624, 8704, 14848, 27136,
+};
+constexpr CooperativeMatrixShape matrices_54df1ece[] = {
+  {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+};
+constexpr uint32_t shared_bytes_dde783f7[] = {
+  7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952, 7424, 12544, 22784, 8960, 15104,
+  27392, 14848, 25088, 45568, 12032, 20224, 36608, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232,
+  25472, 45952, 13568, 15104, 27392, 14080, 20224, 36608, 17920, 30208, 54784, 18176, 30464, 55040, 13696, 15232, 27520,
+  15232, 25472, 45952, 18176, 30464, 55040, 27520, 45952, 82816, 4480, 7552, 13696, 6016, 10112, 18304, 8960, 15104,
+  27392, 9088, 15232, 27520, 7040, 10112, 18304, 9088, 15232, 27520, 12032, 20224, 36608, 15232, 25472, 45952,
+};
+constexpr uint32_t shared_bytes_c7db6ac8[] = {
+  6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568, 6656, 11776, 22016, 8192, 14336,
+  26624, 13312, 23552, 44032, 11264, 19456, 35840, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848,
+  25088, 45568, 12800, 14336, 26624, 13312, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 13312, 14848, 27136,
+  14848, 25088, 45568, 17408, 29696, 54272, 27136, 45568, 82432, 4096, 7168, 13312, 5632, 9728, 17920, 8192, 14336,
+  26624, 8704, 14848, 27136, 6656, 9728, 17920, 8704, 14848, 27136, 11264, 19456, 35840, 14848, 25088, 45568,
+};
+constexpr uint32_t shared_bytes_fc904bb3[] = {
+  6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840, 11008, 19712, 37120, 11776, 20992,
+  39424, 22016, 39424, 74240, 13312, 23552, 44032, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264,
+  19456, 35840, 11776, 20992, 39424, 13312, 23552, 44032, 23552, 41984, 78848, 16384, 28672, 53248, 10752, 14336, 26624,
+  11264, 19456, 35840, 16384, 28672, 53248, 17408, 29696, 54272, 5888, 10496, 19712, 6656, 11776, 22016, 11776, 20992,
+  39424, 8192, 14336, 26624, 6656, 11776, 22016, 8192, 14336, 26624, 13312, 23552, 44032, 11264, 19456, 35840,
 };
 enum Interface : uint16_t {
-  uses_084c0ef1,
-  uses_0edf3c49,
-  uses_11aa885e,
-  uses_1501a71e,
-  uses_1d456403,
-  uses_1d88464c,
-  uses_25ee84f8,
-  uses_2c0ef193,
-  uses_32453d6d,
-  uses_369b86df,
-  uses_438974c5,
-  uses_49eeaa7f,
-  uses_4fb97ae5,
-  uses_4ff0da02,
-  uses_53c4dc64,
-  uses_550e35fc,
-  uses_563cc00c,
-  uses_5f440a5b,
-  uses_60a6741d,
-  uses_631d7eea,
-  uses_6a0cfbd3,
-  uses_6aa9843e,
-  uses_6b6e50c7,
-  uses_727a6eef,
-  uses_72f55bd7,
-  uses_77ffe1d6,
-  uses_78b61441,
-  uses_8056f64b,
-  uses_8627a0f6,
-  uses_8d80aafc,
-  uses_91fe8218,
-  uses_97efe2d8,
-  uses_97f39245,
-  uses_987cb15c,
-  uses_a9f67f38,
-  uses_aa8e174d,
-  uses_ad2672fb,
-  uses_b55784c4,
-  uses_b60dc256,
-  uses_bdc52fc1,
-  uses_c63346ff,
-  uses_d2fabca5,
-  uses_d35b92a1,
-  uses_d4453c4a,
-  uses_dfffdf89,
-  uses_e2407229,
-  uses_ea015e0a,
-  uses_ea891f65,
-  uses_f63c1868,
-  uses_f940db5c,
+  uses_00ada1f6,
+  uses_01af4b41,
+  uses_0a777106,
+  uses_1ffc2135,
+  uses_2c41783c,
+  uses_303d0adc,
+  uses_400bc606,
+  uses_401223b8,
+  uses_48554b08,
+  uses_50f3c5b4,
+  uses_5153b3fc,
+  uses_54a25ee3,
+  uses_58a84841,
+  uses_5c369327,
+  uses_5f506da6,
+  uses_60a7b3cc,
+  uses_6495691c,
+  uses_64ab5d0e,
+  uses_686dc764,
+  uses_71b1fcf2,
+  uses_7425f00e,
+  uses_7494e672,
+  uses_7ad14844,
+  uses_811121a2,
+  uses_820c0baa,
+  uses_829a604d,
+  uses_864ebdaf,
+  uses_90cb9658,
+  uses_995b465d,
+  uses_9c2e5491,
+  uses_a2e39cb7,
+  uses_b190bee7,
+  uses_b4167dd5,
+  uses_ba5916c6,
+  uses_bd5d0f46,
+  uses_bffeed98,
+  uses_c80054cc,
+  uses_c9d1592d,
+  uses_d59fe9cb,
+  uses_d916a0e2,
+  uses_df5a6028,
+  uses_e81279a3,
+  uses_efd3353e,
+  uses_f046ea59,
+  uses_f20a847d,
+  uses_f365945f,
+  uses_f7c7724d,
+  uses_f7c90054,
+  uses_fa6047a4,
+  uses_fc9c79fa,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_084c0ef1
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_0edf3c49
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_11aa885e
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_1501a71e
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_1d456403
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_1d88464c
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_25ee84f8
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_2c0ef193
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_32453d6d
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_369b86df
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_438974c5
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_49eeaa7f
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_4fb97ae5
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_4ff0da02
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_53c4dc64
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_550e35fc
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_563cc00c
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5f440a5b
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_60a6741d
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_415eac89, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_631d7eea
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_6a0cfbd3
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_6aa9843e
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_6b6e50c7
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_727a6eef
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_72f55bd7
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_77ffe1d6
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_2e34e4fe, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_78b61441
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_8056f64b
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_8627a0f6
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_8d80aafc
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_91fe8218
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_97efe2d8
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_97f39245
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_987cb15c
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_a9f67f38
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_aa8e174d
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_ad2672fb
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_b55784c4
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_b60dc256
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_bdc52fc1
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_c63346ff
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_d2fabca5
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_b87bf0a5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_d35b92a1
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_d4453c4a
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_d8cc30d2, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_dfffdf89
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_21bc7892, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_e2407229
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_ea015e0a
-  {&binds_394356f0, workgroup_b3c3cd1d, shared_bytes_418dee98, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_ea891f65
-  {&binds_edb5da25, workgroup_b3c3cd1d, shared_bytes_72dfffc9, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_f63c1868
-  {&binds_15ae052a, workgroup_b3c3cd1d, shared_bytes_c7e764e8, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_f940db5c
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_00ada1f6
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_01af4b41
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_0a777106
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_1ffc2135
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_2c41783c
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_303d0adc
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_aacdae4f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_400bc606
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_401223b8
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_48554b08
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_50f3c5b4
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_5153b3fc
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_54a25ee3
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_58a84841
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_5c369327
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_5f506da6
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_60a7b3cc
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_6495691c
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_64ab5d0e
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_686dc764
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_71b1fcf2
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_7425f00e
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_7494e672
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_7ad14844
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_811121a2
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_820c0baa
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_829a604d
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_864ebdaf
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_90cb9658
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_995b465d
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_9c2e5491
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_a2e39cb7
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_b190bee7
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_b4167dd5
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_ba5916c6
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_28711b29, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_bd5d0f46
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_bffeed98
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_c80054cc
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_c7db6ac8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_c9d1592d
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_fc904bb3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_d59fe9cb
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_d916a0e2
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_df5a6028
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_e81279a3
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_c7db6ac8, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_efd3353e
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_0e02e86f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_f046ea59
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_dde783f7, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_f20a847d
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_aacdae4f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_f365945f
+  {&binds_edb5da25, workgroup_89e9f61d, shared_bytes_fc904bb3, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_f7c7724d
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_f7c90054
+  {&binds_394356f0, workgroup_89e9f61d, shared_bytes_c5b4e381, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_fa6047a4
+  {&binds_15ae052a, workgroup_89e9f61d, shared_bytes_39454572, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_fc9c79fa
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -660,166 +715,166 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_bdc52fc1},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_8056f64b},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_77ffe1d6},
-    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_f940db5c},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_bdc52fc1},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_8056f64b},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_77ffe1d6},
-    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f940db5c},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_084c0ef1},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_53c4dc64},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_4ff0da02},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_4ff0da02},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_4ff0da02},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_4ff0da02},
-    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_563cc00c},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_97efe2d8},
-    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_f940db5c},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_6aa9843e},
-    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_563cc00c},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_ea015e0a},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_1501a71e},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_438974c5},
-    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_5f440a5b},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_ea015e0a},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_1501a71e},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_438974c5},
-    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5f440a5b},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_aa8e174d},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_550e35fc},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_dfffdf89},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_dfffdf89},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_dfffdf89},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_dfffdf89},
-    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97f39245},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_ad2672fb},
-    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5f440a5b},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_72f55bd7},
-    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_97f39245},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_6a0cfbd3},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_32453d6d},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_49eeaa7f},
-    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_8d80aafc},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_6a0cfbd3},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_32453d6d},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_49eeaa7f},
-    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8d80aafc},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_11aa885e},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_d35b92a1},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_f63c1868},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_f63c1868},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_f63c1868},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_f63c1868},
-    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b60dc256},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_60a6741d},
-    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_8d80aafc},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_25ee84f8},
-    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b60dc256},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_c63346ff},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_ea891f65},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_631d7eea},
-    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_1d88464c},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_c63346ff},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_ea891f65},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_631d7eea},
-    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_1d88464c},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_1d456403},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_d2fabca5},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_369b86df},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_369b86df},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_369b86df},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_369b86df},
-    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b55784c4},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_a9f67f38},
-    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_1d88464c},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_727a6eef},
-    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_b55784c4},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_0edf3c49},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_987cb15c},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_4fb97ae5},
-    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_2c0ef193},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_0edf3c49},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_987cb15c},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_4fb97ae5},
-    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2c0ef193},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_6b6e50c7},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_91fe8218},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_78b61441},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_78b61441},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_78b61441},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_78b61441},
-    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e2407229},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d4453c4a},
-    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_2c0ef193},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_8627a0f6},
-    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_e2407229},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_54a25ee3},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_fa6047a4},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_bd5d0f46},
+    {"conv_coopmat.m16n16k16.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 16, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_50f3c5b4},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_54a25ee3},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_fa6047a4},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_bd5d0f46},
+    {"conv_coopmat.m16n16k16.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_50f3c5b4},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_90cb9658},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_401223b8},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_01af4b41},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_01af4b41},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_01af4b41},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_01af4b41},
+    {"conv_coopmat.m16n16k16.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_5153b3fc},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_9c2e5491},
+    {"conv_coopmat.m16n16k16.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_50f3c5b4},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_f7c90054},
+    {"conv_coopmat.m16n16k16.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 16, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_5153b3fc},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_7494e672},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_00ada1f6},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_60a7b3cc},
+    {"conv_coopmat.m16n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_e81279a3},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_7494e672},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_00ada1f6},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_60a7b3cc},
+    {"conv_coopmat.m16n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e81279a3},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_ba5916c6},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_995b465d},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_0a777106},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_0a777106},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_0a777106},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_0a777106},
+    {"conv_coopmat.m16n16k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_829a604d},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_b190bee7},
+    {"conv_coopmat.m16n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_e81279a3},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_686dc764},
+    {"conv_coopmat.m16n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_829a604d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_48554b08},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_71b1fcf2},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_c9d1592d},
+    {"conv_coopmat.m16n8k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {16, 8, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_864ebdaf},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_48554b08},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_71b1fcf2},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_c9d1592d},
+    {"conv_coopmat.m16n8k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_864ebdaf},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_820c0baa},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_58a84841},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_efd3353e},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_efd3353e},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_efd3353e},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i32.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_efd3353e},
+    {"conv_coopmat.m16n8k32.forward.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f20a847d},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_6495691c},
+    {"conv_coopmat.m16n8k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_864ebdaf},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_811121a2},
+    {"conv_coopmat.m16n8k32.transposed.words.strided.strided.i8.weight_q8_rows", {16, 8, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f20a847d},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_b4167dd5},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_2c41783c},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_d59fe9cb},
+    {"conv_coopmat.m8n16k32.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 16, 32, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_5c369327},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_b4167dd5},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_2c41783c},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_d59fe9cb},
+    {"conv_coopmat.m8n16k32.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5c369327},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_7ad14844},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_a2e39cb7},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_f7c7724d},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_f7c7724d},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_f7c7724d},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i32.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_f7c7724d},
+    {"conv_coopmat.m8n16k32.forward.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f046ea59},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_1ffc2135},
+    {"conv_coopmat.m8n16k32.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_5c369327},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_5f506da6},
+    {"conv_coopmat.m8n16k32.transposed.words.strided.strided.i8.weight_q8_rows", {8, 16, 32, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_f046ea59},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c, i8, weight_q8_lines}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4c1w.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4c1w, i8, weight_q8_lines}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.packed_4w4c.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, packed_4w4c, i8, weight_q8_lines}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f16.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f16, weight_q8_lines}, uses_df5a6028},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.f32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, f32, weight_q8_lines}, uses_64ab5d0e},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i32.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i32, weight_q8_lines}, uses_400bc606},
+    {"conv_coopmat.m8n8k8.forward.lines.packed_4c.strided.i8.weight_q8_lines", {8, 8, 8, Direction::forward, Reads::lines, packed_4c, strided, i8, weight_q8_lines}, uses_fc9c79fa},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f16, weight_q8_rows}, uses_df5a6028},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, f32, weight_q8_rows}, uses_64ab5d0e},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i32, weight_q8_rows}, uses_400bc606},
+    {"conv_coopmat.m8n8k8.forward.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_fc9c79fa},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f16.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f16, weight_q8_rows}, uses_c80054cc},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.f32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, f32, weight_q8_rows}, uses_bffeed98},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c, strided, i32, weight_q8_rows}, uses_f365945f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4c1w.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4c1w, strided, i32, weight_q8_rows}, uses_f365945f},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.forward.words.packed_4w4c.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, packed_4w4c, strided, i32, weight_q8_rows}, uses_f365945f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i32.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i32, weight_q8_rows}, uses_f365945f},
+    {"conv_coopmat.m8n8k8.forward.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::forward, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7425f00e},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4c1w, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, packed_4w4c, i8, weight_q8_rows}, uses_d916a0e2},
+    {"conv_coopmat.m8n8k8.transposed.vectors.packed_4c.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::vectors, packed_4c, strided, i8, weight_q8_rows}, uses_fc9c79fa},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c.packed_4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c, packed_4c, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4c1w.packed_4c1w.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4c1w, packed_4c1w, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.transposed.words.packed_4w4c.packed_4w4c.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, packed_4w4c, packed_4w4c, i8, weight_q8_rows}, uses_303d0adc},
+    {"conv_coopmat.m8n8k8.transposed.words.strided.strided.i8.weight_q8_rows", {8, 8, 8, Direction::transposed, Reads::words, strided, strided, i8, weight_q8_rows}, uses_7425f00e},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

@@ -250,6 +250,30 @@ constexpr uint32_t kSpecializations[] = {
   4, 2, 256, 4, 4, 128,
   4, 2, 256, 8, 2, 64,
   4, 2, 256, 8, 2, 128,
+  1, 2, 128, 1, 2, 64,
+  1, 2, 128, 1, 2, 128,
+  1, 2, 128, 2, 2, 64,
+  1, 2, 128, 2, 2, 128,
+  1, 2, 128, 2, 4, 64,
+  1, 2, 128, 2, 4, 128,
+  1, 2, 128, 4, 2, 64,
+  1, 2, 128, 4, 2, 128,
+  1, 2, 128, 4, 4, 64,
+  1, 2, 128, 4, 4, 128,
+  1, 2, 128, 8, 2, 64,
+  1, 2, 128, 8, 2, 128,
+  2, 2, 256, 1, 2, 64,
+  2, 2, 256, 1, 2, 128,
+  2, 2, 256, 2, 2, 64,
+  2, 2, 256, 2, 2, 128,
+  2, 2, 256, 2, 4, 64,
+  2, 2, 256, 2, 4, 128,
+  2, 2, 256, 4, 2, 64,
+  2, 2, 256, 4, 2, 128,
+  2, 2, 256, 4, 4, 64,
+  2, 2, 256, 4, 4, 128,
+  2, 2, 256, 8, 2, 64,
+  2, 2, 256, 8, 2, 128,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -310,48 +334,59 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_b9f8727a[] = {
+constexpr BindingInfo bindings_591d2940[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
+  table::buffer(2, Operand::weight_sums, Access::read),
+  table::buffer(3, Operand::weight_scales, Access::read),
+  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_17588858[] = {{offsetof(PushConstants, m), offsetof(Problem, m), 80}};
 constexpr SpecializationSlot slots_b3010a22[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
-constexpr InterfaceInfo binds_fba97f61 = {
-    .bindings = bindings_b9f8727a,
+constexpr InterfaceInfo binds_b79182c3 = {
+    .bindings = bindings_591d2940,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_d998070d[] = {
-  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_5469e68b[] = {
+  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_895dba02[] = {
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
-  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b4beb47b[] = {
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
+  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
 };
-constexpr uint32_t workgroup_b3c3cd1d[][3] = {
+constexpr uint32_t workgroup_89e9f61d[][3] = {
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {32, 1, 1},
   {32, 1, 1}, {32, 1, 1}, {32, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
   {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
-  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
+  {256, 1, 1}, {256, 1, 1}, {256, 1, 1},
 };
-constexpr uint32_t shared_bytes_41ce3626[] = {
-  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
-  41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
-  25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 30720, 55296, 20480, 20480, 20480,
-  27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944,
+constexpr uint32_t shared_bytes_fd99aa3a[] = {
+  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
+  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
+  19200, 13184, 23424, 16128, 28416, 23424, 41856, 3584, 6144, 4224, 7296, 7168, 12288, 5504, 9600, 8448, 14592, 8064,
+  14208, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
 };
 constexpr BindingInfo bindings_5385249c[] = {
   table::buffer(0, Operand::input, Access::read),
@@ -369,37 +404,39 @@ constexpr InterfaceInfo binds_0d5c045f = {
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
 };
-constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
-  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+constexpr CooperativeMatrixShape matrices_d998070d[] = {
+  {16, 16, 16, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f0b28225[] = {
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
-  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_b74b54f6[] = {
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
+  matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d, matrices_d998070d,
 };
-constexpr uint32_t shared_bytes_ec3794d1[] = {
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
-  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
-  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
-  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
+constexpr uint32_t shared_bytes_b5f83792[] = {
+  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
+  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
+  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
+  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200,
+  16896, 29184, 16128, 28416, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848,
 };
-constexpr BindingInfo bindings_591d2940[] = {
+constexpr BindingInfo bindings_b9f8727a[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::weight, Access::read),
-  table::buffer(2, Operand::weight_sums, Access::read),
-  table::buffer(3, Operand::weight_scales, Access::read),
-  table::buffer(4, Operand::bias, Access::read),
   table::buffer(5, Operand::output, Access::write),
 };
-constexpr InterfaceInfo binds_b79182c3 = {
-    .bindings = bindings_591d2940,
+constexpr InterfaceInfo binds_fba97f61 = {
+    .bindings = bindings_b9f8727a,
     .push_constants = push_constants_17588858,
     .push_constants_bytes = sizeof(PushConstants),
     .specialization = slots_b3010a22,
@@ -407,7 +444,11 @@ constexpr InterfaceInfo binds_b79182c3 = {
 constexpr CooperativeMatrixShape matrices_7e21445b[] = {
   {16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_dde5d919[] = {
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
+  matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
@@ -419,37 +460,21 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d251b508[] = 
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
   matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b, matrices_7e21445b,
 };
-constexpr uint32_t shared_bytes_cdc5b2aa[] = {
-  11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 13056, 22272, 14336, 24576, 26112,
-  44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008, 19200, 16896, 29184, 16128, 28416, 22016, 38400,
-  26368, 46848, 22016, 24576, 22016, 29184, 28672, 49152, 22016, 38400, 33792, 58368, 32256, 56832, 21248, 21248, 21248,
-  28416, 22016, 38400, 26368, 46848, 32256, 56832, 46848, 83712,
-};
-constexpr CooperativeMatrixShape matrices_5469e68b[] = {
-  {8, 8, 8, DType::i8, DType::i8, DType::i32, DType::i32, false},
-};
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d54b2199[] = {
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-  matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b, matrices_5469e68b,
-};
-constexpr uint32_t shared_bytes_98b47484[] = {
-  4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424, 6528, 11136, 7168, 12288, 13056, 22272,
-  8448, 14592, 14336, 24576, 11008, 19200, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208, 11008, 19200, 13184, 23424,
-  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008,
-  19200, 13184, 23424, 16128, 28416, 23424, 41856,
+constexpr uint32_t shared_bytes_b3ad15dc[] = {
+  10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 11520, 20736, 12800, 23040, 23040,
+  41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864,
+  25600, 46080, 20480, 23040, 20480, 27648, 25600, 46080, 20480, 36864, 30720, 55296, 30720, 55296, 20480, 20480, 20480,
+  27648, 20480, 36864, 25600, 46080, 30720, 55296, 46080, 82944, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432,
+  15360, 27648, 15360, 27648, 10240, 13824, 10240, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
 };
 constexpr CooperativeMatrixShape matrices_54df1ece[] = {
   {16, 8, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
 };
-constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = {
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_61462a25[] = {
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
+  matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
@@ -461,73 +486,103 @@ constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_d8d46525[] = 
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
   matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece, matrices_54df1ece,
 };
-constexpr uint32_t shared_bytes_0a39d917[] = {
-  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
-  23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
-  23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
-  23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336,
-};
-constexpr uint32_t shared_bytes_92453682[] = {
+constexpr uint32_t shared_bytes_b5bf9e60[] = {
   6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856, 7168, 12288, 8448, 14592, 14336,
   24576, 11008, 19200, 16896, 29184, 16128, 28416, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416,
   23424, 41856, 13056, 14592, 13056, 19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 12672, 14208, 13184,
-  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720,
+  23424, 16128, 28416, 23424, 41856, 26368, 46848, 43904, 78720, 4224, 7296, 5504, 9600, 8448, 14592, 8064, 14208,
+  11008, 19200, 13184, 23424, 6528, 9600, 8064, 14208, 11008, 19200, 13184, 23424, 16128, 28416, 23424, 41856,
 };
-constexpr uint32_t shared_bytes_d3542405[] = {
+constexpr CooperativeMatrixShape matrices_f7de6a1e[] = {
+  {8, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
+};
+constexpr std::span<const CooperativeMatrixShape> matrices_of_rows_f1502767[] = {
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+  matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e, matrices_f7de6a1e,
+};
+constexpr uint32_t shared_bytes_c3236e5f[] = {
   6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 10880, 19584, 11520, 20736, 21760,
   39168, 12800, 23040, 23040, 41472, 15360, 27648, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648,
   15360, 27648, 11520, 20736, 12800, 23040, 23040, 41472, 15360, 27648, 25600, 46080, 20480, 36864, 10240, 13824, 10240,
-  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080,
+  18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 5760, 10368, 6400, 11520, 11520, 20736, 7680, 13824,
+  12800, 23040, 10240, 18432, 6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648,
 };
-constexpr uint32_t shared_bytes_574c273f[] = {
+constexpr uint32_t shared_bytes_0b02eab5[] = {
   3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040, 5760, 10368, 6400, 11520, 11520, 20736,
   7680, 13824, 12800, 23040, 10240, 18432, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
   6400, 11520, 7680, 13824, 12800, 23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240,
-  18432, 12800, 23040, 15360, 27648, 23040, 41472,
+  18432, 12800, 23040, 15360, 27648, 23040, 41472, 3200, 5760, 3840, 6912, 6400, 11520, 5120, 9216, 7680, 13824, 7680,
+  13824, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824, 10240, 18432, 12800, 23040,
+};
+constexpr uint32_t shared_bytes_7a72ff8f[] = {
+  7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416, 12416, 21120, 13056, 22272, 24832,
+  42240, 14336, 24576, 26112, 44544, 16896, 29184, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184,
+  16128, 28416, 13056, 22272, 14336, 24576, 26112, 44544, 16896, 29184, 28672, 49152, 22016, 38400, 11008, 14592, 11008,
+  19200, 16896, 29184, 16128, 28416, 22016, 38400, 26368, 46848, 6528, 11136, 7168, 12288, 13056, 22272, 8448, 14592,
+  14336, 24576, 11008, 19200, 7168, 12288, 8448, 14592, 14336, 24576, 11008, 19200, 16896, 29184, 16128, 28416,
+};
+constexpr uint32_t shared_bytes_ae186338[] = {
+  6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472, 6400, 11520, 7680, 13824, 12800,
+  23040, 10240, 18432, 15360, 27648, 15360, 27648, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648,
+  23040, 41472, 12288, 13824, 12288, 18432, 15360, 27648, 15360, 27648, 20480, 36864, 25600, 46080, 12288, 13824, 12800,
+  23040, 15360, 27648, 23040, 41472, 25600, 46080, 43520, 78336, 3840, 6912, 5120, 9216, 7680, 13824, 7680, 13824,
+  10240, 18432, 12800, 23040, 6144, 9216, 7680, 13824, 10240, 18432, 12800, 23040, 15360, 27648, 23040, 41472,
 };
 enum Interface : uint16_t {
-  uses_19864be4,
-  uses_31ffb3a0,
-  uses_322c75d7,
-  uses_3519a855,
-  uses_36ed32d6,
-  uses_3714caa4,
-  uses_3929cd74,
-  uses_49d933a0,
-  uses_5a946146,
-  uses_7392e7b0,
-  uses_74e2e573,
-  uses_75c0f964,
-  uses_8154bc0d,
-  uses_ad4660f2,
-  uses_bc873ca4,
-  uses_e341ceb9,
-  uses_e9568f0f,
-  uses_eaa59a58,
-  uses_f7ccc7a3,
-  uses_ff5f129f,
+  uses_0283452d,
+  uses_106e3b0a,
+  uses_11ba2ae9,
+  uses_15203d54,
+  uses_25b2e14a,
+  uses_2f4827e4,
+  uses_34a83349,
+  uses_3c3f0c44,
+  uses_49605ac3,
+  uses_4c48493f,
+  uses_72cadb7d,
+  uses_77e80aef,
+  uses_7fa01bd7,
+  uses_a99eddd1,
+  uses_ad53b1cf,
+  uses_b4602899,
+  uses_c93857d8,
+  uses_d5559a16,
+  uses_ecaea930,
+  uses_fa70b48e,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_19864be4
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_31ffb3a0
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_322c75d7
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_3519a855
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_36ed32d6
-  {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_0a39d917, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_3714caa4
-  {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_41ce3626, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_3929cd74
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_49d933a0
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d251b508},  // uses_5a946146
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_7392e7b0
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_74e2e573
-  {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_d3542405, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_75c0f964
-  {&binds_fba97f61, workgroup_b3c3cd1d, shared_bytes_574c273f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_8154bc0d
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_ad4660f2
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_bc873ca4
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_e341ceb9
-  {&binds_0d5c045f, workgroup_b3c3cd1d, shared_bytes_cdc5b2aa, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_895dba02},  // uses_e9568f0f
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_92453682, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d8d46525},  // uses_eaa59a58
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_98b47484, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_d54b2199},  // uses_f7ccc7a3
-  {&binds_b79182c3, workgroup_b3c3cd1d, shared_bytes_ec3794d1, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f0b28225},  // uses_ff5f129f
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_0283452d
+  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_106e3b0a
+  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_11ba2ae9
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_15203d54
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_25b2e14a
+  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_2f4827e4
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_34a83349
+  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_3c3f0c44
+  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_c3236e5f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_49605ac3
+  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_0b02eab5, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_4c48493f
+  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_72cadb7d
+  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_b3ad15dc, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_77e80aef
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_fd99aa3a, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b4beb47b},  // uses_7fa01bd7
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_dde5d919},  // uses_a99eddd1
+  {&binds_0d5c045f, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_8bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_vote) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_ad53b1cf
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5bf9e60, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_b4602899
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_b5f83792, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_b74b54f6},  // uses_c93857d8
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_d5559a16
+  {&binds_fba97f61, workgroup_89e9f61d, shared_bytes_ae186338, bit(Feature::shader_int8) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_61462a25},  // uses_ecaea930
+  {&binds_b79182c3, workgroup_89e9f61d, shared_bytes_7a72ff8f, bit(Feature::shader_int8) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::vulkan_memory_model) | bit(Feature::cooperative_matrix), matrices_of_rows_f1502767},  // uses_fa70b48e
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
@@ -535,91 +590,91 @@ constexpr auto kRows = [] {
   using enum Layout;
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_36ed32d6},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_e9568f0f},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_36ed32d6},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_36ed32d6},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_e9568f0f},
-    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_e9568f0f},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_36ed32d6},
-    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_36ed32d6},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_e341ceb9},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_19864be4},
-    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_19864be4},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_e9568f0f},
-    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_e9568f0f},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_322c75d7},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_5a946146},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_322c75d7},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_322c75d7},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_5a946146},
-    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_5a946146},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_322c75d7},
-    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_322c75d7},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_49d933a0},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_3929cd74},
-    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_3929cd74},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_5a946146},
-    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_5a946146},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_eaa59a58},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_7392e7b0},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_eaa59a58},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_eaa59a58},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_7392e7b0},
-    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_7392e7b0},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_eaa59a58},
-    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_eaa59a58},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_ad4660f2},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_3714caa4},
-    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_3714caa4},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_7392e7b0},
-    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_7392e7b0},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_74e2e573},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_31ffb3a0},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_74e2e573},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_74e2e573},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_31ffb3a0},
-    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_31ffb3a0},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_74e2e573},
-    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_74e2e573},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_ff5f129f},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_75c0f964},
-    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_75c0f964},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_31ffb3a0},
-    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_31ffb3a0},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_3519a855},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_bc873ca4},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_3519a855},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_3519a855},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_bc873ca4},
-    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_bc873ca4},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_3519a855},
-    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_3519a855},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_f7ccc7a3},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_8154bc0d},
-    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_8154bc0d},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_bc873ca4},
-    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_bc873ca4},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f16.strided.is_aligned", {16, 16, 16, packed_4h4w, f16, strided, true}, uses_34a83349},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.f32.strided.is_aligned", {16, 16, 16, packed_4h4w, f32, strided, true}, uses_c93857d8},
+    {"q8_linear_coopmat.m16n16k16.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 16, packed_4h4w, i8, packed_4h4w, true}, uses_106e3b0a},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.is_aligned", {16, 16, 16, packed_4w, f16, strided, true}, uses_34a83349},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f16.strided.not_is_aligned", {16, 16, 16, packed_4w, f16, strided, false}, uses_34a83349},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.is_aligned", {16, 16, 16, packed_4w, f32, strided, true}, uses_c93857d8},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.f32.strided.not_is_aligned", {16, 16, 16, packed_4w, f32, strided, false}, uses_c93857d8},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, true}, uses_106e3b0a},
+    {"q8_linear_coopmat.m16n16k16.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 16, packed_4w, i8, packed_4w, false}, uses_106e3b0a},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.is_aligned", {16, 16, 16, strided, f16, strided, true}, uses_34a83349},
+    {"q8_linear_coopmat.m16n16k16.strided.f16.strided.not_is_aligned", {16, 16, 16, strided, f16, strided, false}, uses_34a83349},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.is_aligned", {16, 16, 16, strided, f32, strided, true}, uses_c93857d8},
+    {"q8_linear_coopmat.m16n16k16.strided.f32.strided.not_is_aligned", {16, 16, 16, strided, f32, strided, false}, uses_c93857d8},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.is_aligned", {16, 16, 16, strided, i32, strided, true}, uses_77e80aef},
+    {"q8_linear_coopmat.m16n16k16.strided.i32.strided.not_is_aligned", {16, 16, 16, strided, i32, strided, false}, uses_77e80aef},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.is_aligned", {16, 16, 16, strided, i8, strided, true}, uses_106e3b0a},
+    {"q8_linear_coopmat.m16n16k16.strided.i8.strided.not_is_aligned", {16, 16, 16, strided, i8, strided, false}, uses_106e3b0a},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f16.strided.is_aligned", {16, 16, 32, packed_4h4w, f16, strided, true}, uses_15203d54},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.f32.strided.is_aligned", {16, 16, 32, packed_4h4w, f32, strided, true}, uses_a99eddd1},
+    {"q8_linear_coopmat.m16n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_3c3f0c44},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.is_aligned", {16, 16, 32, packed_4w, f16, strided, true}, uses_15203d54},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f16.strided.not_is_aligned", {16, 16, 32, packed_4w, f16, strided, false}, uses_15203d54},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.is_aligned", {16, 16, 32, packed_4w, f32, strided, true}, uses_a99eddd1},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.f32.strided.not_is_aligned", {16, 16, 32, packed_4w, f32, strided, false}, uses_a99eddd1},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, true}, uses_3c3f0c44},
+    {"q8_linear_coopmat.m16n16k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 16, 32, packed_4w, i8, packed_4w, false}, uses_3c3f0c44},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.is_aligned", {16, 16, 32, strided, f16, strided, true}, uses_15203d54},
+    {"q8_linear_coopmat.m16n16k32.strided.f16.strided.not_is_aligned", {16, 16, 32, strided, f16, strided, false}, uses_15203d54},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.is_aligned", {16, 16, 32, strided, f32, strided, true}, uses_a99eddd1},
+    {"q8_linear_coopmat.m16n16k32.strided.f32.strided.not_is_aligned", {16, 16, 32, strided, f32, strided, false}, uses_a99eddd1},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.is_aligned", {16, 16, 32, strided, i32, strided, true}, uses_11ba2ae9},
+    {"q8_linear_coopmat.m16n16k32.strided.i32.strided.not_is_aligned", {16, 16, 32, strided, i32, strided, false}, uses_11ba2ae9},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.is_aligned", {16, 16, 32, strided, i8, strided, true}, uses_3c3f0c44},
+    {"q8_linear_coopmat.m16n16k32.strided.i8.strided.not_is_aligned", {16, 16, 32, strided, i8, strided, false}, uses_3c3f0c44},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f16.strided.is_aligned", {16, 8, 32, packed_4h4w, f16, strided, true}, uses_25b2e14a},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.f32.strided.is_aligned", {16, 8, 32, packed_4h4w, f32, strided, true}, uses_b4602899},
+    {"q8_linear_coopmat.m16n8k32.packed_4h4w.i8.packed_4h4w.is_aligned", {16, 8, 32, packed_4h4w, i8, packed_4h4w, true}, uses_2f4827e4},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.is_aligned", {16, 8, 32, packed_4w, f16, strided, true}, uses_25b2e14a},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f16.strided.not_is_aligned", {16, 8, 32, packed_4w, f16, strided, false}, uses_25b2e14a},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.is_aligned", {16, 8, 32, packed_4w, f32, strided, true}, uses_b4602899},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.f32.strided.not_is_aligned", {16, 8, 32, packed_4w, f32, strided, false}, uses_b4602899},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, true}, uses_2f4827e4},
+    {"q8_linear_coopmat.m16n8k32.packed_4w.i8.packed_4w.not_is_aligned", {16, 8, 32, packed_4w, i8, packed_4w, false}, uses_2f4827e4},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.is_aligned", {16, 8, 32, strided, f16, strided, true}, uses_25b2e14a},
+    {"q8_linear_coopmat.m16n8k32.strided.f16.strided.not_is_aligned", {16, 8, 32, strided, f16, strided, false}, uses_25b2e14a},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.is_aligned", {16, 8, 32, strided, f32, strided, true}, uses_b4602899},
+    {"q8_linear_coopmat.m16n8k32.strided.f32.strided.not_is_aligned", {16, 8, 32, strided, f32, strided, false}, uses_b4602899},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.is_aligned", {16, 8, 32, strided, i32, strided, true}, uses_ecaea930},
+    {"q8_linear_coopmat.m16n8k32.strided.i32.strided.not_is_aligned", {16, 8, 32, strided, i32, strided, false}, uses_ecaea930},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.is_aligned", {16, 8, 32, strided, i8, strided, true}, uses_2f4827e4},
+    {"q8_linear_coopmat.m16n8k32.strided.i8.strided.not_is_aligned", {16, 8, 32, strided, i8, strided, false}, uses_2f4827e4},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f16.strided.is_aligned", {8, 16, 32, packed_4h4w, f16, strided, true}, uses_fa70b48e},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.f32.strided.is_aligned", {8, 16, 32, packed_4h4w, f32, strided, true}, uses_d5559a16},
+    {"q8_linear_coopmat.m8n16k32.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 16, 32, packed_4h4w, i8, packed_4h4w, true}, uses_ad53b1cf},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.is_aligned", {8, 16, 32, packed_4w, f16, strided, true}, uses_fa70b48e},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f16.strided.not_is_aligned", {8, 16, 32, packed_4w, f16, strided, false}, uses_fa70b48e},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.is_aligned", {8, 16, 32, packed_4w, f32, strided, true}, uses_d5559a16},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.f32.strided.not_is_aligned", {8, 16, 32, packed_4w, f32, strided, false}, uses_d5559a16},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, true}, uses_ad53b1cf},
+    {"q8_linear_coopmat.m8n16k32.packed_4w.i8.packed_4w.not_is_aligned", {8, 16, 32, packed_4w, i8, packed_4w, false}, uses_ad53b1cf},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.is_aligned", {8, 16, 32, strided, f16, strided, true}, uses_fa70b48e},
+    {"q8_linear_coopmat.m8n16k32.strided.f16.strided.not_is_aligned", {8, 16, 32, strided, f16, strided, false}, uses_fa70b48e},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.is_aligned", {8, 16, 32, strided, f32, strided, true}, uses_d5559a16},
+    {"q8_linear_coopmat.m8n16k32.strided.f32.strided.not_is_aligned", {8, 16, 32, strided, f32, strided, false}, uses_d5559a16},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.is_aligned", {8, 16, 32, strided, i32, strided, true}, uses_49605ac3},
+    {"q8_linear_coopmat.m8n16k32.strided.i32.strided.not_is_aligned", {8, 16, 32, strided, i32, strided, false}, uses_49605ac3},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.is_aligned", {8, 16, 32, strided, i8, strided, true}, uses_ad53b1cf},
+    {"q8_linear_coopmat.m8n16k32.strided.i8.strided.not_is_aligned", {8, 16, 32, strided, i8, strided, false}, uses_ad53b1cf},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f16.strided.is_aligned", {8, 8, 8, packed_4h4w, f16, strided, true}, uses_7fa01bd7},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.f32.strided.is_aligned", {8, 8, 8, packed_4h4w, f32, strided, true}, uses_0283452d},
+    {"q8_linear_coopmat.m8n8k8.packed_4h4w.i8.packed_4h4w.is_aligned", {8, 8, 8, packed_4h4w, i8, packed_4h4w, true}, uses_72cadb7d},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.is_aligned", {8, 8, 8, packed_4w, f16, strided, true}, uses_7fa01bd7},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f16.strided.not_is_aligned", {8, 8, 8, packed_4w, f16, strided, false}, uses_7fa01bd7},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.is_aligned", {8, 8, 8, packed_4w, f32, strided, true}, uses_0283452d},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.f32.strided.not_is_aligned", {8, 8, 8, packed_4w, f32, strided, false}, uses_0283452d},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, true}, uses_72cadb7d},
+    {"q8_linear_coopmat.m8n8k8.packed_4w.i8.packed_4w.not_is_aligned", {8, 8, 8, packed_4w, i8, packed_4w, false}, uses_72cadb7d},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.is_aligned", {8, 8, 8, strided, f16, strided, true}, uses_7fa01bd7},
+    {"q8_linear_coopmat.m8n8k8.strided.f16.strided.not_is_aligned", {8, 8, 8, strided, f16, strided, false}, uses_7fa01bd7},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.is_aligned", {8, 8, 8, strided, f32, strided, true}, uses_0283452d},
+    {"q8_linear_coopmat.m8n8k8.strided.f32.strided.not_is_aligned", {8, 8, 8, strided, f32, strided, false}, uses_0283452d},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.is_aligned", {8, 8, 8, strided, i32, strided, true}, uses_4c48493f},
+    {"q8_linear_coopmat.m8n8k8.strided.i32.strided.not_is_aligned", {8, 8, 8, strided, i32, strided, false}, uses_4c48493f},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.is_aligned", {8, 8, 8, strided, i8, strided, true}, uses_72cadb7d},
+    {"q8_linear_coopmat.m8n8k8.strided.i8.strided.not_is_aligned", {8, 8, 8, strided, i8, strided, false}, uses_72cadb7d},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

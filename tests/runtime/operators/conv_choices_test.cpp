@@ -143,39 +143,37 @@ TEST(ConvChoices, BesideRulesByHand) {
   for (const Layer& layer : kLayers) table += choices_of(layer, library);
   EXPECT_EQ(table, R"(
 3 -> 32, 3x3 s1 at 256
-  direct -> coopmat: Arc A770, RTX 4090, H200
-  direct -> im2col_tile: RX 7900 XTX
+  direct -> coopmat: Arc A770, RX 7900 XTX, RTX 4090, H200
   direct -> plain: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2
 32 -> 64, 3x3 s1 at 128
-  im2col -> coopmat: Arc A770, RTX 4090, H200
-  im2col -> tile: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2, RX 7900 XTX
+  im2col -> coopmat: Arc A770, RX 7900 XTX, RTX 4090, H200
+  im2col -> tile: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2
 64 -> 64, 3x3 s1 at 128
-  im2col -> coopmat: Arc A770, RTX 4090, H200
-  im2col -> im2col_tile: RX 7900 XTX
+  im2col -> coopmat: Arc A770, RX 7900 XTX, RTX 4090, H200
   im2col -> tile: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2
 64 -> 64, 3x3 s1 at 128, 2 groups
-  direct -> coopmat: Arc A770, RTX 4090, H200
-  direct -> tile: Adreno 660, Adreno 740, PowerVR BXM, Apple M2, RX 7900 XTX
+  direct -> coopmat: Arc A770, RX 7900 XTX, RTX 4090, H200
+  direct -> tile: Adreno 660, Adreno 740, PowerVR BXM, Apple M2
   im2col -> tile: Mali-G78, Mali-G715
 128 -> 128, 3x3 s2 at 56
-  im2col -> coopmat: Arc A770, H200
+  im2col -> coopmat: Arc A770, RX 7900 XTX, H200
   im2col -> coopmat_split: RTX 4090
-  im2col -> tile: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2, RX 7900 XTX
+  im2col -> tile: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2
 512 -> 512, 3x3 s1 at 7
-  im2col -> coopmat_split: Arc A770, RTX 4090, H200
-  im2col -> im2col_tile: Adreno 740, Mali-G715, RX 7900 XTX
+  im2col -> coopmat_split: Arc A770, RX 7900 XTX, RTX 4090, H200
+  im2col -> im2col_tile: Adreno 740, Mali-G715
   im2col -> plain: Mali-G78
   im2col -> tile: Adreno 660, PowerVR BXM, Apple M2
 64 -> 256, 1x1 s1 at 56
-  pointwise -> pointwise_coopmat: Arc A770, RTX 4090, H200
-  pointwise -> pointwise_tile: Adreno 740, Mali-G78, Mali-G715, RX 7900 XTX
+  pointwise -> pointwise_coopmat: Arc A770, RX 7900 XTX, RTX 4090, H200
+  pointwise -> pointwise_tile: Adreno 740, Mali-G78, Mali-G715
   pointwise -> tile: Adreno 660, PowerVR BXM, Apple M2
 1024 -> 2048, 1x1 s2 at 14
-  im2col -> coopmat: Arc A770, H200
+  im2col -> coopmat: Arc A770, RX 7900 XTX, H200
   im2col -> coopmat_split: RTX 4090
   im2col -> im2col_tile: Adreno 740, Mali-G715
   im2col -> plain: Mali-G78
-  im2col -> tile: Adreno 660, PowerVR BXM, Apple M2, RX 7900 XTX
+  im2col -> tile: Adreno 660, PowerVR BXM, Apple M2
 128 -> 128, 3x3 s1 at 128, 128 groups
   depthwise -> depthwise: Adreno 660, Adreno 740, Mali-G78, Mali-G715, PowerVR BXM, Apple M2, Arc A770, RX 7900 XTX, RTX 4090, H200
 )");
