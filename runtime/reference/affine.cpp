@@ -106,6 +106,14 @@ ScaleAndZeroPoint choose_qparams(std::span<const float> block, MappingType mappi
   return {scale, asymmetric_zero_point(quotient(mn, scale), bounds)};
 }
 
+HostTensor quantized(const HostTensor& reals, const ScaleAndZeroPoint& to) {
+  HostTensor q = zeros(DType::i8, reals.shape);
+  for (int64_t i = 0; i < element_count(reals.shape); ++i) {
+    set_element(q, i, quantize(static_cast<float>(element(reals, i)), to.scale, to.zero_point, {-128, 127}));
+  }
+  return q;
+}
+
 HostTensor quantize_affine(const HostTensor& input, const Shape& block, const HostTensor& scale,
                            const HostTensor* zero_point, DType output_dtype, IntegerBounds bounds) {
   HostTensor output = zeros(output_dtype, input.shape);

@@ -127,13 +127,6 @@ HostTensor convolved(const Convolution& conv, Pair sides, const Request& request
   return y;
 }
 
-HostTensor quantized(const HostTensor& real, float scale, int32_t zero_point) {
-  HostTensor q = zeros(DType::i8, real.shape);
-  for (int64_t i = 0; i < element_count(real.shape); ++i)
-    set_element(q, i, quantize(static_cast<float>(element(real, i)), scale, zero_point, {-128, 127}));
-  return q;
-}
-
 int64_t places(int64_t side, int64_t stride, int64_t padding, int64_t dilation, int64_t taps) {
   return (side + padding - dilation * (taps - 1) - 1) / stride + 1;
 }
@@ -192,7 +185,7 @@ Tensors q8ta_conv2d_transposed(const Request& request) {
 Tensors conv2d_q8ta_q8csw(const Request& request) {
   const HostTensor& input = request.inputs.at("input");
   const LinearParams params = params_of(request);
-  const HostTensor q = quantized(input, params.input_scale, params.input_zero_point);
+  const HostTensor q = quantized(input, {params.input_scale, params.input_zero_point});
   const Convolution conv = convolution_of(request, q, request.inputs.at("weight"), forward_at);
   const HostTensor y = convolved(conv, places(conv.input.sides, conv.geometry), request);
   HostTensor rounded = zeros(input.dtype, y.shape);

@@ -59,12 +59,7 @@ HostTensor linear(const HostTensor& x, const HostTensor& w, const HostTensor& sc
 
 HostTensor linear_q8ta_q8csw(const HostTensor& x, const HostTensor& w, const HostTensor& scales, const HostTensor* bias,
                              const LinearParams& params) {
-  HostTensor q = zeros(DType::i8, x.shape);
-  for (int64_t i = 0; i < element_count(x.shape); ++i) {
-    const auto real = static_cast<float>(element(x, i));
-    q.as<int8_t>()[static_cast<size_t>(i)] =
-        static_cast<int8_t>(quantize(real, params.input_scale, params.input_zero_point, {-128, 127}));
-  }
+  const HostTensor q = quantized(x, {params.input_scale, params.input_zero_point});
   const HostTensor y = linear(q, w, scales, bias, params);
   HostTensor rounded = zeros(x.dtype, y.shape);
   for (int64_t i = 0; i < element_count(y.shape); ++i) set_element(rounded, i, element(y, i));

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/reference/linear_requests.h"
 
-#include <algorithm>
-
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
 #include "runtime/reference/rows.h"
@@ -11,33 +9,16 @@
 namespace qgen::reference {
 namespace {
 
-struct Params {
-  double scale;
-  int64_t zero_point;
-};
-Params params_of(const Request& request, const std::string& integers) {
-  return {attribute<double>(request, integers + "_scale"), attribute<int64_t>(request, integers + "_zero_point")};
-}
-
-HostTensor rounded(const HostTensor& reals, const Params& to) {
-  HostTensor q = zeros(DType::i8, reals.shape);
-  std::ranges::transform(reals.as<float>(), q.as<int8_t>().begin(), [&](float value) {
-    return static_cast<int8_t>(
-        quantize(value, static_cast<float>(to.scale), static_cast<int32_t>(to.zero_point), {-128, 127}));
-  });
-  return q;
-}
-
 // q8ta_add, as docs/q8ta.md has it.
 HostTensor added(HostTensor q, const HostTensor& residual, const Request& request) {
-  const Params input = params_of(request, "result"), other = params_of(request, "residual"),
-               output = params_of(request, "output");
   Request sum;
   sum.inputs = {{"input", std::move(q)}, {"other", residual}};
-  sum.attributes = {{"input_scale", input.scale},   {"input_zero_point", input.zero_point},
-                    {"other_scale", other.scale},   {"other_zero_point", other.zero_point},
-                    {"output_scale", output.scale}, {"output_zero_point", output.zero_point},
-                    {"activation", "none"},         {"alpha", 1.0}};
+  sum.attributes = {{"activation", "none"}, {"alpha", 1.0}};
+  for (const std::string part : {"_scale", "_zero_point"}) {
+    sum.attributes["input" + part] = request.attributes.at("result" + part);
+    sum.attributes["other" + part] = request.attributes.at("residual" + part);
+    sum.attributes["output" + part] = request.attributes.at("output" + part);
+  }
   return find("q8ta_add")(sum).at("output");
 }
 
@@ -45,7 +26,9 @@ HostTensor added(HostTensor q, const HostTensor& residual, const Request& reques
 
 HostTensor stored(const HostTensor& results, const Request& request) {
   const HostTensor *table = find_input(request, "table"), *residual = find_input(request, "residual");
-  HostTensor q = rounded(results, params_of(request, table ? "table_input" : residual ? "result" : "output"));
+  const std::string integers = table ? "table_input" : residual ? "result" : "output";
+  HostTensor q = quantized(results, {static_cast<float>(attribute<double>(request, integers + "_scale")),
+                                     static_cast<int32_t>(attribute<int64_t>(request, integers + "_zero_point"))});
   if (table) {
     for (int8_t& value : q.as<int8_t>()) value = table->as<int8_t>()[static_cast<size_t>(value + 128)];
   }
