@@ -159,11 +159,12 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer words = Integer(problem.k) / max(Integer(problem.channels), 1) * ceil_div(Integer(problem.channels), 4);
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
+      * ceil_div(Integer(problem.channels), 4);
   return Real(device.launch_us) + 2
-      + max(words * Real(0.245),
+      + max(row_words * Real(0.245),
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
-      * (700 + words * choose(Integer(problem.products) == 1, Integer(170), Integer(1500)))
+      * (700 + row_words * choose(Integer(problem.products) == 1, Integer(170), Integer(1500)))
       / Real(device.f32_ops_per_us));
 }
 

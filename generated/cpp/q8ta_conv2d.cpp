@@ -457,9 +457,9 @@ constexpr ConditionInfo im2col_tile_conditions[] = {
 int im2col_tile_first_failing(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
-  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * word_units, 4));
+  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * row_words, 4));
   return table::first_false({
       Integer(problem.output_is_rows) != 0,
       patch_words <= Integer(device.max_storage_buffer_bytes),
@@ -468,22 +468,22 @@ int im2col_tile_first_failing(const SelectionScope& scope) {
 
 Integer im2col_tile_patches_elements(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
-  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * word_units, 4));
+  const Integer patch_words = 16 * max(1, ceil_div(Integer(problem.m) * row_words, 4));
   return patch_words;
 }
 
 constexpr ScratchInfo im2col_tile_scratch[] = {{"patches", DType::i8, im2col_tile_patches_elements}};
 void im2col_tile_im2col_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
   auto& to = *static_cast<im2col::Problem*>(step_problem);
   to.m = problem.m;
   to.row_pixels = problem.row_pixels;
   to.channels = problem.channels;
-  table::set(to.row_units, word_units);
+  table::set(to.row_units, row_words);
   table::set(to.tap_units, ceil_div(Integer(problem.channels), 4));
   to.input_zero_point = problem.input_zero_point;
   to.input_sides = problem.input_sides;
@@ -503,14 +503,14 @@ constexpr OperandSource q8_linear_tile_operands[] = {
 };
 void q8_linear_tile_problem(const SelectionScope& scope, void* step_problem) {
   const auto& problem = table::problem<Problem>(scope);
-  const Integer word_units = Integer(problem.k) / max(Integer(problem.channels), 1)
+  const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
   auto& to = *static_cast<q8_linear_tile::Problem*>(step_problem);
   to.m = problem.m;
   to.n = problem.n;
-  table::set(to.k, 4 * word_units);
+  table::set(to.k, 4 * row_words);
   table::set(to.slices, Integer(1));
-  table::set(to.slice_k, 16 * ceil_div(word_units, 4));
+  table::set(to.slice_k, 16 * ceil_div(row_words, 4));
   to.input_scale = problem.input_scale;
   to.input_zero_point = problem.input_zero_point;
   to.activation = problem.activation;
