@@ -40,7 +40,7 @@ using SharedAllocator = std::shared_ptr<const Allocator>;
 enum class BufferUse : uint8_t {
   device,   // storage in device memory, filled by copies
   staging,  // in host memory, mapped, for copies both ways
-  block,    // storage or uniform buffer that the host writes once and kernels read
+  block,    // uniform buffer that the host writes once and kernels read
 };
 
 class Buffer {
