@@ -38,7 +38,10 @@
 # that there is nothing left to do.
 #
 # The blob is embedded by the assembler: find_package(qgen) enables ASM where the project has not.
-set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen to run, where that of this build cannot be (it is for another machine) or is slow")
+#
+# QGEN_PROGRAM, a variable of the cache, is another qgen to run, where that of this build cannot be run, since it is for
+# another machine, or is slow.
+set(QGEN_PROGRAM "" CACHE FILEPATH "The qgen that makes kernels; empty: that of this build")
 
 function(qgen_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 KERNELS "" "NAMESPACE;DIRECTORY;RUNNER" "SPECS;TEMPLATES;OPTIONS")
