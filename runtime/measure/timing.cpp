@@ -119,10 +119,10 @@ Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> 
   return timings;
 }
 
-MeasuredTimes medians_of(std::span<const Contestant> contestants, const Timings& timings) {
-  MeasuredTimes times;
+KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings) {
+  KernelTimes times;
   for (size_t i = 0; i < contestants.size(); ++i) {
-    times[key_of(contestants[i].call->call.problem)][contestants[i].choice->id] = timings.device_us[i].median;
+    times[contestants[i].choice->id] = {.us = timings.device_us[i].median};
   }
   return times;
 }

@@ -52,8 +52,8 @@ struct Timings {
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
 
-// The medians, for SelectOptions::times. Of contestants that time_together() timed.
-MeasuredTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);
+// The medians, for SelectOptions::times. Of contestants of one problem that time_together() timed.
+KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);
 
 // What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.

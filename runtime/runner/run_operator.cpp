@@ -55,7 +55,7 @@ Expected<RunReport> run_choice(Context& context, const PreparedCall& prepared, c
 }
 
 Selection select_for(const Context& context, const PreparedCall& prepared, const Arguments& arguments,
-                     const MeasuredTimes* times = nullptr) {
+                     const KernelTimes* times = nullptr) {
   const bool all = arguments.all_kernels;
   return select(prepared.call.problem, context.profile, context.library,
                 {.force = arguments.kernel,
@@ -101,7 +101,7 @@ Expected<Timed> time_choices(Context& context, Context& shipped, const PreparedC
   const auto times = measure::time_together(*clock, contestants, options);
   if (!times) return times.error();
 
-  const MeasuredTimes medians = measure::medians_of(contestants, *times);
+  const KernelTimes medians = measure::medians_of(contestants, *times);
   Timed timed{.report = {.device = context.profile.name,
                          .bytes_moved = moved,
                          .copy_us = times->device_us.front(),

@@ -36,8 +36,8 @@ std::string line_of(const Group& group) {
 }
 
 std::string cost_text(const Choice& choice) {
-  if (!choice.measured_us) return fmt::format("{:.4g} us estimated", choice.cost_us);
-  return fmt::format("{:.4g} us measured ({:.4g} estimated)", *choice.measured_us, choice.cost_us);
+  if (choice.source == TimeSource::estimated) return fmt::format("{:.4g} us estimated", choice.cost_us);
+  return fmt::format("{:.4g} us {} ({:.4g} estimated)", choice.time_us, choice.said, choice.cost_us);
 }
 
 std::string ranking_text(const std::vector<Choice>& ranked, size_t max_lines) {

@@ -141,7 +141,13 @@ Candidate candidate_of(const Request& request, const KernelInfo& kernel, size_t 
                       .row = row,
                       .cost_us = std::isfinite(cost) ? cost : std::numeric_limits<double>::max(),
                       .groups = groups_of(*request.op, scope)};
-  if (request.times) candidate.measured_us = measured(request, kernel_id(*request.op, kernel, row));
+  candidate.time_us = candidate.cost_us;
+  if (!request.times) return candidate;
+  if (const KnownTime* time = known(request, kernel_id(*request.op, kernel, row))) {
+    candidate.time_us = time_of(*time, candidate.cost_us);
+    candidate.source = time->source;
+    candidate.said = &time->said;
+  }
   return candidate;
 }
 
@@ -192,10 +198,14 @@ void fit_kernel(const Request& request, const Filter& filter, const KernelInfo& 
 
 }  // namespace
 
-std::optional<double> measured(const Request& request, std::string_view id) {
-  if (!request.times) return std::nullopt;
+const KnownTime* known(const Request& request, std::string_view id) {
+  if (!request.times) return nullptr;
   const auto time = request.times->find(id);
-  return time == request.times->end() ? std::nullopt : std::optional(time->second);
+  return time == request.times->end() ? nullptr : &time->second;
+}
+
+double time_of(const KnownTime& known, double cost_us) {
+  return known.cost_us > 0 ? known.us * cost_us / known.cost_us : known.us;
 }
 
 bool admits(const Filter& filter, const KernelInfo& kernel) {

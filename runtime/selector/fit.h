@@ -25,7 +25,7 @@ struct Request {
   const void* problem = nullptr;
   std::span<const OperandDesc> operands;
   const DeviceProfile* device = nullptr;
-  const KernelTimes* times = nullptr;  // of this problem; null: none were measured
+  const KernelTimes* times = nullptr;  // of this problem; null: none are known
 };
 
 struct Filter {
@@ -43,17 +43,21 @@ struct Candidate {
   const KernelInfo* kernel = nullptr;
   size_t row = 0;
   double cost_us = 0;
-  std::optional<double> measured_us;
+  double time_us = 0;
+  TimeSource source = TimeSource::estimated;
+  const std::string* said = nullptr;  // of what is known
   std::array<uint64_t, 3> groups{};
 };
 
-// The order of candidates, and of choices: what was measured first.
+// The order of candidates, and of choices.
 template <typename Ranked>
-std::pair<bool, double> rank_of(const Ranked& ranked) {
-  return {!ranked.measured_us, ranked.measured_us.value_or(ranked.cost_us)};
+std::pair<TimeSource, double> rank_of(const Ranked& ranked) {
+  return {ranked.source, ranked.time_us};
 }
-// What the request's table says of a choice.
-std::optional<double> measured(const Request& request, std::string_view id);
+// What is known of the id; null: nothing.
+const KnownTime* known(const Request& request, std::string_view id);
+// The time of what costs `cost_us` by the spec.
+double time_of(const KnownTime& known, double cost_us);
 
 struct Fitting {
   std::vector<Candidate> candidates;  // by rank, then id, then row

@@ -61,7 +61,12 @@ Choice choice_of(const RecipeInfo& recipe, const Request& request, const std::ve
     choice.cost_us += picked[i]->cost_us;
   }
   choice.id = fmt::format("{}({})", recipe.id, fmt::join(ids, ", "));
-  choice.measured_us = measured(request, choice.id);
+  choice.time_us = choice.cost_us;
+  if (const KnownTime* time = known(request, choice.id)) {
+    choice.time_us = time_of(*time, choice.cost_us);
+    choice.source = time->source;
+    choice.said = time->said;
+  }
   for (const ScratchInfo& scratch : recipe.scratch) {
     choice.scratch_elements.push_back(static_cast<uint64_t>(std::max<int64_t>(scratch.elements(scope).value, 0)));
   }
@@ -113,8 +118,8 @@ Outcome<std::vector<Step>, Rejection> resolve_steps(const RecipeInfo& recipe, co
   return steps;
 }
 
-// Adds those that were measured with other kernels of the steps than were picked.
-void add_measured(const RecipeInfo& recipe, const Problem& problem, const Request& request,
+// Adds those of which a time is known with other kernels of the steps than were picked.
+void add_known(const RecipeInfo& recipe, const Problem& problem, const Request& request,
                   const SelectOptions& options, std::vector<Choice>& choices) {
   if (!request.times) return;
   const std::string beginning = fmt::format("{}(", recipe.id);
@@ -141,7 +146,7 @@ Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, con
   for (const auto& picked : picks(*steps, options.all_step_kernels)) {
     choices.push_back(choice_of(recipe, request, *steps, picked));
   }
-  if (forced_steps.empty()) add_measured(recipe, problem, request, options, choices);
+  if (forced_steps.empty()) add_known(recipe, problem, request, options, choices);
   if (!options.all_step_kernels) choices = {*std::ranges::min_element(choices, {}, rank_of<Choice>)};
   return choices;
 }

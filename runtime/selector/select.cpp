@@ -53,13 +53,6 @@ std::string fault_of(const Problem& problem) {
   return "";
 }
 
-// Null: none of this problem was measured.
-const KernelTimes* times_of(const Problem& problem, const SelectOptions& options) {
-  if (!options.times) return nullptr;
-  const auto times = options.times->find(key_of(problem));
-  return times == options.times->end() ? nullptr : &times->second;
-}
-
 // ---- single kernels -------------------------------------------------------------------------------------------------
 
 std::vector<OperandSource> own_operands(const Problem& problem) {
@@ -78,7 +71,9 @@ void add_kernels(const Problem& problem, const Request& request, const Filter& f
   for (const Candidate& candidate : fitting.candidates) {
     Choice choice{.id = selector::kernel_id(*request.op, *candidate.kernel, candidate.row),
                   .cost_us = candidate.cost_us,
-                  .measured_us = candidate.measured_us};
+                  .time_us = candidate.time_us,
+                  .source = candidate.source,
+                  .said = candidate.said ? *candidate.said : ""};
     choice.launches.push_back(selector::launch_of(*request.op, candidate, problem.fields, sources));
     selection.ranked.push_back(std::move(choice));
   }
@@ -128,7 +123,7 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   const auto forced = selector::parse_force(op, library, options.force);
   if (!forced) return unanswered(selection.question, options.force, forced.error().message, forced.error().hint);
 
-  const Request request{&op, problem.fields.data(), problem.operands, &device, times_of(problem, options)};
+  const Request request{&op, problem.fields.data(), problem.operands, &device, options.times};
   collect(problem, request, *forced, options, selection);
   if (!selection.ranked.empty()) {
     if (options.best_only) selection.ranked.resize(1);

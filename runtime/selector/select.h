@@ -19,15 +19,14 @@
 // spec's conditions hold. A recipe is kept if its own conditions hold and each of its steps has a kernel.
 //
 // What is kept is ranked by the spec's cost, that of a recipe being the sum of its parts; ties by id, those of one
-// variant in the order of the spec's values. Where times were measured (SelectOptions::times), what has one stands
-// first, by its time: a time and an estimate do not compare. A recipe is measured as a whole, so its steps never are.
+// variant in the order of the spec's values. Where times are known (SelectOptions::times), what has one stands first, the
+// most trusted source before the next: a time and an estimate do not compare. A recipe is measured as a whole, so its
+// steps never are.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +35,7 @@
 #include "runtime/library/error.h"
 #include "runtime/library/kernel_library.h"
 #include "runtime/selector/problem.h"
+#include "runtime/selector/times.h"
 
 namespace qgen {
 
@@ -55,7 +55,9 @@ struct Choice {
   std::vector<Launch> launches;
   std::vector<uint64_t> scratch_elements;  // one for each row of recipe->scratch
   double cost_us = 0;                      // as the spec estimates it
-  std::optional<double> measured_us;       // as SelectOptions::times has it
+  double time_us = 0;                      // what it is ranked by; the cost, where nothing better is known
+  TimeSource source = TimeSource::estimated;
+  std::string said;                        // of what is known, KnownTime::said
   std::shared_ptr<const Problem> problem;  // what it was chosen for; null: it was made by hand
 };
 
@@ -80,11 +82,6 @@ struct Selection {
   std::string hint;                 // of an empty ranking: what would help, or empty
 };
 
-// Times that were measured on the device that is asked about, in microseconds: by Choice::id, for each key_of() a
-// problem. What is named there and fits is a choice, even a recipe with other steps than would be picked.
-using KernelTimes = std::map<std::string, double, std::less<>>;
-using MeasuredTimes = std::map<std::string, KernelTimes, std::less<>>;
-
 struct SelectOptions {
   // Only this: a variant id, a kernel id with its specialization, a recipe id, or a Choice's id. An id that does not
   // exist, or does not fit, leaves `ranked` empty and the reason in `rejected`.
@@ -96,13 +93,13 @@ struct SelectOptions {
   // What a dispatch at a new shape needs: `ranked` holds the best choice alone, and `rejected` is empty unless nothing
   // fits. Of 500 kernels the sentences and the other choices take nine tenths of the time.
   bool best_only = false;
-  const MeasuredTimes* times = nullptr;  // null: the spec's costs alone
+  const KernelTimes* times = nullptr;  // what is known of this problem; null: the spec's costs alone
 };
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
 
-// The whole decision, for --explain: the ranking with costs and whether they were measured or estimated, then a sentence
+// The whole decision, for --explain: the ranking with times and where each comes from, then a sentence
 // per refusal, equal reasons gathered, what came furthest first. No list of the two is longer than max_lines.
 std::string explain(const Selection& selection, size_t max_lines = 20);
 

@@ -687,15 +687,14 @@ TEST(Select, SaysWordsOfTheProblem) {
   EXPECT_EQ(question(3), std::string(kHead) + "(rows = 3) on \"Example GPU 1\"");
 }
 
-// ---- measured times -------------------------------------------------------------------------------------------------
+// ---- known times ----------------------------------------------------------------------------------------------------
 
 // What was measured stands first, however cheap the rest is estimated; the slower of two measured ones behind the other.
-TEST(MeasuredTimes, StandBeforeEstimates) {
+TEST(KnownTimes, StandBeforeEstimates) {
   const Problem problem = scale_rows(4, 1024);
-  const MeasuredTimes times = {{key_of(problem),
-                                {{"scale_rows.f32.buffer.vec1/workgroup256", 30.25},
-                                 {"scale_rows.f32.buffer.vec1/workgroup64", 31},
-                                 {"scale_rows.f32.buffer.vec9/workgroup64", 1}}}};
+  const KernelTimes times = {{"scale_rows.f32.buffer.vec1/workgroup256", {30.25}},
+                             {"scale_rows.f32.buffer.vec1/workgroup64", {31}},
+                             {"scale_rows.f32.buffer.vec9/workgroup64", {1}}};
   EXPECT_EQ(
       explain(selected(problem, {.times = &times})),
       R"(scale_rows of input f32 buffer, factor f32 buffer -> output f32 buffer (rows = 4, width = 1024, alpha = 0.5) on "Example GPU 1"
@@ -708,28 +707,41 @@ not these:
   const Selection all = selected(problem, {.all_specializations = true, .times = &times});
   EXPECT_EQ(all.ranked[0].id, "scale_rows.f32.buffer.vec1/workgroup256");
   EXPECT_EQ(all.ranked[1].id, "scale_rows.f32.buffer.vec1/workgroup64");
-  EXPECT_EQ(all.ranked[1].measured_us, 31);
-  EXPECT_EQ(all.ranked[2].measured_us, std::nullopt);
+  EXPECT_EQ(all.ranked[1].time_us, 31);
+  EXPECT_EQ(all.ranked[2].source, TimeSource::estimated);
+  EXPECT_EQ(all.ranked[2].time_us, all.ranked[2].cost_us);
   EXPECT_EQ(selected(problem, {.best_only = true, .times = &times}).ranked[0].id,
             "scale_rows.f32.buffer.vec1/workgroup256");
-  const Selection other = selected(scale_rows(4, 1028), {.times = &times});
-  EXPECT_EQ(other.ranked[0].id, "scale_rows.f32.buffer.vec4/workgroup128") << "times are of one problem";
-  EXPECT_EQ(other.ranked[0].measured_us, std::nullopt);
+}
+
+// The more trusted source first, however slow it says a kernel is; what is near goes by the ratio of costs.
+TEST(KnownTimes, OfBetterSourcesStandFirst) {
+  const Problem problem = scale_rows(4, 1024);
+  const std::string vec1 = "scale_rows.f32.buffer.vec1/workgroup64", vec4 = "scale_rows.f32.buffer.vec4/workgroup128";
+  const KernelTimes times = {{vec1, {.us = 100, .source = TimeSource::near, .cost_us = 10, .said = "near 2x512"}},
+                             {vec4, {.us = 1, .source = TimeSource::architecture, .said = "on Example GPU 2"}}};
+  const Selection selection = selected(problem, {.all_specializations = true, .times = &times});
+  EXPECT_EQ(selection.ranked[0].id, vec1);
+  EXPECT_DOUBLE_EQ(selection.ranked[0].time_us, 10 * selection.ranked[0].cost_us);
+  EXPECT_EQ(selection.ranked[0].said, "near 2x512");
+  EXPECT_EQ(selection.ranked[1].id, vec4);
+  EXPECT_EQ(selection.ranked[1].time_us, 1);
+  EXPECT_EQ(selection.ranked[2].source, TimeSource::estimated);
 }
 
 // A recipe is found under its whole id, with steps that would not have been picked.
-TEST(MeasuredTimes, AreOfWholeRecipes) {
+TEST(KnownTimes, AreOfWholeRecipes) {
   const Problem problem = sum(2048);
   const std::string picked = "sum.two_pass(sum_partial.vec4, sum.vec1)",
                     other = "sum.two_pass(sum_partial.vec1, sum.vec1)";
   ASSERT_EQ(selected(problem).ranked[0].id, picked);
-  MeasuredTimes times = {{key_of(problem), {{"sum.vec1", 9}, {other, 7}, {"sum.two_pass(sum.vec1)", 1}}}};
+  KernelTimes times = {{"sum.vec1", {9}}, {other, {7}}, {"sum.two_pass(sum.vec1)", {1}}};
   const Selection selection = selected(problem, {.times = &times});
   ASSERT_EQ(selection.ranked.size(), 2u);
   EXPECT_EQ(selection.ranked[0].id, other);
-  EXPECT_EQ(selection.ranked[0].measured_us, 7);
+  EXPECT_EQ(selection.ranked[0].time_us, 7);
   EXPECT_EQ(selection.ranked[1].id, "sum.vec1");
-  times.begin()->second.emplace(picked, 8);
+  times.emplace(picked, KnownTime{8});
   EXPECT_EQ(selected(problem, {.times = &times}).ranked[0].id, other);
   EXPECT_EQ(selected(problem, {.all_step_kernels = true, .times = &times}).ranked[1].id, picked);
   EXPECT_EQ(selected(problem, {.force = "sum.two_pass", .best_only = true, .times = &times}).ranked[0].id, other);

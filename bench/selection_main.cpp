@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// How long choosing takes, without a device: the first decision of a problem, and one that was made before.
+#include <benchmark/benchmark.h>
+
+#include "operators.h"
+#include "registry.h"
+#include "runtime/selector/select.h"
+#include "tests/runtime/operators/h200.h"
+
+namespace qgen {
+namespace {
+
+using namespace generated::operators;
+
+TensorDesc reals(const Shape& shape) { return {DType::f32, shape}; }
+TensorDesc weight(const Shape& shape) {
+  TensorDesc desc{DType::i8, shape, Storage::buffer, Layout::weight_q8_4k4n};
+  desc.other_layouts = bit(Layout::weight_q8_rows);
+  return desc;
+}
+
+Problem linear() {
+  return q8ta_linear_call({.input = TensorDesc{DType::i8, {512, 4096}}, .weight = weight({4096, 4096}), .weight_scales = reals({4096})},
+                          {.input_scale = 0.1F, .output_scale = 1.0F})->problem;
+}
+Problem convolution() {
+  const TensorDesc input{DType::i8, {1, 64, 56, 56}, Storage::buffer, Layout::packed_4c};
+  return q8ta_conv2d_call({.input = input, .weight = weight({64, 64, 3, 3}), .weight_scales = reals({64})},
+                          {.padding = std::vector<int64_t>{1, 1}, .input_scale = 0.1F, .output_scale = 1.0F})->problem;
+}
+Problem add() {
+  const TensorDesc input{DType::i8, {1, 64, 56, 56}};
+  return q8ta_add_call({.input = input, .other = input}, {.input_scale = 0.1F, .other_scale = 0.1F, .output_scale = 1.0F})->problem;
+}
+
+void first_decision(benchmark::State& state, const Problem& problem) {
+  const auto library = KernelLibrary::open(generated::library());
+  const DeviceProfile device = testing::h200();
+  for (auto _ : state) benchmark::DoNotOptimize(select(problem, device, *library, {.best_only = true}));
+}
+void key(benchmark::State& state, const Problem& problem) {
+  for (auto _ : state) benchmark::DoNotOptimize(key_of(problem));
+}
+BENCHMARK_CAPTURE(first_decision, q8ta_linear, linear());
+BENCHMARK_CAPTURE(first_decision, q8ta_conv2d, convolution());
+BENCHMARK_CAPTURE(first_decision, q8ta_add, add());
+BENCHMARK_CAPTURE(key, q8ta_conv2d, convolution());
+
+}  // namespace
+}  // namespace qgen
+
+BENCHMARK_MAIN();
