@@ -7,6 +7,7 @@
 #   qgen_yaml, qgen_cli, qgen_fmt, qgen_zstd, qgen_xxhash             both halves
 #   qgen_nlohmann                                                     JSON in and out
 #   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
+#   qgen_sqlite                                                       the store of measurements
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
 #
@@ -137,6 +138,14 @@ endif()
 add_library(qgen_xxhash INTERFACE)
 target_include_directories(qgen_xxhash SYSTEM INTERFACE $<BUILD_INTERFACE:${QGEN_XXHASH_INCLUDE}>)
 target_compile_definitions(qgen_xxhash INTERFACE $<BUILD_INTERFACE:XXH_INLINE_ALL>)
+
+# ---- SQLite >= 3.37 (STRICT tables): measurements, written by many processes at once. Upstream has no CMake project
+find_package(SQLite3 3.37 REQUIRED)
+qgen_find_archive(QGEN_SQLITE_LIBRARY sqlite3)
+add_library(qgen_sqlite INTERFACE)
+target_include_directories(qgen_sqlite SYSTEM INTERFACE $<BUILD_INTERFACE:${SQLite3_INCLUDE_DIRS}>)
+target_link_libraries(qgen_sqlite INTERFACE
+  $<BUILD_INTERFACE:${QGEN_SQLITE_LIBRARY}> Threads::Threads ${CMAKE_DL_LIBS} m)
 
 # ---- libpng: the pictures that examples/picture writes; without it that example is left out
 find_package(PNG QUIET)

@@ -144,7 +144,7 @@ RunOptions options_of(const Flags& flags) {
   if (!flags.language.empty()) options.language = kLanguages.at(flags.language);
   if (options.task == Task::explain) options.settings.filter = flags.explain;
   options.question = flags.explain.empty() ? flags.why_not : flags.explain;
-  if (!flags.no_cache) options.cache = flags.cache.empty() ? default_cache_folder() : flags.cache;
+  if (!flags.no_cache) options.cache = flags.cache.empty() ? user_cache_folder() : flags.cache;
   if (flags.verbose) options.verbosity = RunOptions::Verbosity::verbose;
   if (flags.quiet) options.verbosity = RunOptions::Verbosity::quiet;
   return options;

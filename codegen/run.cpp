@@ -379,10 +379,4 @@ RunResult Session::translate() {
 
 RunResult run(const RunOptions& options) { return Session(options).run(); }
 
-std::optional<std::string> default_cache_folder() {
-  if (const char* cache = ::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/qgen";
-  if (const char* home = ::getenv("HOME"); home && *home) return std::string(home) + "/.cache/qgen";
-  return std::nullopt;
-}
-
 }  // namespace qgen

@@ -43,7 +43,4 @@ struct RunResult {
 
 RunResult run(const RunOptions& options);
 
-// $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt where neither is known.
-std::optional<std::string> default_cache_folder();
-
 }  // namespace qgen

@@ -432,6 +432,12 @@ Expected<std::vector<std::string>> list_files(const std::string& folder) {
   return names;
 }
 
+std::optional<std::string> user_cache_folder() {
+  if (const char* cache = ::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/qgen";
+  if (const char* home = ::getenv("HOME"); home && *home) return std::string(home) + "/.cache/qgen";
+  return std::nullopt;
+}
+
 void remove_abandoned_files(const std::string& folder) {
   std::error_code code;
   for (fs::directory_iterator entry(folder, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {

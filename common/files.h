@@ -18,6 +18,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -84,6 +85,9 @@ Done write_file(const std::string& path, std::string_view bytes);
 // that what cannot be read is told by who reads it. Links to folders are not followed, and what is only being written
 // is none. A folder that cannot be read is an error.
 Expected<std::vector<std::string>> list_files(const std::string& folder);
+
+// Where qgen keeps what it can make again: $XDG_CACHE_HOME/qgen, or ~/.cache/qgen; nullopt where neither is known.
+std::optional<std::string> user_cache_folder();
 
 // Removes what runs that were killed left half-written in one folder. commit() does so where it writes.
 void remove_abandoned_files(const std::string& folder);
