@@ -347,6 +347,16 @@ Expected<Timing> Executor::time(Recording& recording) {
   return recording.state()->read_timing();
 }
 
+void Executor::make_pipelines(std::span<const Choice> choices,
+                              const std::function<void(size_t made, size_t total)>& on_made) {
+  if (!state_) return;
+  std::vector<dispatch::PipelineSource> sources;
+  for (const Choice& choice : choices) {
+    for (const Launch& launch : choice.launches) sources.push_back({launch.op, launch.kernel, launch.specialization});
+  }
+  state_->pipelines->make_all(sources, on_made);
+}
+
 Done Executor::save_pipeline_cache() { return state_ ? state_->pipelines->save_cache() : Done(moved_from("executor")); }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}

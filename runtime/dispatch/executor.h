@@ -26,6 +26,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -113,7 +114,11 @@ class Executor {
   Done fill(const DeviceTensor& tensor, uint8_t byte);           // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 
-  // Pipelines are made here (and kept). Barriers stand between works that depend on one another. Workgroup counts past
+  // Makes the pipelines of these choices on all cores, those that are not there, so that record() need not make one after
+  // the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
+  void make_pipelines(std::span<const Choice> choices, const std::function<void(size_t made, size_t total)>& on_made = {});
+
+  // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts past
   // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
   // Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too many,
   // null, another's, or written and used twice; a kernel that the device cannot run, out of memory.

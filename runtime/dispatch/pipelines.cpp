@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "vocabulary/features.h"
@@ -92,18 +95,59 @@ Pipelines::~Pipelines() {
   if (cache_) vk.vkDestroyPipelineCache(device_->device, cache_, nullptr);
 }
 
+Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
+  const InterfaceInfo& interface = source.op->interfaces[source.kernel->interface];
+  return {library_.digest(*source.kernel), &interface, values_of(*source.op, source.specialization)};
+}
+
 Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
-  Key key{library_.digest(kernel), &interface, values_of(op, specialization)};
+  Key key = key_of({&op, &kernel, specialization});
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
 
   if (const Done runs = check_runs_here(kernel, interface, device_->profile); !runs) return runs.error();
   const auto layout = layout_of(interface);
   if (!layout) return layout.error();
-  const auto pipeline = make(op, kernel, specialization, *layout);
+  const auto pipeline = make({&op, &kernel, specialization}, *layout);
   if (!pipeline) return pipeline.error();
   has_unsaved_pipelines_ = true;
   return &pipelines_.emplace(std::move(key), *pipeline).first->second;
+}
+
+void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
+  struct Job {
+    Key key;
+    PipelineSource source;
+    Layout layout;
+  };
+  std::map<Key, PipelineSource> missing;
+  for (const PipelineSource& source : sources) {
+    if (!pipelines_.contains(key_of(source))) missing.emplace(key_of(source), source);
+  }
+  std::vector<Job> jobs;
+  for (auto& [key, source] : missing) {
+    const InterfaceInfo& interface = source.op->interfaces[source.kernel->interface];
+    const auto layout = layout_of(interface);
+    if (layout && check_runs_here(*source.kernel, interface, device_->profile)) jobs.push_back({key, source, *layout});
+  }
+
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  size_t done = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      const auto pipeline = make(jobs[i].source, jobs[i].layout);
+      const std::lock_guard lock(mutex);
+      if (pipeline) pipelines_.emplace(jobs[i].key, *pipeline);
+      if (on_made) on_made(++done, jobs.size());
+    }
+  };
+  std::vector<std::jthread> others;
+  const size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), jobs.size());
+  for (size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  work();
+  others.clear();  // waits
+  if (!jobs.empty()) has_unsaved_pipelines_ = true;
 }
 
 Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface) {
@@ -135,8 +179,10 @@ Expected<Pipelines::Layout> Pipelines::layout_of(const InterfaceInfo& interface)
   return layout;
 }
 
-Expected<Pipeline> Pipelines::make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
-                                   const Layout& layout) {
+Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& layout) const {
+  const auto& [made_for, made_of, specialization] = source;
+  const OperatorInfo& op = *made_for;
+  const KernelInfo& kernel = *made_of;
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
   const auto words = library_.blob().module(kernel.module);
   if (!words) return words.error();

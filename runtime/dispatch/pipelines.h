@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +26,13 @@ struct Pipeline {
   VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;  // null: the module binds nothing
 };
 
+// What a pipeline is made of.
+struct PipelineSource {
+  const OperatorInfo* op = nullptr;
+  const KernelInfo* kernel = nullptr;
+  size_t specialization = 0;
+};
+
 class Pipelines {
  public:
   Pipelines(std::shared_ptr<const Device::Handles> device, KernelLibrary library);
@@ -36,6 +45,11 @@ class Pipelines {
   // Errors: a feature, subgroup size or number of push constants that the device lacks; a damaged module; the driver's.
   // The pipeline stays where it is as long as this does.
   Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
+
+  // Makes those that are not there on all cores. What fails is left out: get() says why. `on_made` hears of each, one at a
+  // time, from any thread; may be empty.
+  using OnMade = std::function<void(size_t made, size_t total)>;
+  void make_all(std::span<const PipelineSource> sources, const OnMade& on_made);
 
   const Device::Handles& device() const { return *device_; }
   const KernelLibrary& library() const { return library_; }
@@ -51,9 +65,10 @@ class Pipelines {
   };
   using Key = std::tuple<uint64_t, const InterfaceInfo*, std::vector<uint32_t>>;
 
+  Key key_of(const PipelineSource& source) const;
   Expected<Layout> layout_of(const InterfaceInfo& interface);
-  Expected<Pipeline> make(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization,
-                          const Layout& layout);
+  // Safe from many threads.
+  Expected<Pipeline> make(const PipelineSource& source, const Layout& layout) const;
 
   std::shared_ptr<const Device::Handles> device_;
   KernelLibrary library_;

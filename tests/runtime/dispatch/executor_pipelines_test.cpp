@@ -41,6 +41,28 @@ TEST_F(PipelinesTest, AreMadeOnce) {
   EXPECT_EQ(pipelines.count(), 2u) << "another workgroup size is another pipeline";
 }
 
+TEST_F(PipelinesTest, AreMadeTogether) {
+  Pipelines pipelines(device().handles(), library());
+  ASSERT_TRUE(pipelines.init({}));
+  get(pipelines, "copy.i32");
+  std::vector<dispatch::PipelineSource> sources;
+  for (const std::string_view id : {"copy.i32", "add.i32", "add.i32"}) {
+    const OperatorInfo& op = kit().op(id);
+    for (size_t row = 0; row < op.specialization_count(); ++row) sources.push_back({&op, &op.kernels.front(), row});
+  }
+  std::vector<size_t> heard;
+  pipelines.make_all(sources, [&](size_t made, size_t total) {
+    heard.push_back(made);
+    EXPECT_EQ(total, pipelines.count() - 1 + (total - made));
+  });
+  const size_t count = pipelines.count();
+  EXPECT_EQ(heard.size(), count - 1) << "what was there is not made again";
+  for (const auto& source : sources) EXPECT_TRUE(pipelines.get(*source.op, *source.kernel, source.specialization));
+  EXPECT_EQ(pipelines.count(), count);
+  pipelines.make_all(sources, {});
+  pipelines.make_all({}, {});
+}
+
 TEST_F(PipelinesTest, KeepTheirCacheOnDisk) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "cache" / dispatch::cache_file_name(device().profile());
