@@ -6,42 +6,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "common/yaml/reader.h"
 #include "runtime/planner/graph_text.h"
 
 namespace qgen::planner {
 namespace {
 
-bool is_plain(std::string_view name) {
-  constexpr std::array kNulls{"null", "Null", "NULL"};
-  const auto is_ordinary = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '/';
-  };
-  return !name.empty() && std::all_of(name.begin(), name.end(), is_ordinary) &&
-         std::find(kNulls.begin(), kNulls.end(), name) == kNulls.end();
-}
-
-// With what JSON and YAML want escaped.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + "\"";
-}
-
-std::string word(std::string_view name) { return is_plain(name) ? std::string(name) : quoted(name); }
+using yaml::scalar_text;
 
 std::string words(const std::vector<std::string>& names) {
   std::vector<std::string> list;
-  for (const auto& name : names) list.push_back(word(name));
+  for (const auto& name : names) list.push_back(scalar_text(name));
   return fmt::format("[{}]", fmt::join(list, ", "));
 }
 
@@ -72,7 +48,7 @@ std::string operand_text(const Node& node, uint32_t operand) {
   std::vector<std::string_view> names(node.inputs.begin(), node.inputs.end());
   names.insert(names.end(), node.outputs.begin(), node.outputs.end());
   const bool is_unique = std::count(names.begin(), names.end(), names[operand]) == 1;
-  return is_unique ? word(names[operand]) : std::to_string(operand);
+  return is_unique ? scalar_text(names[operand]) : std::to_string(operand);
 }
 
 std::string synced_text(const Node& node, const Kernel& kernel) {
@@ -96,16 +72,16 @@ std::string kernel_text(const Node& node, const Kernel& kernel) {
 
 std::string node_text(const Node& node) {
   std::string text =
-      fmt::format("  {}:\n    op: {}\n    reads: {}\n    writes: {}\n    kernels:{}\n", word(node.name), word(node.op),
-                  words(node.inputs), words(node.outputs), node.kernels.empty() ? " {}" : "");
+      fmt::format("  {}:\n    op: {}\n    reads: {}\n    writes: {}\n    kernels:{}\n", scalar_text(node.name),
+                  scalar_text(node.op), words(node.inputs), words(node.outputs), node.kernels.empty() ? " {}" : "");
   for (const Kernel& kernel : node.kernels) {
-    text += fmt::format("      {}: {}\n", word(kernel.name), kernel_text(node, kernel));
+    text += fmt::format("      {}: {}\n", scalar_text(kernel.name), kernel_text(node, kernel));
   }
   return text;
 }
 
 std::string rule_text(const ConversionRule& rule) {
-  const std::string tensor = rule.tensor.empty() ? "" : fmt::format("tensor: {}, ", word(rule.tensor));
+  const std::string tensor = rule.tensor.empty() ? "" : fmt::format("tensor: {}, ", scalar_text(rule.tensor));
   return fmt::format("  - {{{}from: {}, to: {}, cost_us: {}}}\n", tensor, set_text(rule.from), set_text(rule.to),
                      rule.cost_us ? fmt::format("{}", *rule.cost_us) : "none");
 }
@@ -116,7 +92,7 @@ std::string to_yaml(const GraphText& text) {
   std::string yaml = text.device == DeviceModel{} ? "" : fmt::format("device: {}\n\n", device_text(text.device));
   yaml += text.graph.tensors.empty() ? "tensors: {}\n" : "tensors:\n";
   for (const Tensor& tensor : text.graph.tensors)
-    yaml += fmt::format("  {}: {}\n", word(tensor.name), tensor_text(tensor));
+    yaml += fmt::format("  {}: {}\n", scalar_text(tensor.name), tensor_text(tensor));
   yaml += text.graph.nodes.empty() ? "\noperators: {}\n" : "\noperators:\n";
   for (const Node& node : text.graph.nodes) yaml += node_text(node);
   if (!text.conversions.empty()) yaml += "\nconversions:\n";

@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Reads on after a fault, so that one run reports them all; what could not be read is left at its default, and reported
-// once. yaml-cpp throws; nothing leaves read_graph().
+// A graph's text, by its keys.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <functional>
-#include <map>
 #include <unordered_map>
 #include <utility>
 
-#include "common/diagnostic.h"
 #include "common/nearest.h"
+#include "common/yaml/reader.h"
 #include "runtime/planner/graph_text.h"
 
 namespace qgen::planner {
 namespace {
-
-// A value of a small text may stand for many where aliases are nested; what people write stays far below.
-constexpr size_t kMostValues = 4'000'000;
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
 
 // All representations with this name, or this beginning.
 RepresentationSet find_representations(std::string_view word) {
@@ -45,132 +30,17 @@ RepresentationSet find_representations(std::string_view word) {
   return found;
 }
 
-struct Field {
-  std::string_view key;
-  bool is_required;
-  std::function<void(const YAML::Node&)> read;
-};
-
-class Reader {
+class Reader : yaml::Reader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit Reader(const std::string& file) : yaml::Reader(file) {}
 
-  Expected<GraphText> run(const std::string& yaml) && {
-    try {
-      const auto documents = YAML::LoadAll(yaml);
-      if (documents.size() == 1) {
-        read_graph(documents[0]);
-      } else {
-        fault(SourceLocation{file_}, fmt::format("the text holds {} YAML documents, not one", documents.size()));
-      }
-    } catch (const YAML::Exception& thrown) {
-      fault(place(thrown.mark), "this is not YAML: " + thrown.msg);
-    }
-    if (faults_.empty()) return std::move(result_);
-    std::string report = to_text(faults_, {{file_, yaml}});
-    report.pop_back();  // the newline at its end
-    return refused(std::move(report));
+  Expected<GraphText> run(std::string_view yaml) && {
+    const Done done = yaml::Reader::run(yaml, [&](const YAML::Node& root) { read_graph(root); });
+    if (!done) return done.error();
+    return std::move(result_);
   }
 
  private:
-  // ---- values ----------------------------------------------------------------------------------------------------
-
-  SourceLocation place(const YAML::Mark& mark, size_t length = 1) const {
-    if (mark.is_null()) return {file_};
-    return {file_, static_cast<uint32_t>(mark.line) + 1, static_cast<uint32_t>(mark.column) + 1,
-            static_cast<uint32_t>(length)};
-  }
-
-  void fault(SourceLocation where, std::string message, std::string expected = "", std::string hint = "") {
-    faults_.push_back({std::move(where), std::move(message), std::move(expected), std::move(hint), {}});
-  }
-  void fault(const YAML::Node& at, std::string message, std::string expected = "", std::string hint = "") {
-    fault(place(at.Mark(), at.IsScalar() ? at.Scalar().size() : 1), std::move(message), std::move(expected),
-          std::move(hint));
-  }
-
-  bool may_read_on(const YAML::Node& at) {
-    if (++values_ < kMostValues) return true;
-    if (values_ == kMostValues) fault(at, fmt::format("the text stands for more than {} values", kMostValues));
-    return false;
-  }
-
-  // Each key and value of a map; a key that is given twice is reported.
-  void entries(const YAML::Node& map, std::string_view what,
-               const std::function<void(const YAML::Node& key, const YAML::Node& value)>& read) {
-    if (!map.IsMap()) return fault(map, fmt::format("{} must be a map", what), "key: value");
-    std::map<std::string, int> lines;
-    for (const auto& entry : map) {
-      if (!may_read_on(map)) return;
-      if (!entry.first.IsScalar()) {
-        fault(entry.first.Mark().is_null() ? map : entry.first, "a key must be a name");
-        continue;
-      }
-      const auto [first, is_new] = lines.emplace(entry.first.Scalar(), entry.first.Mark().line + 1);
-      if (!is_new) {
-        fault(entry.first, fmt::format("'{}' is given twice", first->first), "",
-              fmt::format("first in line {}", first->second));
-        continue;
-      }
-      read(entry.first, entry.second);
-    }
-  }
-
-  void fields(const YAML::Node& map, std::string_view what, const std::vector<Field>& known) {
-    std::vector<std::string_view> keys, given;
-    for (const Field& field : known) keys.push_back(field.key);
-    entries(map, what, [&](const YAML::Node& key, const YAML::Node& value) {
-      const auto field =
-          std::find_if(known.begin(), known.end(), [&](const Field& f) { return f.key == key.Scalar(); });
-      if (field == known.end()) {
-        return fault(key, fmt::format("unknown key '{}' in {}", key.Scalar(), what),
-                     fmt::format("one of {}", fmt::join(keys, ", ")), did_you_mean(key.Scalar(), keys));
-      }
-      given.push_back(field->key);
-      field->read(value);
-    });
-    if (!map.IsMap()) return;
-    for (const Field& field : known) {
-      if (!field.is_required || std::find(given.begin(), given.end(), field.key) != given.end()) continue;
-      fault(map, fmt::format("{} lacks '{}'", what, field.key));
-    }
-  }
-
-  template <typename Read>
-  void items(const YAML::Node& list, std::string_view what, Read read) {
-    if (!list.IsSequence()) return fault(list, fmt::format("{} must be a list", what), "[a, b]");
-    for (const auto& item : list) {
-      if (!may_read_on(list)) return;
-      read(item);
-    }
-  }
-
-  bool scalar(const YAML::Node& node, std::string_view what) {
-    if (node.IsScalar()) return true;
-    fault(node, fmt::format("{} must be a single value", what));
-    return false;
-  }
-
-  void number(const YAML::Node& node, std::string_view what, double least, double most, double& value) {
-    if (!scalar(node, what)) return;
-    const auto read = parse_number<double>(node.Scalar());
-    if (read && *read >= least && *read <= most) {
-      value = *read;
-    } else {
-      fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a number from {} to {:g}", least, most));
-    }
-  }
-
-  void integer(const YAML::Node& node, std::string_view what, int64_t least, int64_t& value) {
-    if (!scalar(node, what)) return;
-    const auto read = parse_number<int64_t>(node.Scalar());
-    if (read && *read >= least) {
-      value = *read;
-    } else {
-      fault(node, fmt::format("{} is '{}'", what, node.Scalar()), fmt::format("a whole number from {}", least));
-    }
-  }
-
   RepresentationSet representations(const YAML::Node& node) {
     RepresentationSet set;
     if (node.IsSequence()) {
@@ -264,14 +134,7 @@ class Reader {
   }
 
   void read_dtype(const YAML::Node& node, DType& dtype) {
-    if (!scalar(node, "dtype")) return;
-    if (const auto known = find_dtype(node.Scalar())) {
-      dtype = *known;
-      return;
-    }
-    const auto words = names_of(kDTypes);
-    fault(node, fmt::format("unknown dtype '{}'", node.Scalar()), fmt::format("one of {}", fmt::join(words, ", ")),
-          did_you_mean(node.Scalar(), words));
+    if (const auto index = word(node, "dtype", names_of(kDTypes))) dtype = kDTypes[*index].dtype;
   }
 
   void read_operator(const YAML::Node& key, const YAML::Node& map) {
@@ -358,7 +221,7 @@ class Reader {
     names.insert(names.end(), node.outputs.begin(), node.outputs.end());
     const auto count = std::count(names.begin(), names.end(), item.Scalar());
     if (count == 1) return static_cast<uint32_t>(std::find(names.begin(), names.end(), item.Scalar()) - names.begin());
-    const auto number = parse_number<uint32_t>(item.Scalar());
+    const auto number = yaml::parse_number<uint32_t>(item.Scalar());
     if (count == 0 && number && *number < names.size()) return number;
     if (count > 1) {
       fault(item, fmt::format("'{}' is an operand of '{}' {} times", item.Scalar(), node.name, count),
@@ -389,18 +252,13 @@ class Reader {
   }
 
   GraphText result_;
-  std::string file_;
-  Diagnostics faults_;
-  size_t values_ = 0;
   std::unordered_map<std::string, std::string> tensors_;          // and who writes them
   std::vector<std::pair<std::string, YAML::Node>> rule_tensors_;  // checked when all tensors are known
 };
 
 }  // namespace
 
-Expected<GraphText> read_graph(std::string_view yaml, const std::string& file) {
-  return Reader(file).run(std::string(yaml));
-}
+Expected<GraphText> read_graph(std::string_view yaml, const std::string& file) { return Reader(file).run(yaml); }
 
 PlanOptions plan_options(const GraphText& text) {
   PlanOptions options{text.device, {}};
