@@ -37,9 +37,15 @@ constexpr std::array kDeviceNames = {
     QGEN_DEVICE_NAME(f32_ops_per_us),
     QGEN_DEVICE_NAME(int8_ops_per_us),
     QGEN_DEVICE_NAME(launch_us),
+    QGEN_DEVICE_NAME(barrier_us),
+    QGEN_DEVICE_NAME(f16_ops_per_us),
+    QGEN_DEVICE_NAME(int8_matrix_ops_per_us),
+    QGEN_DEVICE_NAME(f16_matrix_ops_per_us),
+    QGEN_DEVICE_NAME(cache_bytes),
+    QGEN_DEVICE_NAME(cache_bytes_per_us),
 };
 #undef QGEN_DEVICE_NAME
-static_assert(sizeof(DeviceNumbers) == 12 * sizeof(int64_t), "a member of DeviceNumbers has no row in kDeviceNames");
+static_assert(sizeof(DeviceNumbers) == 18 * sizeof(int64_t), "a member of DeviceNumbers has no row in kDeviceNames");
 
 }  // namespace
 

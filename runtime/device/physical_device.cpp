@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/device/architecture.h"
 #include "runtime/device/estimates.h"
 
 namespace qgen::vulkan {
@@ -68,6 +69,7 @@ void read_identity(const VkPhysicalDeviceProperties& from, DeviceProfile& to) {
   to.name = from.deviceName;
   to.vendor_id = from.vendorID;
   to.device_id = from.deviceID;
+  to.architecture = architecture_of(to.vendor_id, to.device_id);
   to.api_version = from.apiVersion;
   to.driver_version = from.driverVersion;
   to.kind = kind_of(from.deviceType);
@@ -191,14 +193,13 @@ void read_features(const Instance& instance, VkPhysicalDevice handle, FeatureCha
 void fill_numbers(const PropertyChain& properties, DeviceProfile& to) {
   to.numbers.is_cpu = to.kind == DeviceProfile::Kind::cpu;
   to.numbers.is_integrated = to.kind == DeviceProfile::Kind::integrated;
-  EstimateInput input;
-  input.kind = to.kind;
-  input.vendor_id = to.vendor_id;
-  input.device_memory_bytes = to.device_memory_bytes;
-  input.subgroup_size = to.numbers.subgroup_size;
-  input.reported_compute_units = properties.compute_units();
+  to.has_fast_integer_dot = properties.vulkan13.integerDotProduct4x8BitPackedSignedAccelerated;
+  if (const int64_t units = properties.compute_units(); units > 0) {
+    to.numbers.compute_units = units;
+    to.sources.emplace("compute_units", "the driver");
+  }
+  EstimateInput input = estimate_input(to);
   input.host_threads = std::thread::hardware_concurrency();
-  input.has_fast_integer_dot = properties.vulkan13.integerDotProduct4x8BitPackedSignedAccelerated;
   estimate(input, to.numbers);
 }
 

@@ -4,6 +4,7 @@
 // A profile's two printed forms. Both walk the profile once, in the struct's order.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -56,9 +57,12 @@ class Listing {
   void row(std::string_view label, fmt::format_string<Args...> value, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), "  {:<22} {}\n", label, fmt::format(value, std::forward<Args>(args)...));
   }
-  void matrices(std::string_view label, const std::vector<CooperativeMatrixShape>& shapes) {
+  void matrices(std::string_view label, const std::vector<CooperativeMatrixShape>& shapes,
+                const std::vector<MatrixRate>& rates) {
     for (const auto& shape : shapes) {
-      row(label, "{:>3} x {} x {}  {}, {} scope", shape.m, shape.n, shape.k, dtypes(shape), scope(shape));
+      const auto rate = std::ranges::find(rates, shape, &MatrixRate::shape);
+      row(label, "{:>3} x {} x {}  {}, {} scope{}", shape.m, shape.n, shape.k, dtypes(shape), scope(shape),
+          rate == rates.end() ? "" : fmt::format(", {:.4g} TOP/s", rate->ops_per_us / 1e6));
       label = "";
     }
   }
@@ -86,17 +90,19 @@ class Listing {
 
 using Json = nlohmann::ordered_json;
 
-Json list(const std::vector<CooperativeMatrixShape>& shapes) {
+Json list(const std::vector<CooperativeMatrixShape>& shapes, const std::vector<MatrixRate>& rates) {
   Json items = Json::array();
   for (const auto& s : shapes) {
-    items.push_back({{"m", s.m},
-                     {"n", s.n},
-                     {"k", s.k},
-                     {"a", qgen::name(s.a)},
-                     {"b", qgen::name(s.b)},
-                     {"c", qgen::name(s.c)},
-                     {"result", qgen::name(s.result)},
-                     {"scope", scope(s)}});
+    Json& item = items.emplace_back(Json{{"m", s.m},
+                                         {"n", s.n},
+                                         {"k", s.k},
+                                         {"a", qgen::name(s.a)},
+                                         {"b", qgen::name(s.b)},
+                                         {"c", qgen::name(s.c)},
+                                         {"result", qgen::name(s.result)},
+                                         {"scope", scope(s)}});
+    const auto rate = std::ranges::find(rates, s, &MatrixRate::shape);
+    if (rate != rates.end()) item["ops_per_us"] = rate->ops_per_us;
   }
   return items;
 }
@@ -110,6 +116,7 @@ std::string to_text(const DeviceProfile& p) {
   out.row("driver", "{} {}", p.driver_name, p.driver_info);
   out.row("Vulkan", "{}", version(p.api_version));
   out.row("vendor, device", "{:#06x}, {:#06x}", p.vendor_id, p.device_id);
+  out.row("architecture", "{}", p.architecture.empty() ? "not known" : p.architecture);
   out.row("device UUID", "{}", uuid(p.device_uuid));
   out.row("driver UUID", "{}", uuid(p.driver_uuid));
   out.row("memory", "{:.1f} GiB", static_cast<double>(p.device_memory_bytes) / (1 << 30));
@@ -122,13 +129,27 @@ std::string to_text(const DeviceProfile& p) {
           p.max_workgroup_count[2]);
   out.row("subgroup", "{} ({} to {}{})", n.subgroup_size, p.min_subgroup_size, p.max_subgroup_size,
           p.has_subgroup_size_control ? ", selectable" : "");
+  out.row("packed dot products", "{}", p.has_fast_integer_dot ? "accelerated" : "not accelerated");
   out.row("push constants", "{} bytes", p.max_push_constants_bytes);
   out.row("timestamps", "{}", p.timestamp_period_ns > 0 ? fmt::format("{} ns a tick", p.timestamp_period_ns) : "none");
-  out.row("estimates", "{} compute units, {:.0f} GB/s, {:.2f} f32 TFLOP/s, {:.2f} int8 TOP/s, {} us a launch",
-          n.compute_units, n.bytes_per_us / 1e3, n.f32_ops_per_us / 1e6, n.int8_ops_per_us / 1e6, n.launch_us);
+  const auto number = [&](std::string_view label, std::string_view name, const std::string& value) {
+    const auto source = p.sources.find(name);
+    out.row(label, "{:<16} {}", value, source == p.sources.end() ? "estimated" : source->second);
+  };
+  number("compute units", "compute_units", fmt::format("{}", n.compute_units));
+  number("memory bandwidth", "bytes_per_us", fmt::format("{:.4g} GB/s", n.bytes_per_us / 1e3));
+  number("last cache", "cache_bytes", fmt::format("{:.4g} MiB", static_cast<double>(n.cache_bytes) / (1 << 20)));
+  number("  its bandwidth", "cache_bytes_per_us", fmt::format("{:.4g} GB/s", n.cache_bytes_per_us / 1e3));
+  number("f32", "f32_ops_per_us", fmt::format("{:.4g} TFLOP/s", n.f32_ops_per_us / 1e6));
+  number("f16", "f16_ops_per_us", fmt::format("{:.4g} TFLOP/s", n.f16_ops_per_us / 1e6));
+  number("int8", "int8_ops_per_us", fmt::format("{:.4g} TOP/s", n.int8_ops_per_us / 1e6));
+  number("int8 by matrices", "int8_matrix_ops_per_us", fmt::format("{:.4g} TOP/s", n.int8_matrix_ops_per_us / 1e6));
+  number("f16 by matrices", "f16_matrix_ops_per_us", fmt::format("{:.4g} TFLOP/s", n.f16_matrix_ops_per_us / 1e6));
+  number("an empty launch", "launch_us", fmt::format("{:.4g} us", n.launch_us));
+  number("  of it the barrier", "barrier_us", fmt::format("{:.4g} us", n.barrier_us));
   out.words("features", names(p.features));
-  out.matrices("cooperative matrices", p.cooperative_matrices);
-  out.matrices("  in steps of", p.flexible_cooperative_matrices);
+  out.matrices("cooperative matrices", p.cooperative_matrices, p.matrix_rates);
+  out.matrices("  in steps of", p.flexible_cooperative_matrices, {});
   return p.name + "\n" + out.take();
 }
 
@@ -141,6 +162,7 @@ std::string to_json(const DeviceProfile& p) {
                         {"device_id", p.device_id},
                         {"api_version", version(p.api_version)},
                         {"driver_version", p.driver_version},
+                        {"architecture", p.architecture},
                         {"device_uuid", uuid(p.device_uuid)},
                         {"driver_uuid", uuid(p.driver_uuid)},
                         {"kind", name(p.kind)},
@@ -157,14 +179,22 @@ std::string to_json(const DeviceProfile& p) {
                         {"f32_ops_per_us", n.f32_ops_per_us},
                         {"int8_ops_per_us", n.int8_ops_per_us},
                         {"launch_us", n.launch_us},
+                        {"barrier_us", n.barrier_us},
+                        {"f16_ops_per_us", n.f16_ops_per_us},
+                        {"int8_matrix_ops_per_us", n.int8_matrix_ops_per_us},
+                        {"f16_matrix_ops_per_us", n.f16_matrix_ops_per_us},
+                        {"cache_bytes", n.cache_bytes},
+                        {"cache_bytes_per_us", n.cache_bytes_per_us},
+                        {"sources", p.sources},
                         {"features", names(p.features)},
-                        {"cooperative_matrices", list(p.cooperative_matrices)},
-                        {"flexible_cooperative_matrices", list(p.flexible_cooperative_matrices)},
+                        {"cooperative_matrices", list(p.cooperative_matrices, p.matrix_rates)},
+                        {"flexible_cooperative_matrices", list(p.flexible_cooperative_matrices, {})},
                         {"max_workgroup_count", p.max_workgroup_count},
                         {"max_workgroup_size", p.max_workgroup_size},
                         {"min_subgroup_size", p.min_subgroup_size},
                         {"max_subgroup_size", p.max_subgroup_size},
                         {"has_subgroup_size_control", p.has_subgroup_size_control},
+                        {"has_fast_integer_dot", p.has_fast_integer_dot},
                         {"max_push_constants_bytes", p.max_push_constants_bytes},
                         {"max_bound_sets", p.max_bound_sets},
                         {"max_storage_buffers_per_stage", p.max_storage_buffers_per_stage},

@@ -97,6 +97,13 @@ struct DeviceNumbers {
   double f32_ops_per_us = 1e5;
   double int8_ops_per_us = 1e5;  // integer dot products, 2 operations a multiply-add
   double launch_us = 5;          // an empty dispatch with its barrier
+  double barrier_us = 1;         // the barrier alone
+  double f16_ops_per_us = 1e5;
+  double int8_matrix_ops_per_us = 1e5;  // of the fastest cooperative-matrix shape; without any, as dot products are
+  double f16_matrix_ops_per_us = 1e5;
+  int64_t cache_bytes = 1 << 20;    // of the last cache before memory that all compute units share
+  double cache_bytes_per_us = 2e4;  // of what lies in it
+  friend constexpr bool operator==(const DeviceNumbers&, const DeviceNumbers&) = default;
 };
 
 // ---- kernels --------------------------------------------------------------------------------------------------------

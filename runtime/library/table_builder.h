@@ -95,6 +95,12 @@ enum class DeviceNumber : uint16_t {
   f32_ops_per_us,
   int8_ops_per_us,
   launch_us,
+  barrier_us,
+  f16_ops_per_us,
+  int8_matrix_ops_per_us,
+  f16_matrix_ops_per_us,
+  cache_bytes,
+  cache_bytes_per_us,
   count_,
 };
 inline constexpr size_t kDeviceNumbers = static_cast<size_t>(DeviceNumber::count_);
@@ -113,6 +119,12 @@ inline constexpr NameInfo kDeviceNames[kDeviceNumbers] = {
     {"device.f32_ops_per_us", {}},
     {"device.int8_ops_per_us", {}},
     {"device.launch_us", {}},
+    {"device.barrier_us", {}},
+    {"device.f16_ops_per_us", {}},
+    {"device.int8_matrix_ops_per_us", {}},
+    {"device.f16_matrix_ops_per_us", {}},
+    {"device.cache_bytes", {}},
+    {"device.cache_bytes_per_us", {}},
 };
 
 // A real number as an integer, for showing: rounded toward zero, the nearest that fits.
@@ -136,6 +148,12 @@ constexpr Integer device_value(size_t number, const DeviceNumbers& device) {
     case DeviceNumber::f32_ops_per_us: return truncated(device.f32_ops_per_us);
     case DeviceNumber::int8_ops_per_us: return truncated(device.int8_ops_per_us);
     case DeviceNumber::launch_us: return truncated(device.launch_us);
+    case DeviceNumber::barrier_us: return truncated(device.barrier_us);
+    case DeviceNumber::f16_ops_per_us: return truncated(device.f16_ops_per_us);
+    case DeviceNumber::int8_matrix_ops_per_us: return truncated(device.int8_matrix_ops_per_us);
+    case DeviceNumber::f16_matrix_ops_per_us: return truncated(device.f16_matrix_ops_per_us);
+    case DeviceNumber::cache_bytes: return device.cache_bytes;
+    case DeviceNumber::cache_bytes_per_us: return truncated(device.cache_bytes_per_us);
     case DeviceNumber::count_: break;
   }
   return 0;

@@ -402,7 +402,10 @@ TEST(GeneratedCode, NamesHaveValues) {
                                  "device.shared_memory_bytes=16384", "device.max_storage_buffer_bytes=134217728",
                                  "device.max_image_extent=256", "device.compute_units=1", "device.is_cpu=0",
                                  "device.is_integrated=0", "device.bytes_per_us=10000", "device.f32_ops_per_us=100000",
-                                 "device.int8_ops_per_us=100000", "device.launch_us=7"));
+                                 "device.int8_ops_per_us=100000", "device.launch_us=7", "device.barrier_us=1",
+                                 "device.f16_ops_per_us=100000", "device.int8_matrix_ops_per_us=100000",
+                                 "device.f16_matrix_ops_per_us=100000", "device.cache_bytes=1048576",
+                                 "device.cache_bytes_per_us=20000"));
   EXPECT_THAT(op.conditions[0].names, ElementsAre(3, 7));
   EXPECT_THAT(op.device_conditions[0].names, ElementsAre(5, 11));
 }

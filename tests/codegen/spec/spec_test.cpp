@@ -355,7 +355,10 @@ TEST(Spec, HasAScopeInAFixedOrder) {
           "integer device number device.max_image_extent", "integer device number device.compute_units",
           "boolean device number device.is_cpu", "boolean device number device.is_integrated",
           "real device number device.bytes_per_us", "real device number device.f32_ops_per_us",
-          "real device number device.int8_ops_per_us", "real device number device.launch_us"));
+          "real device number device.int8_ops_per_us", "real device number device.launch_us",
+          "real device number device.barrier_us", "real device number device.f16_ops_per_us",
+          "real device number device.int8_matrix_ops_per_us", "real device number device.f16_matrix_ops_per_us",
+          "integer device number device.cache_bytes", "real device number device.cache_bytes_per_us"));
 }
 
 TEST(Spec, KnowsThePlaceOfEachField) {

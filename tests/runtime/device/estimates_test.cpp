@@ -48,6 +48,29 @@ TEST(Estimates, KnowFastDotProducts) {
   EXPECT_EQ(fast.int8_ops_per_us, 4 * fast.f32_ops_per_us);
 }
 
+// Data sheets: H200 1979 TOP/s dense, RTX 4090 661; RX 7900 XTX 123; Arc A770 275.
+TEST(Estimates, KnowMatrixUnits) {
+  const std::pair<EstimateInput, double> cases[] = {
+      {kCases[0].input, 1979}, {kCases[1].input, 661}, {kCases[3].input, 123}, {kCases[4].input, 275}};
+  for (auto [input, tops] : cases) {
+    DeviceNumbers numbers;
+    estimate(input, numbers);
+    EXPECT_EQ(numbers.int8_matrix_ops_per_us, numbers.int8_ops_per_us);
+    input.has_int8_matrices = true;
+    estimate(input, numbers);
+    EXPECT_GT(numbers.int8_matrix_ops_per_us / 1e6, tops / 2);
+    EXPECT_LT(numbers.int8_matrix_ops_per_us / 1e6, tops * 2);
+  }
+}
+
+TEST(Estimates, KnowHalves) {
+  DeviceNumbers numbers;
+  estimate({.kind = Kind::integrated, .vendor_id = 0x13b5, .has_float16 = true}, numbers);
+  EXPECT_EQ(numbers.f16_ops_per_us, 2 * numbers.f32_ops_per_us);
+  estimate({.kind = Kind::discrete, .vendor_id = 0x10de, .has_float16 = true}, numbers);
+  EXPECT_EQ(numbers.f16_ops_per_us, numbers.f32_ops_per_us);
+}
+
 TEST(Estimates, AreNeverZero) {
   for (const Kind kind : {Kind::other, Kind::integrated, Kind::discrete, Kind::virtual_gpu, Kind::cpu}) {
     DeviceNumbers numbers;
@@ -57,6 +80,12 @@ TEST(Estimates, AreNeverZero) {
     EXPECT_GT(numbers.f32_ops_per_us, 0);
     EXPECT_GT(numbers.int8_ops_per_us, 0);
     EXPECT_GT(numbers.launch_us, 0);
+    EXPECT_GT(numbers.barrier_us, 0);
+    EXPECT_GT(numbers.f16_ops_per_us, 0);
+    EXPECT_GT(numbers.int8_matrix_ops_per_us, 0);
+    EXPECT_GT(numbers.f16_matrix_ops_per_us, 0);
+    EXPECT_GT(numbers.cache_bytes, 0);
+    EXPECT_GT(numbers.cache_bytes_per_us, 0);
   }
 }
 

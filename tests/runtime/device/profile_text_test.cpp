@@ -17,12 +17,15 @@ DeviceProfile example() {
   p.vendor_id = 0x10de;
   p.device_id = 0x2b;
   p.api_version = (1u << 22) | (3u << 12) | 230u;
+  p.architecture = "example";
   p.driver_version = 7;
   for (uint8_t i = 0; i < 16; ++i) p.device_uuid[i] = i;
   p.kind = DeviceProfile::Kind::discrete;
   p.numbers.compute_units = 2;
+  p.sources = {{"compute_units", "the driver"}, {"launch_us", "measured on 2026-11-22"}};
   p.features = bit(Feature::shader_int8) | bit(Feature::subgroup_basic);
   p.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false}};
+  p.matrix_rates = {{p.cooperative_matrices[0], 2.5e8}};
   p.min_subgroup_size = p.max_subgroup_size = 32;
   p.has_subgroup_size_control = true;
   p.device_memory_bytes = uint64_t{3} << 29;
@@ -37,6 +40,7 @@ TEST(ProfileText, ForPeople) {
             "  driver                 example 1.2\t3\n"
             "  Vulkan                 1.3.230\n"
             "  vendor, device         0x10de, 0x002b\n"
+            "  architecture           example\n"
             "  device UUID            00010203-0405-0607-0809-0a0b0c0d0e0f\n"
             "  driver UUID            00000000-0000-0000-0000-000000000000\n"
             "  memory                 1.5 GiB\n"
@@ -46,11 +50,22 @@ TEST(ProfileText, ForPeople) {
             "  workgroup              up to 128 invocations, 128 x 128 x 64\n"
             "  workgroups             up to 65535 x 65535 x 65535\n"
             "  subgroup               32 (32 to 32, selectable)\n"
+            "  packed dot products    not accelerated\n"
             "  push constants         128 bytes\n"
             "  timestamps             0.5 ns a tick\n"
-            "  estimates              2 compute units, 10 GB/s, 0.10 f32 TFLOP/s, 0.10 int8 TOP/s, 5 us a launch\n"
+            "  compute units          2                the driver\n"
+            "  memory bandwidth       10 GB/s          estimated\n"
+            "  last cache             1 MiB            estimated\n"
+            "    its bandwidth        20 GB/s          estimated\n"
+            "  f32                    0.1 TFLOP/s      estimated\n"
+            "  f16                    0.1 TFLOP/s      estimated\n"
+            "  int8                   0.1 TOP/s        estimated\n"
+            "  int8 by matrices       0.1 TOP/s        estimated\n"
+            "  f16 by matrices        0.1 TFLOP/s      estimated\n"
+            "  an empty launch        5 us             measured on 2026-11-22\n"
+            "    of it the barrier    1 us             estimated\n"
             "  features               shader_int8 subgroup_basic\n"
-            "  cooperative matrices    16 x 16 x 32  i8 x i8 + i32 -> i32, subgroup scope\n");
+            "  cooperative matrices    16 x 16 x 32  i8 x i8 + i32 -> i32, subgroup scope, 250 TOP/s\n");
 }
 
 TEST(ProfileText, ForPrograms) {
@@ -62,6 +77,7 @@ TEST(ProfileText, ForPrograms) {
   "device_id": 43,
   "api_version": "1.3.230",
   "driver_version": 7,
+  "architecture": "example",
   "device_uuid": "00010203-0405-0607-0809-0a0b0c0d0e0f",
   "driver_uuid": "00000000-0000-0000-0000-000000000000",
   "kind": "discrete",
@@ -78,9 +94,16 @@ TEST(ProfileText, ForPrograms) {
   "f32_ops_per_us": 100000.0,
   "int8_ops_per_us": 100000.0,
   "launch_us": 5.0,
+  "barrier_us": 1.0,
+  "f16_ops_per_us": 100000.0,
+  "int8_matrix_ops_per_us": 100000.0,
+  "f16_matrix_ops_per_us": 100000.0,
+  "cache_bytes": 1048576,
+  "cache_bytes_per_us": 20000.0,
+  "sources": {"compute_units": "the driver", "launch_us": "measured on 2026-11-22"},
   "features": ["shader_int8", "subgroup_basic"],
   "cooperative_matrices": [
-    {"m": 16, "n": 16, "k": 32, "a": "i8", "b": "i8", "c": "i32", "result": "i32", "scope": "subgroup"}
+    {"m": 16, "n": 16, "k": 32, "a": "i8", "b": "i8", "c": "i32", "result": "i32", "scope": "subgroup", "ops_per_us": 250000000.0}
   ],
   "flexible_cooperative_matrices": [],
   "max_workgroup_count": [65535, 65535, 65535],
@@ -88,6 +111,7 @@ TEST(ProfileText, ForPrograms) {
   "min_subgroup_size": 32,
   "max_subgroup_size": 32,
   "has_subgroup_size_control": true,
+  "has_fast_integer_dot": false,
   "max_push_constants_bytes": 128,
   "max_bound_sets": 4,
   "max_storage_buffers_per_stage": 4,

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/device/architecture.h"
+
+namespace qgen {
+namespace {
+
+struct Row {
+  std::string_view name;
+  uint32_t vendor_id, first, last;
+};
+constexpr Row kRows[] = {
+#define QGEN_ARCHITECTURE(name, vendor, first, last) {name, vendor, first, last},
+#include "runtime/device/architecture_rows.inc"
+};
+
+}  // namespace
+
+std::string_view architecture_of(uint32_t vendor_id, uint32_t device_id) {
+  for (const Row& row : kRows) {
+    if (row.vendor_id == vendor_id && row.first <= device_id && device_id <= row.last) return row.name;
+  }
+  return "";
+}
+
+}  // namespace qgen
