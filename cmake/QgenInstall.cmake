@@ -17,7 +17,7 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
 foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli common vocabulary
-                        library json yaml_reader tensor device selector dispatch calls operators kernels
+                        library json yaml_reader tensor device profiles selector dispatch calls operators kernels
                         reference measure runner runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
