@@ -11,6 +11,7 @@
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
 #include "codegen/spec/words.h"
+#include "common/files.h"
 #include "common/program.h"
 #include "common/text.h"
 
