@@ -13,6 +13,7 @@
 
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/expressions.h"
+#include "codegen/emit/fields_read.h"
 #include "codegen/emit/products.h"
 #include "codegen/spec/axes.h"
 #include "codegen/spec/signature.h"
@@ -49,14 +50,18 @@ void print_operands(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-void print_fields(TextWriter& out, const Spec& spec) {
+void print_fields(TextWriter& out, const Spec& spec, std::span<const Family> families) {
   if (spec.problem.empty()) return;
+  const auto read = fields_read(spec, families);
   out.text("constexpr FieldInfo kFields[] = {");
   {
     const auto indented = out.indent();
     for (const auto& field : spec.problem) {
-      out.line("{{{}, {}, offsetof(Problem, {}), {}{}}},", quoted(field.name.value), cpp_name(field.kind),
-               identifier(field.name.value), field.count, field.is_word() ? ", " + words_array(field.word_set) : "");
+      const std::string row = fmt::format("{{{}, {}, offsetof(Problem, {}), {}{}}}", quoted(field.name.value),
+                                          cpp_name(field.kind), identifier(field.name.value), field.count,
+                                          field.is_word() ? ", " + words_array(field.word_set) : "");
+      const bool is_data = field.count == 1 && !field.is_word() && !read.contains(field.name.value);
+      out.code(is_data ? fmt::format("table::data({}),", row) : row + ",");
     }
   }
   out.text("};");
@@ -275,7 +280,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   out.text("namespace {");
   out.blank();
   print_operands(out, spec);
-  print_fields(out, spec);
+  print_fields(out, spec, families);
   print_names(out, spec);
   print_value_function(out, spec);
   if (!spec.specialization.empty()) print_specialization_of(out, spec);

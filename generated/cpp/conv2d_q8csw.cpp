@@ -24,8 +24,8 @@ constexpr FieldInfo kFields[] = {
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"products", FieldInfo::Kind::u32, offsetof(Problem, products), 1},
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
-  {"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
+  table::data({"image_pixels", FieldInfo::Kind::u32, offsetof(Problem, image_pixels), 1}),
   {"is_linear", FieldInfo::Kind::u32, offsetof(Problem, is_linear), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
@@ -35,7 +35,7 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 

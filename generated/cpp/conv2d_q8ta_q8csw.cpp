@@ -29,7 +29,7 @@ constexpr FieldInfo kFields[] = {
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
   {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
   {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  {"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1},
+  table::data({"tap_sums", FieldInfo::Kind::u32, offsetof(Problem, tap_sums), 1}),
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
@@ -46,11 +46,11 @@ constexpr FieldInfo kFields[] = {
   {"line_stride", FieldInfo::Kind::u32, offsetof(Problem, line_stride), 1},
   {"line_dilation", FieldInfo::Kind::u32, offsetof(Problem, line_dilation), 1},
   {"input_pixels", FieldInfo::Kind::u32, offsetof(Problem, input_pixels), 1},
-  {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
-  {"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
+  table::data({"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -17,8 +17,8 @@ constexpr FieldInfo kFields[] = {
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_pixels", FieldInfo::Kind::u32, offsetof(Problem, input_pixels), 1},
   {"all_channels", FieldInfo::Kind::u32, offsetof(Problem, all_channels), 1},
-  {"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
+  table::data({"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -19,7 +19,7 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"outputs", FieldInfo::Kind::u32, offsetof(Problem, outputs), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
@@ -30,7 +30,7 @@ constexpr FieldInfo kFields[] = {
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 2},
   {"dilation", FieldInfo::Kind::u32, offsetof(Problem, dilation), 2},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 

@@ -23,10 +23,10 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
   {"run_k", FieldInfo::Kind::u32, offsetof(Problem, run_k), 1},
   {"runs", FieldInfo::Kind::u32, offsetof(Problem, runs), 1},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 

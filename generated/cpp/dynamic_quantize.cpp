@@ -19,14 +19,14 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"mapping", FieldInfo::Kind::u32, offsetof(Problem, mapping), 1, words::kMappingType},
-  {"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1},
-  {"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1},
-  {"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1},
-  {"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1},
-  {"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1},
-  {"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1},
-  {"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1},
-  {"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1},
+  table::data({"range", FieldInfo::Kind::f32, offsetof(Problem, range), 1}),
+  table::data({"half_range", FieldInfo::Kind::f32, offsetof(Problem, half_range), 1}),
+  table::data({"quant_min_real", FieldInfo::Kind::f32, offsetof(Problem, quant_min_real), 1}),
+  table::data({"quant_max_real", FieldInfo::Kind::f32, offsetof(Problem, quant_max_real), 1}),
+  table::data({"eps", FieldInfo::Kind::f32, offsetof(Problem, eps), 1}),
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
+  table::data({"symmetric_zero_point", FieldInfo::Kind::i32, offsetof(Problem, symmetric_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -18,10 +18,10 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
-  {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
+  table::data({"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1}),
+  table::data({"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -15,11 +15,11 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
-  {"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1},
+  table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
   {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
   {"row_units", FieldInfo::Kind::u32, offsetof(Problem, row_units), 1},
-  {"tap_units", FieldInfo::Kind::u32, offsetof(Problem, tap_units), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
+  table::data({"tap_units", FieldInfo::Kind::u32, offsetof(Problem, tap_units), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"output_sides", FieldInfo::Kind::u32, offsetof(Problem, output_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},

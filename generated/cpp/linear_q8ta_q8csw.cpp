@@ -23,11 +23,11 @@ constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
-  {"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
+  table::data({"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

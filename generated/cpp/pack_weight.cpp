@@ -15,21 +15,21 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1},
-  {"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 1},
-  {"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1},
-  {"run_taps", FieldInfo::Kind::u32, offsetof(Problem, run_taps), 1},
-  {"tap_channels", FieldInfo::Kind::u32, offsetof(Problem, tap_channels), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
+  table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1}),
+  table::data({"taps", FieldInfo::Kind::u32, offsetof(Problem, taps), 1}),
+  table::data({"run", FieldInfo::Kind::u32, offsetof(Problem, run), 1}),
+  table::data({"run_taps", FieldInfo::Kind::u32, offsetof(Problem, run_taps), 1}),
+  table::data({"tap_channels", FieldInfo::Kind::u32, offsetof(Problem, tap_channels), 1}),
   {"words", FieldInfo::Kind::u32, offsetof(Problem, words), 1},
   {"bits", FieldInfo::Kind::u32, offsetof(Problem, bits), 1},
-  {"block_n", FieldInfo::Kind::u32, offsetof(Problem, block_n), 1},
-  {"block_k", FieldInfo::Kind::u32, offsetof(Problem, block_k), 1},
-  {"blocks_n", FieldInfo::Kind::u32, offsetof(Problem, blocks_n), 1},
-  {"blocks_k", FieldInfo::Kind::u32, offsetof(Problem, blocks_k), 1},
-  {"k_outer", FieldInfo::Kind::u32, offsetof(Problem, k_outer), 1},
-  {"pair_n", FieldInfo::Kind::u32, offsetof(Problem, pair_n), 1},
-  {"pair_k", FieldInfo::Kind::u32, offsetof(Problem, pair_k), 1},
+  table::data({"block_n", FieldInfo::Kind::u32, offsetof(Problem, block_n), 1}),
+  table::data({"block_k", FieldInfo::Kind::u32, offsetof(Problem, block_k), 1}),
+  table::data({"blocks_n", FieldInfo::Kind::u32, offsetof(Problem, blocks_n), 1}),
+  table::data({"blocks_k", FieldInfo::Kind::u32, offsetof(Problem, blocks_k), 1}),
+  table::data({"k_outer", FieldInfo::Kind::u32, offsetof(Problem, k_outer), 1}),
+  table::data({"pair_n", FieldInfo::Kind::u32, offsetof(Problem, pair_n), 1}),
+  table::data({"pair_k", FieldInfo::Kind::u32, offsetof(Problem, pair_k), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

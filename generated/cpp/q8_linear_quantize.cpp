@@ -16,8 +16,8 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
-  {"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
+  table::data({"input_inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, input_inverse_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

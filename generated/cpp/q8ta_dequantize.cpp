@@ -18,13 +18,13 @@ constexpr FieldInfo kFields[] = {
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::i32, offsetof(Problem, output_strides), 4},
-  {"output_first", FieldInfo::Kind::u32, offsetof(Problem, output_first), 1},
-  {"output_aligned", FieldInfo::Kind::u32, offsetof(Problem, output_aligned), 1},
+  table::data({"output_first", FieldInfo::Kind::u32, offsetof(Problem, output_first), 1}),
+  table::data({"output_aligned", FieldInfo::Kind::u32, offsetof(Problem, output_aligned), 1}),
   {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
-  {"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1},
-  {"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1},
+  table::data({"scale", FieldInfo::Kind::f32, offsetof(Problem, scale), 1}),
+  table::data({"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

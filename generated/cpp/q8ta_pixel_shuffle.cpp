@@ -19,11 +19,11 @@ constexpr FieldInfo kFields[] = {
   {"input_sides", FieldInfo::Kind::u32, offsetof(Problem, input_sides), 4},
   {"input_strides", FieldInfo::Kind::u32, offsetof(Problem, input_strides), 4},
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
-  {"upscale", FieldInfo::Kind::u32, offsetof(Problem, upscale), 1},
+  table::data({"upscale", FieldInfo::Kind::u32, offsetof(Problem, upscale), 1}),
   {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 12},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1},
+  table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
   {"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64},
 };
 

@@ -30,15 +30,15 @@ constexpr FieldInfo kFields[] = {
   {"window_taps", FieldInfo::Kind::u32, offsetof(Problem, window_taps), 1},
   {"slide_taps", FieldInfo::Kind::u32, offsetof(Problem, slide_taps), 1},
   {"elements", FieldInfo::Kind::u32, offsetof(Problem, elements), 1},
-  {"blank", FieldInfo::Kind::u32, offsetof(Problem, blank), 1},
+  table::data({"blank", FieldInfo::Kind::u32, offsetof(Problem, blank), 1}),
   {"is_mean", FieldInfo::Kind::u32, offsetof(Problem, is_mean), 1},
   {"counted_begin", FieldInfo::Kind::u32, offsetof(Problem, counted_begin), 2},
   {"counted_end", FieldInfo::Kind::u32, offsetof(Problem, counted_end), 2},
-  {"reciprocal", FieldInfo::Kind::f32, offsetof(Problem, reciprocal), 1},
-  {"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1},
-  {"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1},
-  {"inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, inverse_scale), 1},
-  {"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1},
+  table::data({"reciprocal", FieldInfo::Kind::f32, offsetof(Problem, reciprocal), 1}),
+  table::data({"input_scale", FieldInfo::Kind::f32, offsetof(Problem, input_scale), 1}),
+  table::data({"input_zero_point", FieldInfo::Kind::i32, offsetof(Problem, input_zero_point), 1}),
+  table::data({"inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, inverse_scale), 1}),
+  table::data({"output_zero_point", FieldInfo::Kind::i32, offsetof(Problem, output_zero_point), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

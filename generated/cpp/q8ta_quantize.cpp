@@ -17,15 +17,15 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"sides", FieldInfo::Kind::u32, offsetof(Problem, sides), 4},
   {"input_strides", FieldInfo::Kind::i32, offsetof(Problem, input_strides), 4},
-  {"input_first", FieldInfo::Kind::u32, offsetof(Problem, input_first), 1},
-  {"input_aligned", FieldInfo::Kind::u32, offsetof(Problem, input_aligned), 1},
+  table::data({"input_first", FieldInfo::Kind::u32, offsetof(Problem, input_first), 1}),
+  table::data({"input_aligned", FieldInfo::Kind::u32, offsetof(Problem, input_aligned), 1}),
   {"output_strides", FieldInfo::Kind::u32, offsetof(Problem, output_strides), 4},
   {"boxes", FieldInfo::Kind::u32, offsetof(Problem, boxes), 1},
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
-  {"inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, inverse_scale), 1},
-  {"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1},
+  table::data({"inverse_scale", FieldInfo::Kind::f32, offsetof(Problem, inverse_scale), 1}),
+  table::data({"zero_point", FieldInfo::Kind::i32, offsetof(Problem, zero_point), 1}),
+  table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -22,7 +22,7 @@ constexpr FieldInfo kFields[] = {
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
   {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, flat_blocks), 1},
-  {"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1},
+  table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
   {"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64},
 };
 

@@ -16,21 +16,21 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
+  table::data({"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1}),
   {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
-  {"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1},
-  {"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1},
+  table::data({"quant_min", FieldInfo::Kind::i32, offsetof(Problem, quant_min), 1}),
+  table::data({"quant_max", FieldInfo::Kind::i32, offsetof(Problem, quant_max), 1}),
   {"words", FieldInfo::Kind::u32, offsetof(Problem, words), 1},
-  {"bits", FieldInfo::Kind::u32, offsetof(Problem, bits), 1},
-  {"block_n", FieldInfo::Kind::u32, offsetof(Problem, block_n), 1},
-  {"block_k", FieldInfo::Kind::u32, offsetof(Problem, block_k), 1},
-  {"blocks_n", FieldInfo::Kind::u32, offsetof(Problem, blocks_n), 1},
-  {"blocks_k", FieldInfo::Kind::u32, offsetof(Problem, blocks_k), 1},
-  {"k_outer", FieldInfo::Kind::u32, offsetof(Problem, k_outer), 1},
-  {"pair_n", FieldInfo::Kind::u32, offsetof(Problem, pair_n), 1},
-  {"pair_k", FieldInfo::Kind::u32, offsetof(Problem, pair_k), 1},
+  table::data({"bits", FieldInfo::Kind::u32, offsetof(Problem, bits), 1}),
+  table::data({"block_n", FieldInfo::Kind::u32, offsetof(Problem, block_n), 1}),
+  table::data({"block_k", FieldInfo::Kind::u32, offsetof(Problem, block_k), 1}),
+  table::data({"blocks_n", FieldInfo::Kind::u32, offsetof(Problem, blocks_n), 1}),
+  table::data({"blocks_k", FieldInfo::Kind::u32, offsetof(Problem, blocks_k), 1}),
+  table::data({"k_outer", FieldInfo::Kind::u32, offsetof(Problem, k_outer), 1}),
+  table::data({"pair_n", FieldInfo::Kind::u32, offsetof(Problem, pair_n), 1}),
+  table::data({"pair_k", FieldInfo::Kind::u32, offsetof(Problem, pair_k), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

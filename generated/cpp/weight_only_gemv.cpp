@@ -23,7 +23,7 @@ constexpr FieldInfo kFields[] = {
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
 };
 

@@ -19,11 +19,11 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
+  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
   {"group_size", FieldInfo::Kind::u32, offsetof(Problem, group_size), 1},
   {"groups", FieldInfo::Kind::u32, offsetof(Problem, groups), 1},
   {"weight_bits", FieldInfo::Kind::u32, offsetof(Problem, weight_bits), 1},
-  {"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1},
+  table::data({"has_bias", FieldInfo::Kind::u32, offsetof(Problem, has_bias), 1}),
   {"activation", FieldInfo::Kind::u32, offsetof(Problem, activation), 1, words::kActivation},
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
   {"slice_k", FieldInfo::Kind::u32, offsetof(Problem, slice_k), 1},

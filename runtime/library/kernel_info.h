@@ -160,6 +160,8 @@ struct FieldInfo {  // one field of the Problem struct
   uint16_t offset;
   uint16_t count;                                // 1: a scalar
   std::span<const std::string_view> words = {};  // of a word: the spellings, by value
+  // A number that kernels alone read: no condition, grid, cost or scratch depends on it, so no choice does.
+  bool is_data = false;
 };
 
 // ---- judging --------------------------------------------------------------------------------------------------------

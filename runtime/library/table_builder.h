@@ -171,6 +171,12 @@ constexpr size_t count_read(const Fields& fields) {
 
 inline constexpr std::array<FieldInfo, 0> kNoFields{};
 
+// A field that no choice depends on.
+constexpr FieldInfo data(FieldInfo field) {
+  field.is_data = true;
+  return field;
+}
+
 // An operator's parameters and specialization constants, then the numbers of its problem, then those of the device.
 template <const auto& fields, size_t N>
 constexpr auto names(const std::array<NameInfo, N>& own) {

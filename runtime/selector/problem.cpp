@@ -70,7 +70,9 @@ std::string value_text(const FieldInfo& field, std::span<const std::byte> fields
 std::string key_of(const Problem& problem) {
   const OperatorInfo& op = *problem.op;
   std::vector<std::string> words = {std::string(op.name)};
-  for (const FieldInfo& field : op.fields) words.push_back(field_text(field, problem.fields));
+  for (const FieldInfo& field : op.fields) {
+    if (!field.is_data) words.push_back(field_text(field, problem.fields));
+  }
   for (size_t i = 0; i < op.operands.size(); ++i) words.push_back(operand_text(op.operands[i], problem.operands[i]));
   return fmt::format("{}", fmt::join(words, " "));
 }

@@ -4,8 +4,9 @@
 // What select() is asked about: an operator's generated Problem, and the forms of its operands; and its key, the same
 // as text.
 //
-//   make_problem(scale_rows::Problem{.rows = 4, .width = 1024}, {.input = x.desc(), .output = y.desc()})
-//   key_of(problem)      // "scale_rows rows=4 width=1024 alpha=0.5 input=f32:strided factor=none output=f32:strided"
+//   make_problem(scale_rows::Problem{.rows = 4, .width = 1024, .alpha = 0.5}, {.input = x.desc(), .output = y.desc()})
+//   key_of(problem)            // "scale_rows rows=4 width=1024 input=f32:strided factor=none output=f32:strided"
+//   problem_of(key, library)   // the same with alpha = 0, on which no choice depends
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/library/kernel_info.h"
+#include "runtime/library/error.h"
+#include "runtime/library/kernel_library.h"
 
 namespace qgen {
 
@@ -46,12 +48,17 @@ Problem make_problem(const Fields& fields, const typename Fields::template Opera
   return make_problem(*Fields::kOperator, std::as_bytes(std::span(&fields, 1)), in_order(operands));
 }
 
-// The problem in words: the operator, each field and each operand, in the spec's order. It is the same on every machine
-// and in every build, wherever a field stands in the struct, and two problems that have one key are one question to
-// select() and the same work for a kernel. Of a problem that has all fields and operands of its operator.
+// The problem in words: the operator, each field on which a choice can depend (not FieldInfo::is_data: scales, zero
+// points) and each operand, in the spec's order. It is the same on every machine and in every build, wherever a field
+// stands in the struct, and two problems that have one key are one question to select(). Of a problem that has all
+// fields and operands of its operator.
 //
 // An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_rows|weight_q8_panels"; or "none".
 std::string key_of(const Problem& problem);
+
+// The problem that has this key; fields that the key leaves out are 0 unless it says them all the same. Of a key that
+// another version of the library wrote: which operator, field or operand is unknown, is missing or has no such value.
+Expected<Problem> problem_of(std::string_view key, const KernelLibrary& library);
 
 // One number of a field, as the key writes it: reals with as many digits as tell them from others.
 std::string value_text(const FieldInfo& field, std::span<const std::byte> fields, size_t index = 0);

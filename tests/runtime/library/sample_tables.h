@@ -45,7 +45,7 @@ inline constexpr OperandInfo kOperands[] = {
 inline constexpr FieldInfo kFields[] = {
     {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
     {"width", FieldInfo::Kind::u32, offsetof(Problem, width), 1},
-    {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
+    {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1, {}, true},
 };
 
 enum Name : uint16_t { kDtype, kVec, kWorkgroup, kRows, kWidth, kSubgroupSize };

@@ -32,20 +32,21 @@ OperandDesc absent() { return {.is_present = false}; }
 
 // The tables are written by hand, so there is nothing to name operands by.
 template <typename Fields>
-Problem problem_of(const OperatorInfo& op, const Fields& fields, std::vector<OperandDesc> operands) {
+Problem sample_problem(const OperatorInfo& op, const Fields& fields, std::vector<OperandDesc> operands) {
   return make_problem(op, std::as_bytes(std::span(&fields, 1)), std::move(operands));
 }
 
 Problem scale_rows(uint32_t rows, uint32_t width, OperandDesc input = buffer(DType::f32),
                    OperandDesc output = buffer(DType::f32), OperandDesc factor = buffer(DType::f32)) {
-  return problem_of(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f}, {input, factor, output});
+  return sample_problem(test::scale_rows::kOperator, test::scale_rows::Problem{rows, width, 0.5f},
+                        {input, factor, output});
 }
 Problem sum(uint32_t count) {
-  return problem_of(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
+  return sample_problem(test::sum::kOperator, test::sum::Problem{count}, {buffer(DType::f32), buffer(DType::f32)});
 }
 Problem multiply(uint32_t m, uint32_t n, uint32_t k) {
-  return problem_of(test::multiply::kOperator, test::multiply::Problem{m, n, k},
-                    {buffer(DType::i8), buffer(DType::i8), buffer(DType::i32)});
+  return sample_problem(test::multiply::kOperator, test::multiply::Problem{m, n, k},
+                        {buffer(DType::i8), buffer(DType::i8), buffer(DType::i32)});
 }
 
 struct SelectCase {
@@ -491,7 +492,7 @@ sum of input f32 buffer -> output f32 buffer (count = 100000) on "Example GPU 1"
 )"},
     // Requests that are malformed.
     {"operands that are missing",
-     problem_of(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}),
+     sample_problem(test::sum::kOperator, test::sum::Problem{4}, {buffer(DType::f32)}),
      as_it_is,
      {},
      R"(
@@ -499,7 +500,7 @@ no kernel fits sum on "Example GPU 1"
   sum: takes 2 operands, given 1
 )"},
     {"fields of another operator",
-     problem_of(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
+     sample_problem(test::sum::kOperator, test::multiply::Problem{}, {absent(), absent()}),
      as_it_is,
      {},
      R"(
@@ -677,8 +678,8 @@ TEST(Select, SaysWordsOfTheProblem) {
   OperatorInfo op = test::scale_rows::kOperator;
   op.fields = kFields;
   const auto question = [&](uint32_t rows) {
-    const Problem problem = problem_of(op, test::scale_rows::Problem{rows, 1024, 0.5f},
-                                       {buffer(DType::f32), buffer(DType::f32), buffer(DType::f32)});
+    const Problem problem = sample_problem(op, test::scale_rows::Problem{rows, 1024, 0.5f},
+                                           {buffer(DType::f32), buffer(DType::f32), buffer(DType::f32)});
     const std::string text = explain(select(problem, sample_device(), *library, {}));
     return text.substr(0, text.find('\n'));
   };

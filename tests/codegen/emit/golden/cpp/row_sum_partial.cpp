@@ -15,7 +15,7 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"rows", FieldInfo::Kind::u32, offsetof(Problem, rows), 1},
-  {"length", FieldInfo::Kind::u32, offsetof(Problem, length), 1},
+  table::data({"length", FieldInfo::Kind::u32, offsetof(Problem, length), 1}),
   {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 2},
   {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
 };

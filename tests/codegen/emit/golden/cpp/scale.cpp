@@ -16,7 +16,7 @@ constexpr OperandInfo kOperands[] = {
 
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
-  {"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1},
+  table::data({"alpha", FieldInfo::Kind::f32, offsetof(Problem, alpha), 1}),
   {"sizes", FieldInfo::Kind::i32, offsetof(Problem, sizes), 4},
   {"rounding", FieldInfo::Kind::u32, offsetof(Problem, rounding), 1, words::kRounding},
 };
