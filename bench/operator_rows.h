@@ -28,7 +28,9 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
-std::vector<Row> short_rows();                  // of these what a large GPU is worth trying on (short_rows.cpp)
+std::vector<Row> short_rows();  // of these what a large GPU is worth trying on (short_rows.cpp)
+// A file of problems for qgen-tune: tuning/problems.yaml is that of short_rows().
+std::string problems_text(const std::vector<Row>& rows);
 std::vector<std::string> names_without_rows();  // that short_rows.cpp lists, and no row bears
 
 }  // namespace qgen::bench

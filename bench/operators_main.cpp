@@ -161,6 +161,7 @@ struct Arguments {
   std::string device;
   bool is_short = false;
   bool has_commands = false;
+  bool has_problems = false;
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -170,6 +171,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--short", arguments.is_short, "only some rows: every operator at the sizes that fill a large GPU");
   app.add_flag("--commands", arguments.has_commands,
                "time nothing: print each row's name and the qgen-run that times it");
+  app.add_flag("--problems", arguments.has_problems,
+               "time nothing: print the rows as a file of problems for qgen-tune");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
 }
@@ -194,9 +197,15 @@ int print_commands(const std::vector<Row>& rows) {
   return 0;
 }
 
+int print_problems(const std::vector<Row>& rows) {
+  fmt::print("{}", bench::problems_text(rows));
+  return 0;
+}
+
 int time_rows(const Arguments& arguments) {
   const std::vector<Row> rows = arguments.is_short ? bench::short_rows() : bench::operator_rows();
   if (arguments.has_commands) return print_commands(rows);
+  if (arguments.has_problems) return print_problems(rows);
   const auto library = KernelLibrary::open(generated::library());
   if (!library) return fail(library.error());
   const auto device = Device::open(arguments.device, {});

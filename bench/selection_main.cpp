@@ -22,17 +22,23 @@ TensorDesc weight(const Shape& shape) {
 }
 
 Problem linear() {
-  return q8ta_linear_call({.input = TensorDesc{DType::i8, {512, 4096}}, .weight = weight({4096, 4096}), .weight_scales = reals({4096})},
-                          {.input_scale = 0.1F, .output_scale = 1.0F})->problem;
+  return q8ta_linear_call({.input = TensorDesc{DType::i8, {512, 4096}},
+                           .weight = weight({4096, 4096}),
+                           .weight_scales = reals({4096})},
+                          {.input_scale = 0.1F, .output_scale = 1.0F})
+      ->problem;
 }
 Problem convolution() {
   const TensorDesc input{DType::i8, {1, 64, 56, 56}, Storage::buffer, Layout::packed_4c};
   return q8ta_conv2d_call({.input = input, .weight = weight({64, 64, 3, 3}), .weight_scales = reals({64})},
-                          {.padding = std::vector<int64_t>{1, 1}, .input_scale = 0.1F, .output_scale = 1.0F})->problem;
+                          {.padding = std::vector<int64_t>{1, 1}, .input_scale = 0.1F, .output_scale = 1.0F})
+      ->problem;
 }
 Problem add() {
   const TensorDesc input{DType::i8, {1, 64, 56, 56}};
-  return q8ta_add_call({.input = input, .other = input}, {.input_scale = 0.1F, .other_scale = 0.1F, .output_scale = 1.0F})->problem;
+  return q8ta_add_call({.input = input, .other = input},
+                       {.input_scale = 0.1F, .other_scale = 0.1F, .output_scale = 1.0F})
+      ->problem;
 }
 
 void first_decision(benchmark::State& state, const Problem& problem) {

@@ -10,6 +10,7 @@
 #include "bench/operator_rows.h"
 #include "q8ta_unary.h"
 #include "runtime/library/signature_info.h"
+#include "runtime/tuner/task.h"
 
 namespace qgen::bench {
 namespace {
@@ -84,6 +85,13 @@ std::vector<Row> short_rows() {
   std::vector<Row> rows = operator_rows();
   std::erase_if(rows, [&](const Row& row) { return !is_selected(list, row); });
   return rows;
+}
+
+std::string problems_text(const std::vector<Row>& rows) {
+  std::vector<tuner::Task> tasks;
+  for (const Row& row : rows) tasks.push_back({row.op, row.chosen.request});
+  return "# Made by `operators_bench --short --problems`: what qgen-tune tunes where no other problems are named.\n" +
+         tuner::to_yaml(tasks);
 }
 
 std::vector<std::string> names_without_rows() {

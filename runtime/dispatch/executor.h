@@ -116,7 +116,8 @@ class Executor {
 
   // Makes the pipelines of these choices on all cores, those that are not there, so that record() need not make one after
   // the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
-  void make_pipelines(std::span<const Choice> choices, const std::function<void(size_t made, size_t total)>& on_made = {});
+  void make_pipelines(std::span<const Choice> choices,
+                      const std::function<void(size_t made, size_t total)>& on_made = {});
 
   // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts past
   // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.

@@ -6,8 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 #include "common/nearest.h"
+#include "runtime/library/blob_format.h"
 
 namespace qgen::selector {
 namespace {
@@ -73,6 +75,16 @@ FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
   return {&*kernel, std::nullopt, std::string(wanted)};
 }
 
+namespace {
+
+std::optional<uint64_t> digest_of_kernel(const OperatorInfo& op, std::string_view id, const KernelLibrary& library) {
+  const FoundKernel found = find_kernel(op, id);
+  if (!found.kernel || !found.unknown_specialization.empty()) return std::nullopt;
+  return library.digest(*found.kernel);
+}
+
+}  // namespace
+
 Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& library, std::string_view force) {
   Forced forced;
   if (force.empty()) return forced;
@@ -97,3 +109,21 @@ Expected<Forced> parse_force(const OperatorInfo& op, const KernelLibrary& librar
 }
 
 }  // namespace qgen::selector
+
+namespace qgen {
+
+std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library) {
+  const auto recipe = std::ranges::find(op.recipes, choice_id.substr(0, choice_id.find('(')), &RecipeInfo::id);
+  if (recipe == op.recipes.end()) return selector::digest_of_kernel(op, choice_id, library);
+  const auto ids = selector::step_ids(choice_id);
+  if (ids.size() != recipe->steps.size()) return std::nullopt;
+  std::vector<uint64_t> digests;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto digest = selector::digest_of_kernel(*recipe->steps[i].family, ids[i], library);
+    if (!digest) return std::nullopt;
+    digests.push_back(*digest);
+  }
+  return blob_format::checksum(std::as_bytes(std::span(digests)));
+}
+
+}  // namespace qgen

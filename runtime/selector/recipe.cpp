@@ -119,8 +119,8 @@ Outcome<std::vector<Step>, Rejection> resolve_steps(const RecipeInfo& recipe, co
 }
 
 // Adds those of which a time is known with other kernels of the steps than were picked.
-void add_known(const RecipeInfo& recipe, const Problem& problem, const Request& request,
-                  const SelectOptions& options, std::vector<Choice>& choices) {
+void add_known(const RecipeInfo& recipe, const Problem& problem, const Request& request, const SelectOptions& options,
+               std::vector<Choice>& choices) {
   if (!request.times) return;
   const std::string beginning = fmt::format("{}(", recipe.id);
   for (auto time = request.times->lower_bound(beginning); time != request.times->end(); ++time) {

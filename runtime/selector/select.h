@@ -27,6 +27,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,10 @@ struct SelectOptions {
 
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
+
+// What a choice runs, by its id: the digest of its module, or of those of a recipe's steps in their order. It is the same
+// wherever the same SPIR-V is. nullopt: the library has no such choice.
+std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library);
 
 // The whole decision, for --explain: the ranking with times and where each comes from, then a sentence
 // per refusal, equal reasons gathered, what came furthest first. No list of the two is longer than max_lines.

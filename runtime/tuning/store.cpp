@@ -52,9 +52,7 @@ struct FinishStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-std::string hexadecimal(const std::array<uint8_t, 16>& bytes) {
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
+std::string hexadecimal(const std::array<uint8_t, 16>& bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
 std::string digest_text(uint64_t digest) { return fmt::format("{:016x}", digest); }
 uint64_t digest_of_text(std::string_view text) {
   uint64_t digest = 0;
@@ -128,8 +126,7 @@ struct Store::State {
 
   // nullopt: it is not known.
   std::optional<int64_t> id_of(const DeviceKey& key) const {
-    Statement asked =
-        prepare("SELECT id FROM device WHERE device_uuid = ? AND driver_uuid = ? AND driver_version = ?");
+    Statement asked = prepare("SELECT id FROM device WHERE device_uuid = ? AND driver_uuid = ? AND driver_version = ?");
     asked << key.device_uuid << key.driver_uuid << int64_t{key.driver_version};
     return asked.step() == SQLITE_ROW ? std::optional(asked.integer(0)) : std::nullopt;
   }
@@ -234,7 +231,9 @@ Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
   // Of columns beside max() SQLite gives those of the row that has it.
   Statement asked = state_->prepare(
       "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, max(measurement.id) "
-      "FROM measurement JOIN problem ON problem.id = problem WHERE device = ? "
+      "FROM measurement JOIN problem ON problem.id = problem WHERE device = ? AND NOT EXISTS (SELECT 1 FROM quarantine "
+      "q "
+      "WHERE q.device = measurement.device AND q.kernel = measurement.kernel AND q.digest = measurement.digest) "
       "GROUP BY problem, kernel ORDER BY key, us, kernel");
   asked << *id;
   int result = asked.step();
@@ -276,8 +275,8 @@ Expected<std::vector<Quarantined>> Store::quarantined(const DeviceKey& device) {
   std::vector<Quarantined> kernels;
   const auto id = state_->id_of(device);
   if (!id) return kernels;
-  Statement asked = state_->prepare(
-      "SELECT kernel, digest, reason, date FROM quarantine WHERE device = ? ORDER BY kernel, digest");
+  Statement asked =
+      state_->prepare("SELECT kernel, digest, reason, date FROM quarantine WHERE device = ? ORDER BY kernel, digest");
   asked << *id;
   int result = asked.step();
   for (; result == SQLITE_ROW; result = asked.step()) {
@@ -308,8 +307,9 @@ Expected<size_t> Store::forget(const Forgotten& what) {
         "DELETE FROM quarantine WHERE (?1 = '' OR substr(kernel, 1, length(?1) + 1) = ?1 || '.') AND device IN (SELECT "
         "id FROM device WHERE ?2 = '' OR instr(profile, ?2) > 0)");
     if ((bad << what.op << what.device).run() != SQLITE_DONE) return false;
-    return state_->execute("DELETE FROM device WHERE id NOT IN (SELECT device FROM measurement) AND id NOT IN (SELECT "
-                           "device FROM quarantine)") &&
+    return state_->execute(
+               "DELETE FROM device WHERE id NOT IN (SELECT device FROM measurement) AND id NOT IN (SELECT "
+               "device FROM quarantine)") &&
            state_->execute("DELETE FROM problem WHERE id NOT IN (SELECT problem FROM measurement)");
   });
   if (!done) return done.error();

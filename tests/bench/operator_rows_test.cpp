@@ -50,6 +50,12 @@ TEST(ShortRows, HaveARivalWhereTheOperatorHasOne) {
   EXPECT_EQ(with_rivals(short_rows()), with_rivals(operator_rows()));
 }
 
+TEST(ShortRows, AreTheBuiltInProblems) {
+  const auto file = read_file(testing::source_folder() + "/tuning/problems.yaml");
+  ASSERT_TRUE(file) << to_text(file.error());
+  EXPECT_EQ(*file, problems_text(short_rows())) << "operators_bench --short --problems >tuning/problems.yaml";
+}
+
 // A row that was renamed would go missing without a word.
 TEST(ShortRows, AreAllThere) { EXPECT_THAT(names_without_rows(), ::testing::IsEmpty()); }
 

@@ -65,7 +65,8 @@ TEST_F(StoreTest, QuarantinesAndForgets) {
   auto store = Store::open(path());
   const Quarantined bad{"sum.a/workgroup64", 17, "it hung", "2026-11-23"};
   ASSERT_TRUE(store->quarantine(device_, "name: A", bad));
-  ASSERT_TRUE(store->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5), row("sum_all n=2", "sum_all.a", 5)}));
+  ASSERT_TRUE(
+      store->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5), row("sum_all n=2", "sum_all.a", 5)}));
   const auto kernels = store->quarantined(device_);
   ASSERT_EQ(kernels->size(), 1u);
   EXPECT_EQ((*kernels)[0].kernel, bad.kernel);
@@ -80,7 +81,8 @@ TEST_F(StoreTest, QuarantinesAndForgets) {
 
 TEST_F(StoreTest, RefusesWhatIsNoStore) {
   EXPECT_THAT(to_text(Store::open_existing(path()).error()), HasSubstr("there is no store"));
-  std::ofstream(path()) << "name: this is YAML, and long enough to be taken for a database's first page........................";
+  std::ofstream(path())
+      << "name: this is YAML, and long enough to be taken for a database's first page........................";
   EXPECT_THAT(to_text(Store::open(path()).error()), HasSubstr("not a database"));
   std::filesystem::remove(path());
   std::filesystem::create_directory(path());

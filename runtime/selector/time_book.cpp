@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/selector/time_book.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/selector/select.h"
+
+namespace qgen {
+namespace {
+
+const double kFarthest = std::log(4.0);  // of two problems, in all sizes together
+
+struct Row {
+  std::string kernel;
+  double us;
+  std::string date;
+};
+
+// What was measured of a problem. The rest is found out when a problem like it is first asked about.
+struct Measured {
+  std::string key;
+  std::vector<Row> rows;
+  std::once_flag is_parsed;
+  std::optional<Problem> problem;
+  std::vector<double> costs;  // of the rows, as the spec estimates them there
+};
+
+// What was measured on one device.
+struct Table {
+  DeviceProfile device;
+  std::unordered_map<std::string_view, std::unique_ptr<Measured>> by_key;
+  std::map<std::string, std::vector<Measured*>, std::less<>> by_operator;
+};
+
+enum class Relation { same, model, architecture, none };
+
+Relation relation_of(const DeviceProfile& a, const DeviceProfile& b) {
+  const bool is_model = a.vendor_id == b.vendor_id && a.device_id == b.device_id && a.name == b.name;
+  const bool is_same =
+      a.device_uuid == b.device_uuid && a.driver_uuid == b.driver_uuid && a.driver_version == b.driver_version;
+  if (is_model && is_same) return Relation::same;
+  if (is_model) return Relation::model;
+  const bool is_architecture =
+      !a.architecture.empty() && a.vendor_id == b.vendor_id && a.architecture == b.architecture;
+  return is_architecture ? Relation::architecture : Relation::none;
+}
+
+uint32_t word_at(const Problem& problem, const FieldInfo& field, size_t index) {
+  uint32_t word;
+  std::memcpy(&word, problem.fields.data() + field.offset + index * sizeof(word), sizeof(word));
+  return word;
+}
+
+bool is_size(const FieldInfo& field) { return field.kind == FieldInfo::Kind::u32 && field.words.empty(); }
+
+// How far one problem is from another of the same operator; nullopt: they differ in more than sizes.
+std::optional<double> distance(const Problem& a, const Problem& b) {
+  double sum = 0;
+  for (const FieldInfo& field : a.op->fields) {
+    if (field.is_data) continue;
+    if (field.count > 1) continue;  // what kernels address by
+    const uint32_t left = word_at(a, field, 0), right = word_at(b, field, 0);
+    if (left == right) continue;
+    if (!is_size(field) || left == 0 || right == 0) return std::nullopt;
+    sum += std::abs(std::log(static_cast<double>(left) / right));
+  }
+  const auto is_alike = [](const OperandDesc& x, const OperandDesc& y) {
+    if (x.is_present != y.is_present) return false;
+    return !x.is_present || (x.dtype == y.dtype && x.storage == y.storage && x.layout == y.layout);
+  };
+  return std::ranges::equal(a.operands, b.operands, is_alike) ? std::optional(sum) : std::nullopt;
+}
+
+// "m=512 k=4096", where it is another than `problem`.
+std::string difference(const Problem& from, const Problem& problem) {
+  std::vector<std::string> fields;
+  for (const FieldInfo& field : problem.op->fields) {
+    const bool is_told =
+        field.count == 1 && !field.is_data && is_size(field) && word_at(from, field, 0) != word_at(problem, field, 0);
+    if (is_told) fields.push_back(fmt::format("{}={}", field.name, word_at(from, field, 0)));
+  }
+  return fmt::format("{}", fmt::join(fields, " "));
+}
+
+}  // namespace
+
+struct TimeBook::State {
+  const KernelLibrary* library;
+  std::vector<std::unique_ptr<Table>> tables;
+  // Digests of choices' ids, asked of the library once each.
+  std::unordered_map<std::string, std::optional<uint64_t>> digests;
+
+  bool counts(const TimedKernel& row) {
+    const std::string_view op_name = row.problem.substr(0, row.problem.find(' '));
+    const OperatorInfo* op = library->find(op_name);
+    if (!op) return false;
+    const auto [known, is_new] = digests.try_emplace(fmt::format("{} {}", op_name, row.kernel));
+    if (is_new) known->second = digest_of(*op, row.kernel, *library);
+    return known->second == row.digest;
+  }
+
+  // With the costs, which are those of the table's device.
+  void parse(const Table& table, Measured& measured) const {
+    std::call_once(measured.is_parsed, [&] {
+      auto problem = problem_of(measured.key, *library);
+      if (!problem) return;
+      for (const Row& row : measured.rows) {
+        const Selection forced = select(*problem, table.device, *library, {.force = row.kernel, .best_only = true});
+        measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
+      }
+      measured.problem = *std::move(problem);
+    });
+  }
+
+  Measured* nearest(const Table& table, const Problem& problem) const {
+    const auto of_operator = table.by_operator.find(problem.op->name);
+    if (of_operator == table.by_operator.end()) return nullptr;
+    Measured* best = nullptr;
+    double least = kFarthest;
+    for (Measured* measured : of_operator->second) {
+      parse(table, *measured);
+      const auto far = measured->problem ? distance(*measured->problem, problem) : std::nullopt;
+      if (!far || *far > least) continue;
+      least = *far;
+      best = measured;
+    }
+    return best;
+  }
+
+  // What one table says; what `times` has stays.
+  void add_times(const Table& table, Relation relation, const std::string& key, const Problem& problem,
+                 KernelTimes& times) const {
+    const auto exact = table.by_key.find(key);
+    Measured* measured = exact == table.by_key.end() ? nearest(table, problem) : exact->second.get();
+    if (!measured) return;
+    const bool is_exact = exact != table.by_key.end();
+    const bool is_scaled = !is_exact || relation == Relation::architecture;
+    if (is_scaled) parse(table, *measured);
+    for (size_t i = 0; i < measured->rows.size(); ++i) {
+      const Row& row = measured->rows[i];
+      if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
+      KnownTime time{.us = row.us, .cost_us = is_scaled ? measured->costs[i] : 0};
+      std::string_view where = "on this driver";
+      if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
+      else if (relation == Relation::model) time.source = TimeSource::device;
+      else time.source = TimeSource::architecture;
+      std::string on;
+      if (relation != Relation::same) {
+        on = fmt::format("on {} {} {}", table.device.name, table.device.driver_name, table.device.driver_info);
+        where = on;
+      }
+      time.said =
+          is_exact ? fmt::format("measured {} {}", row.date, where)
+                   : fmt::format("near {}, measured {} {}", difference(*measured->problem, problem), row.date, where);
+      if (is_scaled) time.said += ", by the ratio of costs";
+      times.try_emplace(row.kernel, std::move(time));
+    }
+  }
+};
+
+TimeBook::TimeBook(const KernelLibrary& library) : state_(std::make_unique<State>()) { state_->library = &library; }
+TimeBook::TimeBook(TimeBook&&) noexcept = default;
+TimeBook& TimeBook::operator=(TimeBook&&) noexcept = default;
+TimeBook::~TimeBook() = default;
+
+size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> rows) {
+  auto table = std::make_unique<Table>();
+  table->device = device;
+  size_t count = 0;
+  for (const TimedKernel& row : rows) {
+    if (!state_->counts(row)) continue;
+    ++count;
+    auto found = table->by_key.find(row.problem);
+    if (found == table->by_key.end()) {
+      auto measured = std::make_unique<Measured>();
+      measured->key = row.problem;
+      table->by_operator[std::string(row.problem.substr(0, row.problem.find(' ')))].push_back(measured.get());
+      const std::string_view key = measured->key;
+      found = table->by_key.emplace(key, std::move(measured)).first;
+    }
+    found->second->rows.push_back({std::string(row.kernel), row.us, std::string(row.date)});
+  }
+  if (count > 0) state_->tables.push_back(std::move(table));
+  return count;
+}
+
+KernelTimes TimeBook::of(const Problem& problem, const DeviceProfile& device) const {
+  KernelTimes times;
+  if (!problem.op || state_->tables.empty()) return times;
+  const std::string key = key_of(problem);
+  for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
+    for (const auto& table : state_->tables) {
+      if (relation_of(table->device, device) == wanted) state_->add_times(*table, wanted, key, problem, times);
+    }
+  }
+  return times;
+}
+
+}  // namespace qgen

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/tuner/relatives.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <string_view>
+
+namespace qgen::tuner {
+namespace {
+
+constexpr int64_t kSmall = 16;  // a side up to this stays: a window, a group, a handful of rows
+
+// "input=4096x64:i8=-8..7" in parts.
+struct MadeUp {
+  std::string name;  // "input="
+  std::vector<int64_t> sides;
+  std::string kind;  // ":i8=-8..7"
+};
+
+MadeUp parsed(std::string_view text) {
+  const size_t equals = text.find('=') + 1;
+  const size_t colon = std::min(text.find(':', equals), text.size());
+  MadeUp made{std::string(text.substr(0, equals)), {}, std::string(text.substr(colon))};
+  const char* at = text.data() + equals;
+  const char* end = text.data() + colon;
+  while (at < end) {
+    int64_t side = 0;
+    const auto [next, error] = std::from_chars(at, end, side);
+    if (error != std::errc()) break;
+    made.sides.push_back(side);
+    at = next == end ? end : next + 1;
+  }
+  return made;
+}
+
+std::string text_of(const MadeUp& made) {
+  return fmt::format("{}{}{}", made.name, fmt::join(made.sides, "x"), made.kind);
+}
+
+runner::RequestText with_sides(const runner::RequestText& request, const std::function<int64_t(int64_t)>& side_for) {
+  runner::RequestText relative = request;
+  for (std::string& shape : relative.shapes) {
+    MadeUp made = parsed(shape);
+    std::ranges::transform(made.sides, made.sides.begin(), side_for);
+    shape = text_of(made);
+  }
+  return relative;
+}
+
+int64_t odd(int64_t side) { return side <= kSmall ? side : 9 + side * 5 % 7 * 2; }
+
+// Divided by the same powers of two, as far as vectors, packed blocks and tiles go.
+int64_t as_divisible(int64_t side) {
+  for (const int64_t unit : {64, 16, 4}) {
+    if (side > 3 * unit && side % unit == 0) return 3 * unit;
+  }
+  return side <= 4 * kSmall ? side : 4 * kSmall + side % 4 + 1;
+}
+
+// All that is as long along the first side as the first input, weights excepted (their first side is the result's
+// channels), becomes short.
+runner::RequestText with_few_rows(const runner::RequestText& request) {
+  runner::RequestText relative = request;
+  const MadeUp first = parsed(relative.shapes.front());
+  if (first.sides.empty()) return relative;
+  for (std::string& shape : relative.shapes) {
+    MadeUp made = parsed(shape);
+    const bool is_like_it = made.sides.size() == first.sides.size() && made.sides.front() == first.sides.front();
+    if (is_like_it && !made.name.starts_with("weight")) made.sides.front() = std::min<int64_t>(made.sides.front(), 3);
+    shape = text_of(made);
+  }
+  return relative;
+}
+
+}  // namespace
+
+std::vector<runner::RequestText> relatives_of(const runner::RequestText& request) {
+  if (request.shapes.empty()) return {};
+  std::vector<runner::RequestText> relatives;
+  for (auto&& relative : {with_sides(request, odd), with_sides(request, as_divisible), with_few_rows(request)}) {
+    const bool is_known = relative.shapes == request.shapes || std::ranges::any_of(relatives, [&](const auto& other) {
+                            return other.shapes == relative.shapes;
+                          });
+    if (!is_known) relatives.push_back(relative);
+  }
+  return relatives;
+}
+
+}  // namespace qgen::tuner

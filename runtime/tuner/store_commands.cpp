@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Reading, moving and removing what the store has; no device is opened.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/files.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/selector/select.h"
+#include "runtime/tuner/commands.h"
+#include "runtime/tuning/store.h"
+#include "runtime/tuning/tuning_file.h"
+
+namespace qgen::tuner {
+namespace {
+
+using tuning::Store;
+using tuning::StoredDevice;
+using tuning::TunedRow;
+using tuning::TuningFile;
+
+std::filesystem::path store_path(const Arguments& arguments) {
+  return arguments.store.empty() ? Store::default_path() : std::filesystem::path(arguments.store);
+}
+
+std::string_view operator_of(const TunedRow& row) {
+  return std::string_view(row.problem).substr(0, row.problem.find(' '));
+}
+
+// What the store has of each device that is meant, of the operators that are.
+Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& arguments) {
+  auto devices = store.devices();
+  if (!devices) return devices.error();
+  std::vector<TuningFile> files;
+  for (const StoredDevice& stored : *devices) {
+    auto device = profiles::read_device(stored.profile, store.path().string());
+    if (!device) return device.error();
+    if (device->name.find(arguments.device) == std::string::npos) continue;
+    auto rows = store.rows(stored.key);
+    if (!rows) return rows.error();
+    std::erase_if(*rows, [&](const TunedRow& row) {
+      return !arguments.operators.empty() &&
+             std::ranges::find(arguments.operators, operator_of(row)) == arguments.operators.end();
+    });
+    if (!rows->empty()) files.push_back({*std::move(device), *std::move(rows)});
+  }
+  if (files.empty()) {
+    return Error{Error::Kind::not_found,
+                 fmt::format("'{}' has no times of such a device or operator", store.path().string()),
+                 "qgen-tune measures some"};
+  }
+  return files;
+}
+
+Done write_out(const std::string& path, const std::string& text) {
+  if (!path.empty()) return write_file(path, text);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::monostate{};
+}
+
+// "NVIDIA H200" -> "nvidia-h200.yaml"
+std::string file_name_of(const DeviceProfile& device) {
+  std::string name;
+  for (const char c : device.name) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (is_plain) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return (name.empty() ? "device" : name) + ".yaml";
+}
+
+// ---- what was gained ------------------------------------------------------------------------------------------------
+
+// Rows of one problem, the fastest first.
+using ProblemRows = std::span<const TunedRow>;
+
+// The time of what would be chosen untuned; nullopt: it was not measured, or this library does not have the problem.
+std::optional<double> untuned_us(ProblemRows rows, const DeviceProfile& device, const KernelLibrary& library) {
+  const auto problem = problem_of(rows.front().problem, library);
+  if (!problem) return std::nullopt;
+  const Selection untuned = select(*problem, device, library, {.best_only = true});
+  if (untuned.ranked.empty()) return std::nullopt;
+  const auto row = std::ranges::find(rows, untuned.ranked.front().id, &TunedRow::kernel);
+  return row == rows.end() ? std::nullopt : std::optional(row->us);
+}
+
+bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
+  const OperatorInfo* op = library.find(operator_of(row));
+  return op && digest_of(*op, row.kernel, library) == row.digest;
+}
+
+struct Gains {
+  size_t problems = 0, compared = 0;
+  double log_sum = 0;  // of untuned / tuned
+};
+
+void show_problem(ProblemRows rows, const DeviceProfile& device, const KernelLibrary& library, Gains& gains) {
+  const TunedRow& best = rows.front();
+  fmt::print("  {}\n    {:>9.4g} us  {}  ({}, {} measured{})\n", best.problem, best.us, best.kernel, best.date,
+             rows.size(), is_of_this_library(best, library) ? "" : "; of another version of the kernel");
+  ++gains.problems;
+  const auto untuned = untuned_us(rows, device, library);
+  if (!untuned || *untuned <= 0 || best.us <= 0) return;
+  fmt::print("    {:>9.4g} us  untuned, {:.2f} times as long\n", *untuned, *untuned / best.us);
+  ++gains.compared;
+  gains.log_sum += std::log(*untuned / best.us);
+}
+
+}  // namespace
+
+Expected<int> show(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  auto store = Store::open_existing(store_path(arguments));
+  if (!store) return store.error();
+  const auto files = stored_files(*store, arguments);
+  if (!files) return files.error();
+  for (const TuningFile& file : *files) {
+    fmt::print("{} ({} {}): {} times\n", file.device.name, file.device.driver_name, file.device.driver_info,
+               file.rows.size());
+    Gains gains;
+    for (auto begin = file.rows.begin(); begin != file.rows.end();) {
+      const auto end =
+          std::find_if(begin, file.rows.end(), [&](const TunedRow& row) { return row.problem != begin->problem; });
+      show_problem({begin, end}, file.device, *library, gains);
+      begin = end;
+    }
+    if (gains.compared > 0) {
+      fmt::print("  untuned choices take {:.3f} times as long, geometric mean of {} of {} problems\n",
+                 std::exp(gains.log_sum / static_cast<double>(gains.compared)), gains.compared, gains.problems);
+    }
+  }
+  return kDone;
+}
+
+Expected<int> export_file(const Program&, const Arguments& arguments) {
+  auto store = Store::open_existing(store_path(arguments));
+  if (!store) return store.error();
+  const auto files = stored_files(*store, arguments);
+  if (!files) return files.error();
+  const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
+  if (!is_folder && files->size() > 1) {
+    std::vector<std::string> names;
+    for (const TuningFile& file : *files)
+      names.push_back(fmt::format("{} {}", file.device.name, file.device.driver_info));
+    return refused(fmt::format("there are {} devices: {}", files->size(), fmt::join(names, ", ")),
+                   "choose one with --device, or name a folder");
+  }
+  Outputs outputs;
+  for (const TuningFile& file : *files) {
+    if (!is_folder && arguments.output.empty()) return write_out("", to_yaml(file)) ? kDone : kWrongMachine;
+    const std::string path =
+        is_folder ? (std::filesystem::path(arguments.output) / file_name_of(file.device)).string() : arguments.output;
+    if (Done added = outputs.add(path, to_yaml(file), Outputs::Folder::is_made); !added) return added.error();
+    fmt::print("{}: {} times\n", path, file.rows.size());
+  }
+  if (Done written = outputs.commit(); !written) return written.error();
+  return kDone;
+}
+
+Expected<int> import_files(const Arguments& arguments) {
+  std::vector<TuningFile> files;
+  for (const std::string& path : arguments.files) {
+    auto file = tuning::load_tuning_file(path);
+    if (!file) return file.error();
+    files.push_back(*std::move(file));
+  }
+  auto store = Store::open(store_path(arguments));
+  if (!store) return store.error();
+  for (const TuningFile& file : files) {
+    const Done added = store->add(tuning::device_key(file.device), profiles::to_yaml(file.device), file.rows);
+    if (!added) return added.error();
+    fmt::print("{}: {} times\n", file.device.name, file.rows.size());
+  }
+  return kDone;
+}
+
+Expected<int> merge_files(const Arguments& arguments) {
+  std::optional<TuningFile> all;
+  for (const std::string& path : arguments.files) {
+    auto file = tuning::load_tuning_file(path);
+    if (!file) return file.error();
+    if (all && (all->device.vendor_id != file->device.vendor_id || all->device.device_id != file->device.device_id)) {
+      return refused(
+          fmt::format("'{}' is of {}, and the files before are of {}", path, file->device.name, all->device.name),
+          "merge files of one device");
+    }
+    if (all) all->rows = merged(std::move(all->rows), std::move(file->rows));
+    else all = *std::move(file);
+  }
+  if (Done written = write_out(arguments.output, to_yaml(*all)); !written) return written.error();
+  return kDone;
+}
+
+Expected<int> forget(const Arguments& arguments) {
+  auto store = Store::open_existing(store_path(arguments));
+  if (!store) return store.error();
+  std::vector<std::string> operators = arguments.operators;
+  if (arguments.is_all) operators = {""};
+  size_t gone = 0;
+  for (const std::string& op : operators) {
+    const auto some = store->forget({.op = op, .device = arguments.device});
+    if (!some) return some.error();
+    gone += *some;
+  }
+  fmt::print("forgot {} times\n", gone);
+  return kDone;
+}
+
+}  // namespace qgen::tuner

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is to be tuned: an operator and a request, in the words in which qgen-run is asked. A file of problems lists them:
+//
+//   - operator: q8ta_linear
+//     shape: [input=512x4096:i8, weight=4096x4096:i8, weight_scales=4096:f32=0.01]
+//     set: [input_scale=0.05, output_scale=0.1]
+//     layout: [input=packed_4h4w, output=packed_4h4w]
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/runner/command.h"
+
+namespace qgen::tuner {
+
+struct Task {
+  std::string op;
+  runner::RequestText request;  // of made-up inputs; files have no place in it
+};
+bool operator==(const Task& a, const Task& b);
+
+// Errors have the place: what is no YAML, keys that nobody asked for or that stand twice, what is no list of texts.
+Expected<std::vector<Task>> read_tasks(const std::string& file, std::string_view text);
+// As read_tasks() reads it.
+std::string to_yaml(const std::vector<Task>& tasks);
+
+// The words behind `qgen-run`: "q8ta_linear --shape input=512x4096:i8 --set input_scale=0.05".
+std::string command_of(const Task& task);
+
+}  // namespace qgen::tuner

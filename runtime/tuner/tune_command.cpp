@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+
+#include "common/files.h"
+#include "common/program.h"
+#include "common/progress.h"
+#include "runtime/tuner/commands.h"
+#include "runtime/tuner/tuner.h"
+#include "runtime/tuner/worker.h"
+
+namespace qgen::tuner {
+namespace {
+
+constexpr double kBudgetOfEach = 60;
+
+std::atomic<bool> is_stopped = false;
+
+// The first interrupt ends the tuning between two measurements, the second at once.
+void stop_when_interrupted() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_stopped = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+// ---- what is to be tuned --------------------------------------------------------------------------------------------
+
+Expected<std::vector<Task>> all_tasks(const Program& program, const Arguments& arguments) {
+  if (!arguments.request.shapes.empty()) return std::vector{Task{arguments.operators.front(), arguments.request}};
+  if (arguments.problems.empty() && program.problems.empty()) {
+    return refused("no problems are built in",
+                   "name a file with --problems, or one problem with --operator and --shape");
+  }
+  if (arguments.problems.empty()) return read_tasks("the built-in problems", program.problems);
+  const auto text = read_file(arguments.problems, size_t{1} << 26);
+  if (!text) return text.error();
+  return read_tasks(arguments.problems, *text);
+}
+
+Expected<std::vector<Task>> tasks_of(const Program& program, const Arguments& arguments) {
+  for (const std::string& op : arguments.operators) {
+    if (!find_operator(program.library.operators, op)) return unknown_operator(program.library.operators, op);
+  }
+  auto tasks = all_tasks(program, arguments);
+  if (!tasks) return tasks;
+  std::erase_if(*tasks, [&](const Task& task) {
+    return !arguments.operators.empty() && std::ranges::find(arguments.operators, task.op) == arguments.operators.end();
+  });
+  if (tasks->empty()) {
+    return refused("there is no problem to tune", "name some with --problems, or one with --operator and --shape");
+  }
+  return tasks;
+}
+
+// ---- what is shown --------------------------------------------------------------------------------------------------
+
+class Display {
+ public:
+  explicit Display(size_t problems) : problems_(problems), progress_(::isatty(STDERR_FILENO) != 0) {}
+
+  void begin(size_t index, const Task& task) {
+    fmt::print("[{}/{}] {}\n", index + 1, problems_, command_of(task));
+    std::fflush(stdout);
+  }
+  void event(const TunerEvent& event) {
+    if (event.stage == "dropped") {
+      progress_.clear();
+      fmt::print("  dropped {}\n", event.text);
+      std::fflush(stdout);
+    } else if (event.all > 0) {
+      progress_.show(event.stage, event.done, event.all);
+    }
+  }
+  void end(const TaskReport& report) {
+    progress_.clear();
+    constexpr size_t kShown = 3;
+    for (size_t i = 0; i < std::min(kShown, report.found.ranked.size()); ++i) {
+      const Measured& measured = report.found.ranked[i];
+      fmt::print("  {:>9.4g} us  {:.3g} to {:.3g}  {}\n", measured.us.median, measured.us.low, measured.us.high,
+                 measured.id);
+    }
+    if (report.found.ranked.empty()) fmt::print("  no kernel is left\n");
+    if (report.untuned && !report.found.ranked.empty()) {
+      fmt::print("  untuned it would be {:.4g} us, {:.2f} times the best: {}\n", report.untuned->us.median,
+                 report.untuned->us.median / report.found.ranked.front().us.median, report.untuned->id);
+    }
+    fmt::print("  {} of {} candidates measured{} in {:.1f} s\n", report.found.tried, report.candidates,
+               report.dropped.empty() ? "" : fmt::format(", {} dropped,", report.dropped.size()), report.seconds);
+    std::fflush(stdout);
+  }
+  void failed(const Error& error) {
+    progress_.clear();
+    fmt::print("  {}\n", to_text(error));
+    std::fflush(stdout);
+  }
+
+ private:
+  size_t problems_;
+  Progress progress_;
+};
+
+// The worker's process. What the machine lacks there is told by its exit code.
+int work(const Program& program, const Arguments& arguments) {
+  return qgen::run_program(program.library.name, [&] {
+    return run_worker(program.library, {.device = arguments.device,
+                                        .hang_ms = static_cast<uint64_t>(1000 * arguments.hang_s),
+                                        .on_candidate = program.on_candidate});
+  });
+}
+
+}  // namespace
+
+Expected<int> tune(const Program& program, const Arguments& arguments) {
+  const auto tasks = tasks_of(program, arguments);
+  if (!tasks) return tasks.error();
+  auto store = tuning::Store::open(arguments.store.empty() ? tuning::Store::default_path()
+                                                           : std::filesystem::path(arguments.store));
+  if (!store) return store.error();
+  stop_when_interrupted();
+
+  Display display(tasks->size());
+  TunerOptions options{
+      .worker = {.work = [&] { return work(program, arguments); },
+                 // The device's own limit comes first, where it is kept.
+                 .patience = std::chrono::milliseconds(static_cast<int64_t>(2000 * arguments.hang_s + 5000))},
+      .search = arguments.search,
+      .is_anew = arguments.is_anew,
+      .on_event = [&](const TunerEvent& event) { display.event(event); },
+      .is_stopped = &is_stopped};
+  Tuner tuner(*store, options);
+  double left_s =
+      arguments.search.budget_s > 0 ? arguments.search.budget_s : kBudgetOfEach * static_cast<double>(tasks->size());
+  bool has_failed = false;
+  for (size_t i = 0; i < tasks->size(); ++i) {
+    display.begin(i, (*tasks)[i]);
+    const auto report = tuner.tune((*tasks)[i], left_s / static_cast<double>(tasks->size() - i));
+    if (is_stopped)
+      return Error{Error::Kind::system, "interrupted",
+                   "what was measured is kept: the same command goes on from there"};
+    if (!report && report.error().kind == Error::Kind::device) return report.error();
+    if (report) {
+      left_s = std::max(left_s - report->seconds, 1.0);
+      display.end(*report);
+    } else {
+      display.failed(report.error());
+      has_failed = true;
+    }
+  }
+  return has_failed ? kSomeFailed : kDone;
+}
+
+}  // namespace qgen::tuner

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/tuner/tuner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+namespace qgen::tuner {
+namespace {
+
+// A driver that dies with every candidate is no driver to tune on.
+constexpr size_t kMostDeaths = 64;
+
+using Json = nlohmann::ordered_json;
+
+Json request_of(const Task& task) {
+  const runner::RequestText& request = task.request;
+  return {{"do", "open"},
+          {"operator", task.op},
+          {"request",
+           {{"shapes", request.shapes},
+            {"attributes", request.attributes},
+            {"storages", request.storages},
+            {"layouts", request.layouts}}}};
+}
+
+Error told(const Json& answer) {
+  const bool is_device = answer.value("is_device_lost", false);
+  return {is_device ? Error::Kind::device : Error::Kind::invalid_argument, answer.at("error"), ""};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string text) const {
+  if (options_.on_event) options_.on_event({stage, std::move(text), done, all});
+}
+
+// ---- the worker -----------------------------------------------------------------------------------------------------
+
+Done Tuner::start() {
+  auto worker = WorkerProcess::start(options_.worker);
+  if (!worker) return worker.error();
+  worker_ = *std::move(worker);
+  compiled_.clear();
+  return std::monostate{};
+}
+
+Expected<Tuner::Opened> Tuner::open(const Task& task) {
+  const Reply reply = worker_->ask(request_of(task), {});
+  if (!reply.answer) {
+    worker_.reset();
+    return Error{Error::Kind::device, fmt::format("the worker could not open the problem: {}", reply.end), ""};
+  }
+  const Json& answer = *reply.answer;
+  if (answer.contains("error")) return told(answer);
+  const Json& device = answer.at("device");
+  Opened opened{.problem = answer.at("problem"),
+                .device_name = device.at("name"),
+                .profile = device.at("profile"),
+                .device = {device.at("device_uuid"), device.at("driver_uuid"), device.at("driver_version")}};
+  for (const Json& candidate : answer.at("candidates")) {
+    opened.candidates.push_back({candidate.at("id"), candidate.at("cost_us")});
+    opened.digests.emplace(candidate.at("id"), candidate.at("digest"));
+  }
+  return opened;
+}
+
+// Another worker, with the same problem.
+Done Tuner::reopen() {
+  if (++deaths_ > kMostDeaths) {
+    return Error{Error::Kind::device, fmt::format("{} workers died", deaths_), "the driver may be broken"};
+  }
+  if (Done started = start(); !started) return started;
+  const auto opened = open(*task_);
+  return opened ? Done(std::monostate{}) : Done(opened.error());
+}
+
+Expected<std::optional<Json>> Tuner::ask(const Json& command, std::string& blamed, std::string& end,
+                                         const std::function<void(const Json& line)>& on_line) {
+  const Reply reply = worker_->ask(command, on_line);
+  if (reply.answer) return std::optional(*reply.answer);
+  blamed = reply.last;
+  end = reply.end;
+  if (Done again = reopen(); !again) return again.error();
+  return std::optional<Json>();
+}
+
+// ---- candidates -----------------------------------------------------------------------------------------------------
+
+Done Tuner::drop(const std::string& id, const std::string& reason, bool is_quarantined) {
+  if (!dropped_.emplace(id, reason).second) return std::monostate{};
+  tell("dropped", 0, 0, fmt::format("{}: {}", id, reason));
+  if (!is_quarantined) return std::monostate{};
+  return store_.quarantine(opened_.device, opened_.profile, {id, opened_.digests.at(id), reason, tuning::today()});
+}
+
+// Together; where that kills the worker, one by one, so that the one to blame is found.
+Done Tuner::compile(const std::vector<std::string>& ids) {
+  const auto on_line = [&](const Json& line) {
+    if (line.contains("of")) tell("compile", line.at("of").at(0), line.at("of").at(1));
+  };
+  std::string blamed, end;
+  const auto answer = ask({{"do", "compile"}, {"ids", ids}}, blamed, end, on_line);
+  if (!answer) return answer.error();
+  if (*answer && (*answer)->contains("error")) return told(**answer);
+  if (*answer) {
+    compiled_.insert(ids.begin(), ids.end());
+    return std::monostate{};
+  }
+  if (ids.size() == 1) return drop(ids.front(), fmt::format("compiling it: {}", end), true);
+  for (const std::string& id : ids) {
+    if (Done done = compile({id}); !done) return done;
+  }
+  return std::monostate{};
+}
+
+Done Tuner::verify(std::vector<std::string> ids) {
+  size_t done = 0;
+  const size_t all = ids.size();
+  while (!ids.empty()) {
+    std::map<std::string, std::string> faults;
+    const auto on_line = [&](const Json& line) {
+      if (!line.contains("id")) return;
+      faults[line.at("id")] = line.at("fault");
+      tell("verify", ++done, all);
+    };
+    std::string blamed, end;
+    const auto answer = ask({{"do", "verify"}, {"ids", ids}}, blamed, end, on_line);
+    if (!answer) return answer.error();
+    if (*answer && (*answer)->contains("error")) return told(**answer);
+    if (!*answer && !faults.contains(blamed))
+      faults[blamed.empty() ? ids.front() : blamed] = fmt::format("running it: {}", end);
+    for (const auto& [id, fault] : faults) {
+      if (fault.empty()) verified_.insert(id);
+      else if (Done dropped = drop(id, fault, true); !dropped) return dropped;
+      std::erase(ids, id);
+    }
+    if (*answer) break;  // all were said
+  }
+  return std::monostate{};
+}
+
+// Together; where that kills the worker, each alone.
+Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map<std::string, measure::Spread>& times) {
+  std::string blamed, end;
+  const auto answer = ask({{"do", "time"}, {"ids", ids}, {"replays", replays}}, blamed, end,
+                          [&](const Json&) { tell("time", 0, ids.size()); });
+  if (!answer) return answer.error();
+  if (*answer && (*answer)->contains("times")) {
+    for (const Json& row : (*answer)->at("times")) {
+      times[row.at("id")] = {row.at("us").at(0), row.at("us").at(1), row.at("us").at(2)};
+    }
+    return std::monostate{};
+  }
+  if (*answer) end = (*answer)->value("error", "it has no times");
+  if (ids.size() == 1) {
+    if (Done dropped = drop(ids.front(), fmt::format("timing it: {}", end), true); !dropped) return dropped;
+    return *answer ? reopen() : Done(std::monostate{});
+  }
+  if (*answer) {
+    if (Done again = reopen(); !again) return again;
+  }
+  for (const std::string& id : ids) {
+    if (Done done = time({id}, replays, times); !done) return done;
+  }
+  return std::monostate{};
+}
+
+Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
+  std::vector<tuning::TunedRow> rows;
+  for (const auto& [id, us] : times) {
+    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, tuning::today(), ""});
+  }
+  return store_.add(opened_.device, opened_.profile, rows);
+}
+
+Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32_t replays) {
+  if (options_.is_stopped && *options_.is_stopped) {
+    return Error{Error::Kind::system, "interrupted", "what was measured is kept: the same command goes on from there"};
+  }
+  const auto chosen = [&](const auto& wanted) {
+    std::vector<std::string> some;
+    std::ranges::copy_if(ids, std::back_inserter(some),
+                         [&](const std::string& id) { return !dropped_.contains(id) && wanted(id); });
+    return some;
+  };
+  const auto to_compile = chosen([&](const std::string& id) { return !compiled_.contains(id); });
+  if (!to_compile.empty()) {
+    if (Done done = compile(to_compile); !done) return done.error();
+  }
+  const auto to_verify = chosen([&](const std::string& id) { return !verified_.contains(id); });
+  if (!to_verify.empty()) {
+    if (Done done = verify(to_verify); !done) return done.error();
+  }
+  std::map<std::string, measure::Spread> times;
+  const auto to_time = chosen([](const std::string&) { return true; });
+  if (!to_time.empty()) {
+    if (Done done = time(to_time, replays, times); !done) return done.error();
+  }
+  if (Done kept = keep(times); !kept) return kept.error();
+  Spreads spreads;
+  for (const std::string& id : ids) {
+    const auto time = times.find(id);
+    spreads.push_back(time == times.end() ? std::nullopt : std::optional(time->second));
+  }
+  return spreads;
+}
+
+// ---- a problem ------------------------------------------------------------------------------------------------------
+
+void Tuner::skip_quarantined(TaskReport& report) {
+  if (options_.is_anew) return;
+  const auto quarantined = store_.quarantined(opened_.device);
+  if (!quarantined) return;
+  for (const tuning::Quarantined& bad : *quarantined) {
+    const auto digest = opened_.digests.find(bad.kernel);
+    if (digest == opened_.digests.end() || digest->second != bad.digest) continue;
+    dropped_.emplace(bad.kernel, fmt::format("{} ({})", bad.reason, bad.date));
+    std::erase_if(opened_.candidates, [&](const Candidate& candidate) { return candidate.id == bad.kernel; });
+  }
+  report.candidates = opened_.candidates.size();
+}
+
+std::vector<Measured> Tuner::known_times() const {
+  std::vector<Measured> known;
+  const auto rows = options_.is_anew ? Expected<std::vector<tuning::TunedRow>>(std::vector<tuning::TunedRow>())
+                                     : store_.rows(opened_.device);
+  if (!rows) return known;
+  for (const tuning::TunedRow& row : *rows) {
+    if (row.problem != opened_.problem) continue;
+    const auto digest = opened_.digests.find(row.kernel);
+    if (digest == opened_.digests.end() || digest->second != row.digest || dropped_.contains(row.kernel)) continue;
+    const auto candidate = std::ranges::find(opened_.candidates, row.kernel, &Candidate::id);
+    known.push_back({row.kernel, candidate->cost_us, {row.us, row.low_us, row.high_us}});
+  }
+  return known;
+}
+
+// What gives other bits in one run of many falls only here: the next best stands then.
+Done Tuner::repeat_winner(SearchResult& found) {
+  while (!found.ranked.empty() && options_.repeats > 0) {
+    const std::string id = found.ranked.front().id;
+    std::string fault, blamed, end;
+    const auto answer = ask({{"do", "repeat"}, {"ids", {id}}, {"times", options_.repeats}}, blamed, end,
+                            [&](const Json& line) { fault = line.value("fault", fault); });
+    if (!answer) return answer.error();
+    if (!*answer && fault.empty()) fault = fmt::format("repeating it: {}", end);
+    if (*answer && (*answer)->contains("error")) return told(**answer);
+    if (fault.empty()) return std::monostate{};
+    if (Done dropped = drop(id, fault, true); !dropped) return dropped;
+    found.ranked.erase(found.ranked.begin());
+  }
+  return std::monostate{};
+}
+
+Expected<TaskReport> Tuner::tune(const Task& task, double budget_s) {
+  const auto begin = std::chrono::steady_clock::now();
+  task_ = task;
+  verified_.clear();
+  compiled_.clear();
+  dropped_.clear();
+  tell("open", 0, 0, command_of(task));
+  if (!worker_) {
+    if (Done started = start(); !started) return started.error();
+  }
+  auto opened = open(task);
+  if (!opened) return opened.error();
+  opened_ = *std::move(opened);
+  TaskReport report{.problem = opened_.problem, .device = opened_.device_name, .candidates = opened_.candidates.size()};
+  const std::string untuned = opened_.candidates.front().id;
+  skip_quarantined(report);
+  if (Done kept = store_.add_request(opened_.problem, to_yaml({task})); !kept) return kept.error();
+
+  const Laboratory laboratory{
+      .measure = [&](std::span<const std::string> ids, uint32_t replays) { return measure(ids, replays); },
+      .elapsed_s = [&] { return seconds_since(begin); }};
+  SearchOptions how = options_.search;
+  how.budget_s = budget_s;
+  auto found = find_best(opened_.candidates, known_times(), laboratory, how);
+  if (!found) return found.error();
+  report.found = *std::move(found);
+  if (Done repeated = repeat_winner(report.found); !repeated) return repeated.error();
+  const auto measured = std::ranges::find(report.found.ranked, untuned, &Measured::id);
+  if (measured != report.found.ranked.end()) report.untuned = *measured;
+  for (const auto& [kernel, reason] : dropped_) report.dropped.push_back({kernel, reason});
+  report.seconds = seconds_since(begin);
+  return report;
+}
+
+}  // namespace qgen::tuner

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Tunes problems one after the other: a worker measures what search.h asks for, the store keeps every time as soon as it
+// is there, and whatever crashes, hangs or computes nonsense is quarantined and passed over.
+//
+//   Tuner tuner(store, {.worker = {...}});
+//   Expected<TaskReport> report = tuner.tune({"q8ta_linear", {...}}, 60);
+//
+// Run again, it goes on where it was: what the store has of the same kernels on this device and driver is not measured
+// again.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+
+#include "runtime/tuner/search.h"
+#include "runtime/tuner/supervisor.h"
+#include "runtime/tuner/task.h"
+#include "runtime/tuning/store.h"
+
+namespace qgen::tuner {
+
+struct Dropped {
+  std::string kernel;
+  std::string reason;
+};
+
+struct TaskReport {
+  std::string problem;  // key_of()
+  std::string device;
+  size_t candidates = 0;
+  SearchResult found;               // best first
+  std::optional<Measured> untuned;  // what would have been chosen without
+  std::vector<Dropped> dropped;     // now or before
+  double seconds = 0;
+};
+
+// What happens, for those who show it. `done` of `all` candidates of what the stage does.
+struct TunerEvent {
+  std::string_view stage;  // "open", "compile", "verify", "time", "dropped"
+  std::string text;        // of "dropped", which and why
+  size_t done = 0, all = 0;
+};
+
+struct TunerOptions {
+  WorkerProcessOptions worker;
+  SearchOptions search;   // its budget is tune()'s
+  uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time
+  bool is_anew = false;   // measures again what the store has, and what was quarantined
+  std::function<void(const TunerEvent&)> on_event;
+  const std::atomic<bool>* is_stopped = nullptr;  // set by whoever interrupts; looked at between measurements
+};
+
+class Tuner {
+ public:
+  Tuner(tuning::Store& store, TunerOptions options) : store_(store), options_(std::move(options)) {}
+  // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be kept
+  // alive.
+  Expected<TaskReport> tune(const Task& task, double budget_s);
+
+ private:
+  struct Opened {
+    std::string problem;
+    std::string device_name, profile;
+    tuning::DeviceKey device;
+    std::vector<Candidate> candidates;
+    std::map<std::string, uint64_t, std::less<>> digests;
+  };
+  using Json = nlohmann::ordered_json;
+  using Spreads = std::vector<std::optional<measure::Spread>>;
+
+  Done start();
+  Expected<Opened> open(const Task& task);
+  Done reopen();
+  void skip_quarantined(TaskReport& report);
+  std::vector<Measured> known_times() const;
+
+  Expected<Spreads> measure(std::span<const std::string> ids, uint32_t replays);
+  Done compile(const std::vector<std::string>& ids);
+  Done verify(std::vector<std::string> ids);
+  Done time(const std::vector<std::string>& ids, uint32_t replays, std::map<std::string, measure::Spread>& times);
+  Done repeat_winner(SearchResult& found);
+  Done keep(const std::map<std::string, measure::Spread>& times);
+  Done drop(const std::string& id, const std::string& reason, bool is_quarantined);
+
+  // The worker's answer. nullopt: it died, and another one is there; `blamed` is what it worked on.
+  Expected<std::optional<Json>> ask(const Json& command, std::string& blamed, std::string& end,
+                                    const std::function<void(const Json& line)>& on_line);
+  void tell(std::string_view stage, size_t done, size_t all, std::string text = "") const;
+
+  tuning::Store& store_;
+  TunerOptions options_;
+  std::optional<WorkerProcess> worker_;
+  std::optional<Task> task_;
+  Opened opened_;
+  std::set<std::string, std::less<>> verified_, compiled_;
+  std::map<std::string, std::string, std::less<>> dropped_;
+  size_t deaths_ = 0;
+};
+
+}  // namespace qgen::tuner

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/tuner/worker.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "registry.h"
+#include "runtime/device/device.h"
+#include "runtime/measure/timing.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/tuner/verifier.h"
+#include "runtime/tuning/store.h"
+
+namespace qgen::tuner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Ids = std::vector<std::string>;
+
+constexpr uint32_t kGuardBytes = 256;
+constexpr int kDeviceLost = 4;  // exit codes, for the parent alone
+
+void say(const Json& answer) { std::cout << answer.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl; }
+
+void say_error(const Error& error) {
+  say({{"error", to_text(error)}, {"is_device_lost", error.kind == Error::Kind::device}});
+}
+
+// A problem, its candidates, and what judges them.
+struct OpenProblem {
+  const OperatorEntry* entry;
+  Task task;
+  PreparedCall call;
+  std::vector<Choice> choices;
+  std::optional<Verifier> verifier;
+};
+
+class Worker {
+ public:
+  Worker(const runner::Program& program, const WorkerOptions& options) : program_(program), options_(options) {}
+  Done open_device();
+  Done obey(const Json& command);
+
+ private:
+  Done open(const Json& command);
+  Done compile(const Ids& ids);
+  Done verify(const Ids& ids);
+  Done repeat(const Ids& ids, uint32_t times);
+  Done time(const Ids& ids, uint32_t replays);
+
+  void at(std::string_view stage, const std::string& id) const;
+  void say_fault(const std::string& id, const std::string& fault);
+  Expected<std::vector<Choice>> chosen(const Ids& ids) const;
+  Expected<PreparedCall> prepare(const OperatorEntry& entry, const Task& task, Request& request);
+  void say_opened() const;
+
+  const runner::Program& program_;
+  const WorkerOptions& options_;
+  std::optional<Device> device_;
+  std::optional<KernelLibrary> library_, shipped_library_;
+  std::optional<Executor> executor_, shipped_executor_;
+  std::optional<Context> context_, shipped_;
+  measure::SteadyClock clock_;
+  std::optional<OpenProblem> problem_;
+};
+
+Done Worker::open_device() {
+  auto device = Device::open(options_.device);
+  if (!device) return device.error();
+  device_ = *std::move(device);
+  // The clock is told by two of the shipped kernels, whatever library is tuned.
+  for (auto [info, library, executor, context] :
+       {std::tuple(&program_.kernels, &library_, &executor_, &context_),
+        std::tuple(&generated::library(), &shipped_library_, &shipped_executor_, &shipped_)}) {
+    auto opened = KernelLibrary::open(*info);
+    if (!opened) return opened.error();
+    *library = *std::move(opened);
+    auto made = Executor::create(*device_, **library, {.guard_bytes = kGuardBytes, .timeout_ms = options_.hang_ms});
+    if (!made) return made.error();
+    *executor = *std::move(made);
+    context->emplace(Context{.profile = device_->profile(), .library = **library, .executor = **executor});
+  }
+  auto clock = measure::clock_of(*shipped_);
+  if (!clock) return clock.error();
+  clock_ = *std::move(clock);
+  return std::monostate{};
+}
+
+void Worker::at(std::string_view stage, const std::string& id) const {
+  say({{"at", id}});
+  if (options_.on_candidate) options_.on_candidate(stage, id);
+}
+
+// A device that was lost or hangs is no use to the next candidate: the parent starts another worker.
+void Worker::say_fault(const std::string& id, const std::string& fault) {
+  say({{"id", id}, {"fault", fault}});
+  if (fault.empty()) return;
+  const auto probe = executor_->allocate(DType::i32, {4}, Storage::buffer);
+  if (!probe || !executor_->fill(*probe, 0)) std::_Exit(kDeviceLost);
+}
+
+// ---- the problem ----------------------------------------------------------------------------------------------------
+
+Task task_of(const Json& command) {
+  const Json& request = command.at("request");
+  return {command.at("operator"),
+          {.shapes = request.at("shapes"),
+           .attributes = request.at("attributes"),
+           .storages = request.at("storages"),
+           .layouts = request.at("layouts")}};
+}
+
+Expected<PreparedCall> Worker::prepare(const OperatorEntry& entry, const Task& task, Request& request) {
+  auto parsed = runner::parse_request(entry, task.request);
+  if (!parsed) return parsed.error();
+  auto completed = complete(entry, *std::move(parsed));
+  if (!completed) return completed.error();
+  request = *std::move(completed);
+  return qgen::prepare(*context_, entry, request);
+}
+
+Done Worker::open(const Json& command) {
+  problem_.reset();
+  Task task = task_of(command);
+  const OperatorEntry* entry = find_operator(program_.operators, task.op);
+  if (!entry) return unknown_operator(program_.operators, task.op);
+  Request request;
+  auto call = prepare(*entry, task, request);
+  if (!call) return call.error();
+  problem_.emplace(OpenProblem{entry, std::move(task), *std::move(call), {}, {}});
+  Selection selection = select(problem_->call.call.problem, context_->profile, *library_,
+                               {.all_specializations = true, .all_step_kernels = true});
+  if (selection.ranked.empty()) return no_kernel(selection);
+  problem_->choices = std::move(selection.ranked);
+  problem_->verifier.emplace(*context_, program_, problem_->call, [](double seconds) { say({{"allow", seconds}}); });
+  if (Done ready = problem_->verifier->prepare(*entry, problem_->task, request); !ready) return ready;
+  say_opened();
+  return std::monostate{};
+}
+
+void Worker::say_opened() const {
+  const auto key = tuning::device_key(context_->profile);
+  Json candidates = Json::array();
+  for (const Choice& choice : problem_->choices) {
+    const auto digest = digest_of(*choice.problem->op, choice.id, *library_);
+    candidates.push_back({{"id", choice.id}, {"digest", digest.value_or(0)}, {"cost_us", choice.cost_us}});
+  }
+  say({{"problem", key_of(problem_->call.call.problem)},
+       {"device",
+        {{"device_uuid", key.device_uuid},
+         {"driver_uuid", key.driver_uuid},
+         {"driver_version", key.driver_version},
+         {"name", context_->profile.name},
+         {"profile", profiles::to_yaml(context_->profile)}}},
+       {"candidates", std::move(candidates)}});
+}
+
+Expected<std::vector<Choice>> Worker::chosen(const Ids& ids) const {
+  if (!problem_) return refused("no problem is open");
+  std::vector<Choice> choices;
+  for (const std::string& id : ids) {
+    const auto choice = std::ranges::find(problem_->choices, id, &Choice::id);
+    if (choice == problem_->choices.end()) return refused(fmt::format("'{}' is no candidate", id));
+    choices.push_back(*choice);
+  }
+  return choices;
+}
+
+// ---- candidates -----------------------------------------------------------------------------------------------------
+
+Done Worker::compile(const Ids& ids) {
+  const auto choices = chosen(ids);
+  if (!choices) return choices.error();
+  for (const std::string& id : ids) at("compile", id);
+  context_->executor.make_pipelines(*choices, [](size_t made, size_t all) { say({{"of", {made, all}}}); });
+  say(Json::object());
+  return std::monostate{};
+}
+
+Done Worker::verify(const Ids& ids) {
+  if (const auto known = chosen(ids); !known) return known.error();
+  problem_->verifier->verify(
+      ids, [&](const std::string& id) { at("verify", id); },
+      [&](const std::string& id, const std::string& fault) { say_fault(id, fault); });
+  say(Json::object());
+  return std::monostate{};
+}
+
+Done Worker::repeat(const Ids& ids, uint32_t times) {
+  if (const auto known = chosen(ids); !known) return known.error();
+  for (const std::string& id : ids) {
+    at("repeat", id);
+    say_fault(id, problem_->verifier->repeat(id, times));
+  }
+  say(Json::object());
+  return std::monostate{};
+}
+
+Done Worker::time(const Ids& ids, uint32_t replays) {
+  const auto choices = chosen(ids);
+  if (!choices) return choices.error();
+  for (const std::string& id : ids) at("time", id);
+  std::vector<measure::Contestant> contestants;
+  for (const Choice& choice : *choices) contestants.push_back({&*context_, &problem_->call, &choice});
+  measure::TimingOptions options{.replays = replays};
+  options.on_round = [] { say({{"at", ""}}); };
+  const auto times = measure::time_together(clock_, contestants, options);
+  if (!times) return times.error();
+  Json rows = Json::array();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const measure::Spread& us = times->device_us[i];
+    rows.push_back({{"id", ids[i]}, {"us", {us.median, us.low, us.high}}});
+  }
+  say({{"times", std::move(rows)}, {"clock", times->clock.of_plateau}});
+  return std::monostate{};
+}
+
+Done Worker::obey(const Json& command) {
+  const std::string what = command.at("do");
+  if (what == "open") return open(command);
+  const Ids ids = command.at("ids");
+  if (what == "compile") return compile(ids);
+  if (what == "verify") return verify(ids);
+  if (what == "repeat") return repeat(ids, command.at("times"));
+  if (what == "time") return time(ids, command.at("replays"));
+  return refused(fmt::format("'{}' is no command", what));
+}
+
+}  // namespace
+
+int run_worker(const runner::Program& program, const WorkerOptions& options) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever reads the answers
+  Worker worker(program, options);
+  if (Done opened = worker.open_device(); !opened) {
+    say_error(opened.error());
+    return 3;
+  }
+  say({{"ready", true}});
+  for (std::string line; std::getline(std::cin, line);) {
+    const Json command = Json::parse(line, nullptr, false);
+    if (command.is_discarded()) return 2;
+    if (Done done = worker.obey(command); !done) say_error(done.error());
+  }
+  return 0;
+}
+
+}  // namespace qgen::tuner

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The search on made-up spaces, whose true times the laboratory knows.
+#include "runtime/tuner/search.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace qgen::tuner {
+namespace {
+
+// Tiles of m x n and four workgroup sizes in two families. The true best is found where tiles are 64 x 128; the estimate
+// is wrong by up to a half, in a way that depends on the id alone.
+struct Space {
+  std::vector<Candidate> candidates;
+  std::map<std::string, double> times;
+
+  Space() {
+    for (const std::string_view family : {"tiled", "matrix"}) {
+      for (int m = 8; m <= 256; m *= 2) {
+        for (int n = 8; n <= 256; n *= 2) {
+          for (int workgroup = 32; workgroup <= 256; workgroup *= 2) {
+            const std::string id = fmt::format("op.{}.m{}.n{}/workgroup{}", family, m, n, workgroup);
+            const double off = std::abs(std::log2(m / 64.0)) + std::abs(std::log2(n / 128.0)) +
+                               0.5 * std::abs(std::log2(workgroup / 128.0));
+            const double time = (family == "matrix" ? 10 : 14) * (1 + 0.3 * off);
+            const double error = 1 + 0.5 * std::sin(static_cast<double>(std::hash<std::string>()(id) % 1000));
+            times[id] = time;
+            candidates.push_back({id, time * error});
+          }
+        }
+      }
+    }
+    std::ranges::sort(candidates, {}, &Candidate::cost_us);
+  }
+};
+
+class FakeLaboratory {
+ public:
+  explicit FakeLaboratory(std::map<std::string, double> times, double each_s = 0.1)
+      : times_(std::move(times)), each_s_(each_s) {}
+
+  Laboratory laboratory() {
+    return {.measure = [this](std::span<const std::string> ids, uint32_t replays) { return measure(ids, replays); },
+            .elapsed_s = [this] { return elapsed_s_; }};
+  }
+  Expected<std::vector<std::optional<measure::Spread>>> measure(std::span<const std::string> ids, uint32_t replays) {
+    std::vector<std::optional<measure::Spread>> spreads;
+    for (const std::string& id : ids) {
+      asked.push_back(id);
+      elapsed_s_ += each_s_ * (replays > 10 ? 2 : 1);
+      const auto time = times_.find(id);
+      spreads.push_back(time == times_.end()
+                            ? std::nullopt
+                            : std::optional(measure::Spread{time->second, time->second, time->second}));
+    }
+    return spreads;
+  }
+
+  std::vector<std::string> asked;
+
+ private:
+  std::map<std::string, double> times_;
+  double each_s_;
+  double elapsed_s_ = 0;
+
+ public:
+  double elapsed_s() const { return elapsed_s_; }
+};
+
+double least(const std::map<std::string, double>& times) {
+  double best = times.begin()->second;
+  for (const auto& [id, time] : times) best = std::min(best, time);
+  return best;
+}
+
+TEST(Search, TakesAllThatFitsIntoTheBudget) {
+  const Space space;
+  FakeLaboratory fake(space.times, 0.01);
+  const auto found = find_best(space.candidates, {}, fake.laboratory(), {.budget_s = 60});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_exhaustive);
+  EXPECT_EQ(found->tried, space.candidates.size());
+  EXPECT_EQ(found->ranked.front().us.median, least(space.times));
+  EXPECT_TRUE(found->ranked.front().is_final);
+}
+
+TEST(Search, FindsTheBestInAFewSamples) {
+  const Space space;
+  FakeLaboratory fake(space.times);
+  const auto found =
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 60});
+  ASSERT_TRUE(found);
+  EXPECT_LE(found->ranked.front().us.median, least(space.times) / 0.98);
+  EXPECT_LE(static_cast<double>(found->tried), 0.15 * static_cast<double>(space.candidates.size()));
+}
+
+TEST(Search, KeepsToItsBudget) {
+  const Space space;
+  for (const double budget : {3.0, 10.0, 25.0}) {
+    FakeLaboratory fake(space.times, 0.2);
+    const auto found = find_best(space.candidates, {}, fake.laboratory(), {.budget_s = budget});
+    ASSERT_TRUE(found);
+    EXPECT_LE(fake.elapsed_s(), 1.05 * budget);
+    EXPECT_FALSE(found->ranked.empty());
+  }
+}
+
+// An estimate that is wrong about a whole family does not hide it.
+TEST(Search, TriesEachKind) {
+  Space space;
+  for (Candidate& candidate : space.candidates) {
+    if (candidate.id.starts_with("op.matrix")) candidate.cost_us += 1e6;
+  }
+  std::ranges::sort(space.candidates, {}, &Candidate::cost_us);
+  FakeLaboratory fake(space.times);
+  const auto found =
+      find_best(space.candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 60});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ranked.front().id.starts_with("op.matrix")) << found->ranked.front().id;
+}
+
+TEST(Search, PassesOverWhatHasNoTime) {
+  Space space;
+  const double all = static_cast<double>(space.times.size());
+  std::erase_if(space.times, [](const auto& row) { return row.first.ends_with("workgroup128"); });
+  FakeLaboratory fake(space.times, 0.001);
+  const auto found = find_best(space.candidates, {}, fake.laboratory(), {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ranked.size(), space.times.size());
+  EXPECT_EQ(static_cast<double>(found->tried), all);
+  for (const Measured& measured : found->ranked) EXPECT_FALSE(measured.id.ends_with("workgroup128"));
+}
+
+TEST(Search, DoesNotMeasureAgainWhatIsKnown) {
+  const Space space;
+  FakeLaboratory first(space.times, 0.001), second(space.times, 0.001);
+  const auto found = find_best(space.candidates, {}, first.laboratory(), {});
+  ASSERT_TRUE(found);
+  const auto again = find_best(space.candidates, found->ranked, second.laboratory(), {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->ranked.front().id, found->ranked.front().id);
+  EXPECT_LE(second.asked.size(), 4u) << "the best few meet again";
+}
+
+TEST(Search, OfOneCandidate) {
+  const std::vector<Candidate> one = {{"op.only", 1}};
+  FakeLaboratory fake({{"op.only", 2.0}});
+  const auto found = find_best(one, {}, fake.laboratory(), {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ranked.size(), 1u);
+  FakeLaboratory broken({});
+  const auto none = find_best(one, {}, broken.laboratory(), {});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->ranked.empty());
+}
+
+TEST(Search, HandsOnTheLaboratorysError) {
+  const Space space;
+  const Laboratory broken{
+      .measure = [](std::span<const std::string>, uint32_t) -> Expected<std::vector<std::optional<measure::Spread>>> {
+        return refused("interrupted");
+      },
+      .elapsed_s = [] { return 0.0; }};
+  const auto found = find_best(space.candidates, {}, broken, {});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message, "interrupted");
+}
+
+TEST(Neighbours, DifferInOneWord) {
+  EXPECT_TRUE(are_neighbours("op.a.m8/workgroup64", "op.a.m8/workgroup128"));
+  EXPECT_TRUE(are_neighbours("op.two(x.vec4/w64, y.vec1)", "op.two(x.vec4/w64, y.vec2)"));
+  EXPECT_FALSE(are_neighbours("op.a.m8/workgroup64", "op.a.m16/workgroup128"));
+  EXPECT_FALSE(are_neighbours("op.a.m8/workgroup64", "op.a.m8/workgroup64"));
+  EXPECT_FALSE(are_neighbours("op.a.m8", "op.a"));
+}
+
+}  // namespace
+}  // namespace qgen::tuner
