@@ -6,8 +6,8 @@
 cuDNN is asked through PyTorch, which has no int8 convolution on a GPU: half precision is the fastest that its users
 get. It takes the input plainly and channels last, and the faster of the two counts. cuDNN tries its algorithms first
 (cudnn.benchmark). 20 launches are recorded in a CUDA graph, so that no time of the host is in the figure, which is a
-median over bursts of replays. qgen's figure is the median of `qgen-run q8ta_conv2d --time`, by the device's clock, in
-the layout packed_4c. It adds a bias, applies the activation and quantizes; cuDNN only convolves.
+median over bursts of replays. qgen's figure is the median of `qgen-run q8ta_conv2d --time`, by the device's clock: of
+chains of as many launches in one command buffer, with barriers between them. The layout is packed_4c. It adds a bias, applies the activation and quantizes; cuDNN only convolves.
 
 Before either side is timed, the GPU works until its clock is up: here by matrix products, in qgen-run by its own load.
 `ratio` is cuDNN's time over qgen's, TOP/s is qgen's, and `clock` says at how many percent of the GPU's best clock

@@ -340,9 +340,9 @@ Done Executor::run(Recording& recording) {
   return state_->submission->run(recording.state()->commands);
 }
 
-Expected<Timing> Executor::time(Recording& recording) {
+Expected<Timing> Executor::time(Recording& recording, uint32_t chain) {
   if (const Done ours = check_is_ours(recording); !ours) return ours.error();
-  if (const Done ready = recording.state()->prepare_timing(); !ready) return ready.error();
+  if (const Done ready = recording.state()->prepare_timing(std::max(chain, 1u)); !ready) return ready.error();
   if (const Done ran = state_->submission->run(recording.state()->timed_commands); !ran) return ran.error();
   return recording.state()->read_timing();
 }

@@ -69,8 +69,8 @@ struct Work {
 };
 
 struct Timing {
-  double device_us = 0;             // first kernel's start to last kernel's end, by GPU timestamps
-  std::vector<double> launches_us;  // one a launch, from the end of the one before; together they are device_us
+  double device_us = 0;              // first kernel's start to last kernel's end, by GPU timestamps
+  std::vector<double> intervals_us;  // one a chain of launches, from the end of the one before; together device_us
 };
 
 class Recording {
@@ -125,7 +125,10 @@ class Executor {
   // null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
-  Expected<Timing> time(Recording& recording);  // runs it once; an error where the queue has no timestamps
+  // Runs it once, with a timestamp behind each chain of so many launches, and behind the last. A timestamp between two
+  // launches keeps the second waiting for longer than a barrier does: for each launch apart, chains are of 1. An error
+  // where the queue has no timestamps.
+  Expected<Timing> time(Recording& recording, uint32_t chain = 1);
 
   // Writes the pipeline cache now; the destructor does too, and drops errors.
   Done save_pipeline_cache();

@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "runtime/dispatch/blocks.h"
 #include "runtime/dispatch/device_tensor.h"
@@ -104,8 +105,7 @@ Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Wor
   const auto commands = submission_->make_commands();
   if (!commands) return commands.error();
   state_->commands = *commands;
-  const Done recorded =
-      submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to, nullptr); });
+  const Done recorded = submission_->record(*commands, false, [this](VkCommandBuffer to) { state_->encode(to); });
   if (!recorded) return recorded.error();
   return std::move(state_);
 }
@@ -347,33 +347,36 @@ void encode_dispatch(const VolkDeviceTable& vk, const dispatch::Dispatch& dispat
 
 }  // namespace
 
-void Recording::State::encode(VkCommandBuffer to, const dispatch::Timestamps* with_timestamps) const {
-  const auto timestamp = [&](size_t index) {
-    if (!with_timestamps) return;
-    with_timestamps->write(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, static_cast<uint32_t>(index));
-  };
-  if (with_timestamps) with_timestamps->reset(to);
-  timestamp(0);
+void Recording::State::encode(VkCommandBuffer to) const {
+  for (const dispatch::Dispatch& dispatch : dispatches) encode_dispatch(device().vk, dispatch, to);
+}
+
+void Recording::State::encode_timed(VkCommandBuffer to) const {
+  uint32_t written = 0;
+  const auto timestamp = [&] { timestamps->write(to, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, written++); };
+  timestamps->reset(to);
+  timestamp();
   for (size_t i = 0; i < dispatches.size(); ++i) {
     encode_dispatch(device().vk, dispatches[i], to);
-    timestamp(i + 1);
+    if ((i + 1) % timed_chain == 0 || i + 1 == dispatches.size()) timestamp();
   }
 }
 
-Done Recording::State::prepare_timing() {
-  if (timed_commands) return std::monostate{};
-  auto made_timestamps = dispatch::Timestamps::make(submission->device(), static_cast<uint32_t>(dispatches.size() + 1));
+Done Recording::State::prepare_timing(uint32_t chain) {
+  if (timed_chain == chain) return std::monostate{};
+  submission->free_commands(std::exchange(timed_commands, VK_NULL_HANDLE));
+  timed_chain = 0;
+  const size_t chains = (dispatches.size() + chain - 1) / chain;
+  auto made_timestamps = dispatch::Timestamps::make(submission->device(), static_cast<uint32_t>(chains + 1));
   if (!made_timestamps) return made_timestamps.error();
   timestamps = *std::move(made_timestamps);
   const auto made = submission->make_commands();
   if (!made) return made.error();
-  const Done recorded = submission->record(*made, false, [this](VkCommandBuffer to) { encode(to, &*timestamps); });
-  if (!recorded) {
-    submission->free_commands(*made);
-    return recorded.error();
-  }
   timed_commands = *made;
-  return std::monostate{};
+  timed_chain = chain;
+  const Done recorded = submission->record(*made, false, [this](VkCommandBuffer to) { encode_timed(to); });
+  if (!recorded) timed_chain = 0;
+  return recorded;
 }
 
 Expected<Timing> Recording::State::read_timing() const {

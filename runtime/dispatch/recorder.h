@@ -7,7 +7,7 @@
 //   plan       every launch becomes a Dispatch: its pipeline, what it binds, its push constants, whether it must wait
 //   allocate   one scratch arena (as large as the neediest work; the works share it) and one buffer of problem blocks
 //   describe   a descriptor set a dispatch
-//   encode     the command buffer; a second one with timestamps when time() first asks
+//   encode     the command buffer; a second one with timestamps when time() asks
 #pragma once
 
 #include <array>
@@ -105,9 +105,10 @@ struct Recording::State {
   State& operator=(const State&) = delete;
   ~State();
 
-  // With timestamps, one before the first dispatch and one after each.
-  void encode(VkCommandBuffer to, const dispatch::Timestamps* with_timestamps) const;
-  Done prepare_timing();
+  void encode(VkCommandBuffer to) const;
+  // With a timestamp before the first dispatch, and one after each chain of them.
+  void encode_timed(VkCommandBuffer to) const;
+  Done prepare_timing(uint32_t chain);
   Expected<Timing> read_timing() const;
 
   const Device::Handles& device() const { return pipelines->device(); }
@@ -122,6 +123,7 @@ struct Recording::State {
   VkDescriptorPool descriptors = VK_NULL_HANDLE;
   VkCommandBuffer commands = VK_NULL_HANDLE;
   VkCommandBuffer timed_commands = VK_NULL_HANDLE;
+  uint32_t timed_chain = 0;  // of timed_commands
   std::optional<dispatch::Timestamps> timestamps;
 };
 

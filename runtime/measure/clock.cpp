@@ -124,7 +124,7 @@ Expected<Calibrator> arithmetic_calibrator(Context& context) {
 Expected<double> rate_of(Context& context, Calibrator& calibrator) {
   const auto timing = context.executor.time(calibrator.recording);
   if (!timing) return timing.error();
-  const double us = std::reduce(timing->launches_us.begin() + 1, timing->launches_us.end());
+  const double us = std::reduce(timing->intervals_us.begin() + 1, timing->intervals_us.end());
   return us > 0 ? (kRepeats - 1) * calibrator.work / us : 0;
 }
 

@@ -11,9 +11,11 @@
 // `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the kernels that
 // are timed may be of another library.
 //
-// The clock is raised first. Then every round replays each contestant some times, so that whatever changes meanwhile
-// changes for all; a round in which the clock fell is thrown away and it is raised again. Of a contestant's replays in a
-// submission the first, which finds an idle device, is not counted.
+// The clock is raised first. Then every round replays each contestant in some chains, so that whatever changes meanwhile
+// changes for all; a round in which the clock fell is thrown away and it is raised again. A chain is replays one after
+// the other, with the barriers that layers of a network need between them and timestamps at its ends alone: twenty of
+// a short kernel, one of a long one. A sample is a replay's share of it. Of a contestant's chains in a submission the
+// first, which finds an idle device, is not counted.
 #pragma once
 
 #include <functional>
@@ -39,7 +41,7 @@ struct Contestant {
 };
 
 struct TimingOptions {
-  uint32_t replays = 60;           // counted, of each contestant, at least
+  uint32_t replays = 60;           // samples of each contestant, at least
   std::function<void()> on_round;  // hears of each, once it is done; may be empty
 };
 // How many rounds that takes.

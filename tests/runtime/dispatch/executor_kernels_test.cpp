@@ -98,7 +98,7 @@ TEST_F(ExecutorTest, EmptyGridsDoNothing) {
   EXPECT_EQ(integers(data), (std::vector<int32_t>{1, 2, 3}));
   const auto timing = executor().time(recording);
   ASSERT_TRUE(timing) << to_text(timing.error());
-  EXPECT_EQ(timing->launches_us.size(), 1u);
+  EXPECT_EQ(timing->intervals_us.size(), 1u);
   Recording empty = record({});
   run(empty);
 }
