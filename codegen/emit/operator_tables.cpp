@@ -60,7 +60,10 @@ void print_fields(TextWriter& out, const Spec& spec, std::span<const Family> fam
       const std::string row = fmt::format("{{{}, {}, offsetof(Problem, {}), {}{}}}", quoted(field.name.value),
                                           cpp_name(field.kind), identifier(field.name.value), field.count,
                                           field.is_word() ? ", " + words_array(field.word_set) : "");
-      const bool is_data = field.count == 1 && !field.is_word() && !read.contains(field.name.value);
+      // Of arrays only tables of values: sides and strides say where a kernel reads, and so how long it takes.
+      constexpr uint64_t kMostSides = 16;
+      const bool may_be_data = field.count == 1 ? !read.contains(field.name.value) : field.count > kMostSides;
+      const bool is_data = may_be_data && !field.is_word();
       out.code(is_data ? fmt::format("table::data({}),", row) : row + ",");
     }
   }

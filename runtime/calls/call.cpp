@@ -140,8 +140,9 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   const bool is_watched = static_cast<bool>(context.on_selection);
-  const Selection selection =
-      select(call.problem, context.profile, context.library, {.force = context.force_kernel, .best_only = !is_watched});
+  const KernelTimes times = context.times ? context.times->of(call.problem, context.profile) : KernelTimes();
+  const Selection selection = select(call.problem, context.profile, context.library,
+                                     {.force = context.force_kernel, .best_only = !is_watched, .times = &times});
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
   auto bound = bind(context, call, selection.ranked.front(), arguments);

@@ -21,6 +21,7 @@
 
 #include "runtime/calls/weight.h"
 #include "runtime/dispatch/executor.h"
+#include "runtime/selector/time_book.h"
 
 namespace qgen {
 
@@ -102,6 +103,7 @@ struct Context {
   const KernelLibrary& library;
   Executor& executor;
   std::string force_kernel;                            // SelectOptions::force; empty: the best
+  const TimeBook* times = nullptr;                     // what was measured; null: choices go by estimates
   std::function<void(const Selection&)> on_selection;  // sees each decision; may be empty
 };
 

@@ -42,6 +42,7 @@ struct Arguments {
   measure::TimingOptions timing;
   bool all_kernels = false;
   bool is_explained = false;
+  bool is_untuned = false;
   bool is_timed = false;
   bool is_list = false;
   bool is_help = false;

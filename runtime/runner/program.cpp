@@ -12,6 +12,7 @@
 #include "runtime/runner/arguments.h"
 #include "runtime/runner/report.h"
 #include "runtime/runner/run_operator.h"
+#include "runtime/tuning/known_times.h"
 
 namespace qgen::runner {
 namespace {
@@ -69,7 +70,13 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   constexpr uint32_t kGuardBytes = 256;  // of cases
   auto executor = Executor::create(*device, library, {.guard_bytes = entry ? 0 : kGuardBytes});
   if (!executor) return fail(program, executor.error());
-  Context context{.profile = device->profile(), .library = library, .executor = *executor};
+  const auto times = tuning::known_times(library, tuning::Store::default_path());
+  if (!times) fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(times.error()));
+  const bool is_tuned = times && entry && !arguments.is_untuned;
+  Context context{.profile = device->profile(),
+                  .library = library,
+                  .executor = *executor,
+                  .times = is_tuned ? &*times : nullptr};
   const auto done = run_in_mode(*device, context, program, entry, arguments);
   const int code = done ? *done : fail(program, done.error());
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);

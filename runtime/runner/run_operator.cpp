@@ -57,12 +57,14 @@ Expected<RunReport> run_choice(Context& context, const PreparedCall& prepared, c
 Selection select_for(const Context& context, const PreparedCall& prepared, const Arguments& arguments,
                      const KernelTimes* times = nullptr) {
   const bool all = arguments.all_kernels;
+  const bool is_known = !times && context.times;
+  const KernelTimes known = is_known ? context.times->of(prepared.call.problem, context.profile) : KernelTimes();
   return select(prepared.call.problem, context.profile, context.library,
                 {.force = arguments.kernel,
                  .all_specializations = all,
                  .all_step_kernels = all,
                  .best_only = !all && !arguments.is_explained,
-                 .times = times});
+                 .times = times ? times : &known});
 }
 
 Done save(const RunReport& report) {

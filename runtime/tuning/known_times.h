@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The times that a program may choose by on this machine: what qgen-tune measured here.
+//
+//   const auto book = known_times(library, Store::default_path());
+//   Context context{.profile = ..., .library = library, .executor = executor, .times = &*book};
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/selector/time_book.h"
+#include "runtime/tuning/store.h"
+
+namespace qgen::tuning {
+
+// A store that is not there has no times. Errors: one that cannot be read. `library` outlives the book.
+Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store);
+
+}  // namespace qgen::tuning
