@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "common/files.h"
 #include "runtime/device/architecture.h"
@@ -71,10 +72,12 @@ class DeviceReader {
           [&](const Node& node) { reader_.boolean(node, "has_fast_integer_dot", device_.has_fast_integer_dot); }},
          {"features", false, [&](const Node& node) { read_features(node); }},
          {"cooperative_matrices", false,
-          [&](const Node& node) { read_matrices(node, "cooperative_matrices", device_.cooperative_matrices); }},
+          [&](const Node& node) {
+            read_matrices(node, "cooperative_matrices", device_.cooperative_matrices, &device_.matrix_rates);
+          }},
          {"flexible_cooperative_matrices", false,
           [&](const Node& node) {
-            read_matrices(node, "flexible_cooperative_matrices", device_.flexible_cooperative_matrices);
+            read_matrices(node, "flexible_cooperative_matrices", device_.flexible_cooperative_matrices, nullptr);
           }},
          {"numbers", false, [&](const Node& node) { numbers.reset(node); }},
          {"sources", false, [&](const Node& node) { sources.reset(node); }}});
@@ -209,7 +212,9 @@ class DeviceReader {
     });
   }
 
-  void read_matrices(const Node& list, std::string_view what, std::vector<CooperativeMatrixShape>& shapes) {
+  // `rates`: of those that were measured; null: of such a list none are.
+  void read_matrices(const Node& list, std::string_view what, std::vector<CooperativeMatrixShape>& shapes,
+                     std::vector<MatrixRate>* rates) {
     reader_.items(list, what, [&](const Node& item) {
       MatrixRate row{};
       const auto side = [&](std::string_view key, uint16_t& value) {
@@ -223,24 +228,22 @@ class DeviceReader {
                            }};
       };
       CooperativeMatrixShape& shape = row.shape;
-      reader_.fields(item, "a cooperative matrix",
-                     {side("m", shape.m),
-                      side("n", shape.n),
-                      side("k", shape.k),
-                      dtype("a", shape.a),
-                      dtype("b", shape.b),
-                      dtype("c", shape.c),
-                      dtype("result", shape.result),
-                      {"scope", true,
-                       [&](const Node& node) {
-                         if (const auto index = reader_.word(node, "scope", kScopes))
-                           shape.workgroup_scope = *index == 1;
-                       }},
-                      {"ops_per_us", false, [&](const Node& node) {
-                         reader_.number(node, "ops_per_us", 0, kMostOfANumber, row.ops_per_us);
-                       }}});
+      std::vector<yaml::Field> fields = {side("m", shape.m),           side("n", shape.n),  side("k", shape.k),
+                                         dtype("a", shape.a),          dtype("b", shape.b), dtype("c", shape.c),
+                                         dtype("result", shape.result)};
+      fields.push_back({"scope", true, [&](const Node& node) {
+                          if (const auto index = reader_.word(node, "scope", kScopes)) {
+                            shape.workgroup_scope = *index == 1;
+                          }
+                        }});
+      if (rates) {
+        fields.push_back({"ops_per_us", false, [&](const Node& node) {
+                            reader_.number(node, "ops_per_us", 1e-6, kMostOfANumber, row.ops_per_us);
+                          }});
+      }
+      reader_.fields(item, "a cooperative matrix", fields);
       shapes.push_back(shape);
-      if (row.ops_per_us > 0) device_.matrix_rates.push_back(row);
+      if (rates && row.ops_per_us > 0) rates->push_back(row);
     });
   }
 
@@ -326,8 +329,8 @@ class DeviceWriter {
     line("timestamp_period_ns: {}", real_text(d.timestamp_period_ns));
     line("has_fast_integer_dot: {}", d.has_fast_integer_dot);
     write_features();
-    write_matrices("cooperative_matrices", d.cooperative_matrices);
-    write_matrices("flexible_cooperative_matrices", d.flexible_cooperative_matrices);
+    write_matrices("cooperative_matrices", d.cooperative_matrices, d.matrix_rates);
+    write_matrices("flexible_cooperative_matrices", d.flexible_cooperative_matrices, {});
     write_numbers();
     return std::move(text_);
   }
@@ -362,14 +365,15 @@ class DeviceWriter {
     for (const std::string_view word : words) line("- {}", word);
   }
 
-  void write_matrices(std::string_view key, const std::vector<CooperativeMatrixShape>& shapes) {
+  void write_matrices(std::string_view key, const std::vector<CooperativeMatrixShape>& shapes,
+                      std::span<const MatrixRate> rates) {
     if (shapes.empty()) return;
     line("{}:", key);
     for (const CooperativeMatrixShape& s : shapes) {
-      const auto rate = std::ranges::find(device_.matrix_rates, s, &MatrixRate::shape);
+      const auto rate = std::ranges::find(rates, s, &MatrixRate::shape);
       line("- {{m: {}, n: {}, k: {}, a: {}, b: {}, c: {}, result: {}, scope: {}{}}}", s.m, s.n, s.k, name(s.a),
            name(s.b), name(s.c), name(s.result), kScopes[s.workgroup_scope ? 1 : 0],
-           rate == device_.matrix_rates.end() ? "" : fmt::format(", ops_per_us: {}", real_text(rate->ops_per_us)));
+           rate == rates.end() ? "" : fmt::format(", ops_per_us: {}", real_text(rate->ops_per_us)));
     }
   }
 

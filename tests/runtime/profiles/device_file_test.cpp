@@ -78,7 +78,8 @@ DeviceProfile full() {
   d.cooperative_matrices = {{16, 16, 32, DType::i8, DType::i8, DType::i32, DType::i32, false},
                             {16, 16, 16, DType::f16, DType::f16, DType::f32, DType::f32, true}};
   d.matrix_rates = {{d.cooperative_matrices[1], 1.25e8}};
-  d.flexible_cooperative_matrices = {{8, 8, 8, DType::bf16, DType::bf16, DType::f32, DType::f32, true}};
+  d.flexible_cooperative_matrices = {d.cooperative_matrices[1],
+                                     {8, 8, 8, DType::bf16, DType::bf16, DType::f32, DType::f32, true}};
   d.min_subgroup_size = 4;
   d.max_subgroup_size = 64;
   d.has_subgroup_size_control = d.has_fast_integer_dot = true;
