@@ -25,6 +25,7 @@
 #include "registry.h"
 #include "runtime/measure/timing.h"
 #include "runtime/operators/shipped.h"
+#include "runtime/profiles/stored.h"
 
 namespace {
 
@@ -212,7 +213,9 @@ int time_rows(const Arguments& arguments) {
   if (!device) return fail(device.error());
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return fail(executor.error());
-  Context context{.profile = device->profile(), .library = *library, .executor = *executor};
+  const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
+  if (!numbers.warning.empty()) fmt::print(stderr, "operators_bench: warning: {}\n", numbers.warning);
+  Context context{.profile = numbers.profile, .library = *library, .executor = *executor};
   auto clock = measure::clock_of(context);
   if (!clock) return fail(clock.error());
   Bench bench{context, *std::move(clock)};

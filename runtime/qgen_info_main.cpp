@@ -6,16 +6,26 @@
 //   qgen-info                      every device
 //   qgen-info --list               one line a device: index, name, kind, driver
 //   qgen-info --device llvmpipe    one of them, opened as the other programs would open it
+//   qgen-info --device-file devices/adreno-740.yaml    a device that is described, not opened
+//   qgen-info --measure            finds out how fast a device is, for every program that opens it from then on
 //   qgen-info --json               for programs
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "common/files.h"
 #include "common/program.h"
+#include "common/progress.h"
+#include "registry.h"
 #include "runtime/device/device.h"
+#include "runtime/measure/numbers.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/profiles/stored.h"
 
 namespace {
 
@@ -24,6 +34,9 @@ constexpr int kWrongMachine = 3;
 
 struct Arguments {
   std::string device;
+  std::string device_file;
+  std::string output;
+  bool is_measured = false;
   bool is_list = false;
   bool is_json = false;
 };
@@ -48,21 +61,70 @@ void print_text(const std::vector<qgen::DeviceProfile>& devices) {
   for (size_t i = 0; i < devices.size(); ++i) fmt::print("{}device {}: {}", i ? "\n" : "", i, to_text(devices[i]));
 }
 
+void print_one(const Arguments& arguments, const qgen::DeviceProfile& profile) {
+  fmt::print("{}", arguments.is_json ? to_json(profile) + "\n" : to_text(profile));
+}
+
+// What was stored of a device is part of what is known; why it cannot be used is told.
+qgen::DeviceProfile with_stored_numbers(const qgen::DeviceProfile& profile) {
+  qgen::profiles::StoredNumbers numbers = qgen::profiles::with_stored_numbers(profile);
+  if (!numbers.warning.empty()) fmt::print(stderr, "qgen-info: warning: {}\n", numbers.warning);
+  return std::move(numbers.profile);
+}
+
 // Opening is part of the answer: a device that is listed may still refuse.
 int show_one(const Arguments& arguments) {
   const auto device = qgen::Device::open(arguments.device);
   if (!device) return fail(device.error(), kWrongMachine);
-  if (arguments.is_json) {
-    fmt::print("{}\n", to_json(device->profile()));
-  } else {
-    fmt::print("{}", to_text(device->profile()));
-  }
+  print_one(arguments, with_stored_numbers(device->profile()));
+  return 0;
+}
+
+// ---- measuring ------------------------------------------------------------------------------------------------------
+
+std::string today() {
+  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day date(now);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+qgen::Expected<qgen::DeviceProfile> measure(const qgen::Device& device) {
+  const auto library = qgen::KernelLibrary::open(qgen::generated::library());
+  if (!library) return library.error();
+  auto executor = qgen::Executor::create(device, *library, {});
+  if (!executor) return executor.error();
+  qgen::Context context{.profile = device.profile(), .library = *library, .executor = *executor};
+  qgen::Progress progress(::isatty(STDERR_FILENO) != 0);
+  return qgen::measure::measured_numbers(context, "measured on " + today(), [&](size_t done, size_t total) {
+    progress.show_at_once("measure", done, total);
+  });
+}
+
+int measure_one(const Arguments& arguments) {
+  const auto device = qgen::Device::open(arguments.device);
+  if (!device) return fail(device.error(), kWrongMachine);
+  const auto measured = measure(*device);
+  if (!measured) return fail(measured.error(), kWrongMachine);
+  const qgen::Done stored = arguments.output.empty()
+                                ? qgen::profiles::store_numbers(*measured)
+                                : qgen::write_file(arguments.output, qgen::profiles::to_yaml(*measured));
+  if (!stored) return fail(stored.error(), kWrongMachine);
+  print_one(arguments, *measured);
+  return 0;
+}
+
+int show_file(const Arguments& arguments) {
+  const auto profile = qgen::profiles::load_device(arguments.device_file);
+  if (!profile) return fail(profile.error(), kWrongInput);
+  print_one(arguments, *profile);
   return 0;
 }
 
 int show_all(const Arguments& arguments) {
-  const auto devices = qgen::list_devices();
+  auto devices = qgen::list_devices();
   if (!devices) return fail(devices.error(), kWrongMachine);
+  for (qgen::DeviceProfile& device : *devices) device = with_stored_numbers(device);
   if (arguments.is_list) {
     print_list(*devices);
   } else if (arguments.is_json) {
@@ -73,6 +135,12 @@ int show_all(const Arguments& arguments) {
   return 0;
 }
 
+int run(const Arguments& arguments) {
+  if (!arguments.device_file.empty()) return show_file(arguments);
+  if (arguments.is_measured) return measure_one(arguments);
+  return arguments.device.empty() ? show_all(arguments) : show_one(arguments);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,11 +149,24 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(26);
   app.set_help_flag("-h,--help", "print this and exit");
   app.footer(
-      "Memory bandwidth, arithmetic rates and launch times are estimates: Vulkan does not tell them.\n"
+      "Vulkan does not tell bandwidths, arithmetic rates and what launches cost: they are estimates until --measure "
+      "has\n"
+      "found them, in ten seconds. They are kept in ~/.cache/qgen/devices, or that of $XDG_CACHE_HOME, for this "
+      "version\n"
+      "of the driver. Behind each number stands where it comes from.\n"
       "Exit code: 0 done, 2 the arguments are wrong, 3 there is no such device, driver or loader.\n"
       "Which drivers are seen is the Vulkan loader's matter: VK_DRIVER_FILES names their manifests.\n");
   app.add_option("--device,-d", arguments.device, "one device: its index, its UUID, or a part of its name")
       ->type_name("DEVICE");
+  app.add_option("--device-file", arguments.device_file, "instead of a device of this machine: what a file describes")
+      ->type_name("FILE")
+      ->excludes("--device");
+  const auto measure = app.add_flag("--measure", arguments.is_measured,
+                                    "measure how fast the device is, and keep it for every program that opens it")
+                           ->excludes("--device-file");
+  app.add_option("--output,-o", arguments.output, "with --measure: write the device file here instead")
+      ->type_name("FILE")
+      ->needs(measure);
   app.add_flag("--list,-l", arguments.is_list, "one line a device, and nothing else");
   app.add_flag("--json", arguments.is_json, "an array of objects; with --device one object");
   try {
@@ -93,10 +174,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongInput;
   }
-  if (arguments.is_list && (arguments.is_json || !arguments.device.empty())) {
-    fmt::print(stderr, "qgen-info: --list shows every device, as text: it goes with neither --device nor --json\n");
+  if (arguments.is_list &&
+      (arguments.is_json || arguments.is_measured || !arguments.device.empty() || !arguments.device_file.empty())) {
+    fmt::print(stderr, "qgen-info: --list shows every device of this machine, as text: it goes with no other option\n");
     return kWrongInput;
   }
-  return qgen::run_program("qgen-info",
-                           [&] { return arguments.device.empty() ? show_all(arguments) : show_one(arguments); });
+  return qgen::run_program("qgen-info", [&] { return run(arguments); });
 }

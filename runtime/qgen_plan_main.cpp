@@ -12,6 +12,7 @@
 #include "common/program.h"
 #include "runtime/device/device.h"
 #include "runtime/planner/graph_text.h"
+#include "runtime/profiles/stored.h"
 
 namespace {
 
@@ -96,7 +97,9 @@ int run(const Arguments& arguments) {
   if (!arguments.device.empty()) {
     const auto device = Device::open(arguments.device);
     if (!device) return fail(device.error(), kWrongMachine);
-    text->device = planner::device_model(device->profile().numbers);
+    const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
+    if (!numbers.warning.empty()) fmt::print(stderr, "qgen-plan: warning: {}\n", numbers.warning);
+    text->device = planner::device_model(numbers.profile.numbers);
   }
   if (!arguments.is_yaml) return show(arguments, *text);
   fmt::print("{}", to_yaml(*text));

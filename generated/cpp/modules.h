@@ -38,7 +38,9 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "matrix_multiply_add.h"
 #include "multiply_add.h"
+#include "narrow_multiply_add.h"
 #include "pack_weight.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
@@ -58,6 +60,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
+#include "read_words.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -103,8 +106,10 @@ namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::k
 namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants; }
 namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
-namespace multiply_add { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
-namespace pack_weight { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
+namespace matrix_multiply_add { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
+namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
+namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
+namespace pack_weight { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
 namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
 namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
@@ -123,7 +128,8 @@ namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstM
 namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
-namespace sum_slices { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
+namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
+namespace sum_slices { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
 namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }

@@ -38,7 +38,9 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "matrix_multiply_add.h"
 #include "multiply_add.h"
+#include "narrow_multiply_add.h"
 #include "pack_weight.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
@@ -58,6 +60,7 @@
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
+#include "read_words.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -109,7 +112,9 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_q4gsw_backward::op,
   &linear_q8csw::op,
   &linear_q8ta_q8csw::op,
+  &matrix_multiply_add::op,
   &multiply_add::op,
+  &narrow_multiply_add::op,
   &pack_weight::op,
   &q8_linear_coopmat::op,
   &q8_linear_finish::op,
@@ -129,6 +134,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_unary::op,
   &quantize_affine::op,
   &quantize_q4gsw::op,
+  &read_words::op,
   &sum_slices::op,
   &weight_only_backward_plain::op,
   &weight_only_backward_tiled::op,

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/measure/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "copy_words.h"
+#include "matrix_multiply_add.h"
+#include "multiply_add.h"
+#include "narrow_multiply_add.h"
+#include "read_words.h"
+#include "runtime/measure/clock.h"
+#include "runtime/measure/timing.h"
+
+namespace qgen::measure {
+namespace {
+
+constexpr int kRuns = 5;        // the best of which counts
+constexpr double kRunUs = 400;  // a run that is long enough for its launch not to count
+constexpr uint32_t kMostSteps = 1u << 20;
+
+struct Recorded {
+  PreparedCall call;
+  std::optional<BoundCall> bound;
+  std::optional<Recording> recording;
+};
+
+// `count` dispatches of the kernel `id`, or of the best one where it is empty; nullopt: the device cannot run it.
+Expected<std::optional<Recorded>> record(Context& context, PreparedCall call, std::string_view id, uint32_t count = 1) {
+  const Selection selection =
+      select(call.call.problem, context.profile, context.library, {.force = std::string(id), .best_only = true});
+  if (selection.ranked.empty()) return std::optional<Recorded>();
+  const Choice& choice = selection.ranked.front();
+  Recorded recorded{std::move(call), {}, {}};
+  auto bound = bind(context, recorded.call.call, choice, recorded.call.arguments);
+  if (!bound) return bound.error();
+  recorded.bound = *std::move(bound);
+  auto recording = context.executor.record(std::vector<Work>(count, Work{&choice, recorded.bound->operands}));
+  if (!recording) return recording.error();
+  recorded.recording = *std::move(recording);
+  return std::optional<Recorded>(std::move(recorded));
+}
+
+// The least time of several runs, by the device's clock where it has one.
+Expected<double> best_us(Context& context, Recording& recording, int runs = kRuns) {
+  using Clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int i = 0; i <= runs; ++i) {  // the first is not counted
+    double us = 0;
+    if (context.profile.timestamp_period_ns > 0) {
+      const auto timing = context.executor.time(recording);
+      if (!timing) return timing.error();
+      us = timing->device_us;
+    } else {
+      const auto began = Clock::now();
+      if (Done ran = context.executor.run(recording); !ran) return ran.error();
+      us = std::chrono::duration<double, std::micro>(Clock::now() - began).count();
+    }
+    if (i > 0 && us > 0 && (best == 0 || us < best)) best = us;
+  }
+  return best;
+}
+
+// A kernel that does `work` in each step: of as many steps as take long enough. 0: the device cannot run it.
+using MakeCall = std::function<PreparedCall(uint32_t steps)>;
+Expected<double> rate_of(Context& context, const MakeCall& make, std::string_view id, double work_of_step) {
+  uint32_t steps = 17;
+  for (;;) {
+    auto recorded = record(context, make(steps), id);
+    if (!recorded) return recorded.error();
+    if (!*recorded) return 0.0;
+    const auto once = best_us(context, *(*recorded)->recording, 1);
+    if (!once) return once.error();
+    if (*once >= kRunUs || steps >= kMostSteps) {
+      const auto us = best_us(context, *(*recorded)->recording);
+      if (!us) return us.error();
+      return *us > 0 ? work_of_step * steps / *us : 0.0;
+    }
+    const double factor = std::clamp(1.5 * kRunUs / std::max(*once, 1.0), 2.0, 64.0);
+    steps = static_cast<uint32_t>(std::min<double>(kMostSteps, steps * factor)) | 1u;  // odd: matrix_multiply_add
+  }
+}
+
+// ---- arithmetic -----------------------------------------------------------------------------------------------------
+
+// As many as fill the device several times over.
+uint32_t invocations_of(const DeviceNumbers& device) {
+  return 2048 * static_cast<uint32_t>(std::clamp<int64_t>(device.compute_units, 1, 1024));
+}
+
+template <typename Fields>
+PreparedCall arithmetic_call(const Fields& fields) {
+  PreparedCall call;
+  call.call = make_call(fields, {.output = TensorDesc{DType::f32, {static_cast<int64_t>(fields.numel)}}});
+  call.arguments = typename Fields::template Operands<Argument>{.output = Argument()};
+  return call;
+}
+
+template <typename Fields>
+Expected<double> arithmetic_rate(Context& context, std::string_view id, double operations_of_invocation) {
+  const uint32_t numel = invocations_of(context.profile.numbers);
+  return rate_of(
+      context, [&](uint32_t steps) { return arithmetic_call(Fields{.numel = numel, .steps = steps}); }, id,
+      operations_of_invocation * numel);
+}
+
+std::string matrix_kernel(const CooperativeMatrixShape& shape) {
+  return fmt::format("matrix_multiply_add.{}_{}/m{}n{}k{}.workgroup256", name(shape.a), name(shape.result), shape.m,
+                     shape.n, shape.k);
+}
+
+// A processor has no units for matrices: its compiler makes vectors of them, and of these chains next to nothing.
+Done measure_matrices(Context& context, DeviceProfile& profile) {
+  if (profile.numbers.is_cpu) return std::monostate{};
+  const double subgroups =
+      invocations_of(profile.numbers) / static_cast<double>(std::max<int64_t>(1, profile.numbers.subgroup_size));
+  profile.matrix_rates.clear();
+  for (const CooperativeMatrixShape& shape : profile.cooperative_matrices) {
+    const bool is_measured = shape.a == shape.b && shape.c == shape.result && !shape.workgroup_scope;
+    if (!is_measured) continue;
+    const double of_step = subgroups * 4 * 2 * shape.m * shape.n * shape.k;
+    const auto rate = arithmetic_rate<generated::matrix_multiply_add::Problem>(
+        context, matrix_kernel(shape), of_step / invocations_of(profile.numbers));
+    if (!rate) return rate.error();
+    if (*rate > 0) profile.matrix_rates.push_back({shape, *rate});
+  }
+  return std::monostate{};
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+constexpr int64_t kLeastRead = int64_t{1} << 19;
+
+int64_t most_bytes(const DeviceProfile& profile) {
+  const auto memory = static_cast<int64_t>(std::min<uint64_t>(profile.device_memory_bytes / 4, uint64_t{1} << 40));
+  const int64_t most = int64_t{profile.numbers.is_cpu ? 128 : 512} << 20;
+  return std::max(kLeastRead, std::min({most, profile.numbers.max_storage_buffer_bytes, memory}));
+}
+
+Expected<double> copy_rate(Context& context) {
+  constexpr uint32_t kCopies = 4;
+  const auto bytes = static_cast<uint64_t>(most_bytes(context.profile));
+  auto call = copy_call(context, bytes);
+  if (!call) return call.error();
+  auto recorded = record(context, *std::move(call), "", kCopies);
+  if (!recorded) return recorded.error();
+  if (!*recorded) return 0.0;
+  const auto us = best_us(context, *(*recorded)->recording);
+  if (!us) return us.error();
+  return *us > 0 ? kCopies * static_cast<double>(bytes) / *us : 0.0;
+}
+
+// `all` is as large as the largest buffer: kernels read its beginning.
+Expected<double> read_rate(Context& context, const DeviceTensor& all, int64_t bytes) {
+  const auto vectors = static_cast<uint32_t>(bytes / 16);
+  const uint32_t invocations = std::min(invocations_of(context.profile.numbers), vectors);
+  // Far from where neighbours read, and in whole lines: a third of the buffer and a few.
+  const uint32_t stride = (vectors / 3 / 64 * 64 + invocations) % vectors;
+  const auto make = [&](uint32_t steps) {
+    const generated::read_words::Problem fields{
+        .vectors = vectors, .invocations = invocations, .steps = steps, .stride = stride};
+    PreparedCall call;
+    call.call = make_call(
+        fields, {.input = desc_of(all), .output = TensorDesc{DType::u32, {static_cast<int64_t>(invocations)}}});
+    call.arguments = generated::read_words::Operands<Argument>{.input = &all, .output = Argument()};
+    return call;
+  };
+  return rate_of(context, make, "", 64.0 * invocations);
+}
+
+Done measure_cache(Context& context, DeviceProfile& profile, const std::string& source) {
+  const int64_t most = most_bytes(profile);
+  auto all = context.executor.allocate(DType::u32, {most / 4}, Storage::buffer);
+  if (!all) return all.error();
+  std::vector<ReadRate> rates;
+  for (int64_t bytes = kLeastRead; bytes <= most; bytes = rates.size() % 2 ? bytes / 2 * 3 : bytes / 3 * 4) {
+    const auto rate = read_rate(context, *all, bytes);
+    if (!rate) return rate.error();
+    rates.push_back({bytes, *rate});
+  }
+  if (const auto cache = find_cache(rates)) {
+    profile.numbers.cache_bytes = cache->bytes;
+    profile.numbers.cache_bytes_per_us = cache->bytes_per_us;
+    profile.sources["cache_bytes"] = profile.sources["cache_bytes_per_us"] = source;
+  }
+  return std::monostate{};
+}
+
+// ---- launches -------------------------------------------------------------------------------------------------------
+
+constexpr uint32_t kDispatches = 256;
+
+// What one dispatch adds to a submission, by the host's clock: timestamps between dispatches would make each wait.
+Expected<double> dispatch_us(Context& context, Recording& one, Recording& many) {
+  using Clock = std::chrono::steady_clock;
+  double best_one = 0, best_many = 0;
+  for (int i = 0; i < 4 * kRuns; ++i) {
+    for (auto [recording, best] : {std::pair(&one, &best_one), std::pair(&many, &best_many)}) {
+      const auto began = Clock::now();
+      if (Done ran = context.executor.run(*recording); !ran) return ran.error();
+      const double us = std::chrono::duration<double, std::micro>(Clock::now() - began).count();
+      if (*best == 0 || us < *best) *best = us;
+    }
+  }
+  return std::max(0.0, (best_many - best_one) / (kDispatches - 1));
+}
+
+// An empty dispatch: one workgroup that calculates nothing. Those that write one tensor wait for each other.
+Done measure_launches(Context& context, DeviceProfile& profile, const std::string& source) {
+  const PreparedCall call = arithmetic_call(generated::multiply_add::Problem{.numel = 1, .steps = 0});
+  const Selection selection = select(call.call.problem, profile, context.library, {.best_only = true});
+  if (selection.ranked.empty()) return std::monostate{};
+  const Choice& choice = selection.ranked.front();
+  std::vector<BoundCall> bound;
+  std::vector<Work> waiting, free;
+  for (uint32_t i = 0; i < kDispatches; ++i) {
+    auto next = bind(context, call.call, choice, call.arguments);
+    if (!next) return next.error();
+    bound.push_back(*std::move(next));
+  }
+  // bind() leaves the addresses of its own tensors, which a move of the vector that holds them keeps.
+  for (const BoundCall& each : bound) {
+    waiting.push_back({&choice, bound.front().operands});
+    free.push_back({&choice, each.operands});
+  }
+  auto one = context.executor.record({waiting.data(), 1});
+  auto many_waiting = context.executor.record(waiting);
+  auto many_free = context.executor.record(free);
+  for (const auto* recording : {&one, &many_waiting, &many_free}) {
+    if (!*recording) return recording->error();
+  }
+  const auto with_barrier = dispatch_us(context, *one, *many_waiting);
+  if (!with_barrier) return with_barrier.error();
+  const auto without = dispatch_us(context, *one, *many_free);
+  if (!without) return without.error();
+  constexpr double kLeastUs = 0.01;
+  profile.numbers.launch_us = std::max(kLeastUs, *with_barrier);
+  profile.numbers.barrier_us = std::max(kLeastUs, *with_barrier - *without);
+  profile.sources["launch_us"] = profile.sources["barrier_us"] = source;
+  return std::monostate{};
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------
+
+double fastest(const std::vector<MatrixRate>& rates, DType factor) {
+  double best = 0;
+  for (const MatrixRate& rate : rates) best = rate.shape.a == factor ? std::max(best, rate.ops_per_us) : best;
+  return best;
+}
+
+}  // namespace
+
+std::optional<CacheFinding> find_cache(std::span<const ReadRate> rates) {
+  if (rates.empty()) return std::nullopt;
+  constexpr double kVisible = 1.3;  // less is noise
+  const double memory = rates.back().bytes_per_us;
+  size_t held = rates.size();
+  while (held > 0 && rates[held - 1].bytes_per_us < kVisible * memory) --held;
+  if (held == 0) return std::nullopt;
+  const ReadRate& largest = rates[held - 1];
+  const auto half = std::ranges::find_if(rates, [&](const ReadRate& rate) { return 2 * rate.bytes >= largest.bytes; });
+  return CacheFinding{largest.bytes, half->bytes_per_us};
+}
+
+Expected<DeviceProfile> measured_numbers(Context& shipped, const std::string& source, const OnStep& on_step) {
+  DeviceProfile profile = shipped.profile;
+  auto clock = clock_of(shipped);
+  if (!clock) return clock.error();
+  if (const auto level = clock->raise(); !level) return level.error();
+
+  const auto keep = [&](std::string_view key, double& number, const Expected<double>& measured) -> Done {
+    if (!measured) return measured.error();
+    if (*measured <= 0) return std::monostate{};
+    number = *measured;
+    profile.sources[std::string(key)] = source;
+    return std::monostate{};
+  };
+  DeviceNumbers& numbers = profile.numbers;
+  const std::function<Done()> steps[] = {
+      [&] { return keep("bytes_per_us", numbers.bytes_per_us, copy_rate(shipped)); },
+      [&] { return measure_cache(shipped, profile, source); },
+      [&] {
+        return keep("f32_ops_per_us", numbers.f32_ops_per_us,
+                    arithmetic_rate<generated::multiply_add::Problem>(shipped, "", 8));
+      },
+      [&] {
+        return keep("f16_ops_per_us", numbers.f16_ops_per_us,
+                    arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.f16", 32));
+      },
+      [&] {
+        return keep("int8_ops_per_us", numbers.int8_ops_per_us,
+                    arithmetic_rate<generated::narrow_multiply_add::Problem>(shipped, "narrow_multiply_add.int8", 32));
+      },
+      [&] { return measure_matrices(shipped, profile); },
+      [&] { return measure_launches(shipped, profile, source); },
+  };
+  for (size_t i = 0; i < std::size(steps); ++i) {
+    if (on_step) on_step(i, std::size(steps));
+    if (Done done = steps[i](); !done) return done.error();
+  }
+  (void)keep("int8_matrix_ops_per_us", numbers.int8_matrix_ops_per_us, fastest(profile.matrix_rates, DType::i8));
+  (void)keep("f16_matrix_ops_per_us", numbers.f16_matrix_ops_per_us, fastest(profile.matrix_rates, DType::f16));
+  return profile;
+}
+
+}  // namespace qgen::measure

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Neighbours read neighbouring vectors, and then others that lie `stride` further on: a processor comes back to what it
+// read only when it has read all, so that what is small enough for its own cache is read from the shared one all the
+// same. What was read is combined and stored, so that no compiler leaves it out.
+#version 450
+${extensions()}
+#extension GL_EXT_control_flow_attributes : require
+${local_size(workgroup)}
+${declare(input, 4)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+
+void main() {
+  const uint i = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (i >= problem.invocations) return;
+  uint at = i % problem.vectors;
+  uvec4 combined = uvec4(0u);
+  for (uint step = 0u; step < problem.steps; ++step) {
+    [[unroll]] for (uint vector = 0u; vector < 4u; ++vector) {
+      combined ^= input_data[at];
+      at += problem.stride;
+      at = at >= problem.vectors ? at - problem.vectors : at;
+    }
+  }
+  output_data[i] = combined.x ^ combined.y ^ combined.z ^ combined.w;
+}
