@@ -17,6 +17,7 @@ Examples:
   qgen-run quantize_affine --help
   qgen-run quantize_affine -i input=x.npy -i scale=s.npy -s output_dtype=int8 -o output=q.npy --explain
   qgen-run quantize_affine --shape input=4096x4096:f32 --shape scale=1:f32=0.05 -s output_dtype=int8 --time
+  qgen-run q8ta_relu --shape input=2x3:i8 -s input_scale=1 -s output_scale=1 --explain --device-file devices/adreno-740.yaml
   qgen-run --cases tests/conformance --all-kernels
 )";
 

@@ -78,6 +78,10 @@ Given given_of(const OperatorEntry& entry, const Request& request, const Weights
   return given;
 }
 
+Expected<Call> infer_call(const OperatorEntry& entry, const Request& request, const Weights& weights) {
+  return checked(given_of(entry, request, weights), entry.infer);
+}
+
 // ---- on the device --------------------------------------------------------------------------------------------------
 
 Expected<Argument> upload(Context& context, const HostTensor& tensor, Place place, PreparedCall& prepared) {
@@ -109,10 +113,16 @@ Expected<Argument> argument_for(Context& context, const TensorInfo& info, const 
 
 }  // namespace
 
+Expected<Call> infer_call(const OperatorEntry& entry, const Request& request) {
+  const auto weights = make_weights(entry, request);
+  if (!weights) return weights.error();
+  return infer_call(entry, request, *weights);
+}
+
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request) {
   auto weights = make_weights(entry, request);
   if (!weights) return weights.error();
-  auto call = checked(given_of(entry, request, *weights), entry.infer);
+  auto call = infer_call(entry, request, *weights);
   if (!call) return call.error();
   PreparedCall prepared;
   prepared.call = *std::move(call);

@@ -68,7 +68,10 @@ Error unknown_operator(OperatorEntries operators, std::string_view name);  // sa
 // and attributes that are missing, values of another kind.
 Expected<Request> complete(const OperatorEntry& entry, Request request);
 
-// The Call of a complete request, its inputs on the device: parameters in the dtype that kernels read, weights in the
+// The Call of a complete request; no device is needed.
+Expected<Call> infer_call(const OperatorEntry& entry, const Request& request);
+
+// The same, its inputs on the device: parameters in the dtype that kernels read, weights in the
 // forms they ask for, what is derived made. Nothing is uploaded for a request that is refused.
 Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Request& request);
 

@@ -34,6 +34,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
                "run every kernel: with --cases in every storage and real type, with --time sorted by time");
   app.add_option("-d,--device", arguments.device, "index, UUID or part of the name; qgen-info lists them")
       ->type_name("DEVICE");
+  app.add_option("--device-file", arguments.device_file,
+                 "with --explain: choose for the device that this file describes; none is opened, and nothing runs")
+      ->type_name("FILE");
   app.add_flag("--explain", arguments.is_explained,
                "print which kernel was chosen, and why not the others; with --time by what was measured");
   app.add_flag("--untuned", arguments.is_untuned, "choose by estimates, whatever qgen-tune has measured on this machine");
@@ -52,7 +55,8 @@ Exit codes: 0 done, 1 a case failed, 2 the arguments or the cases are wrong, 3 t
 // ---- what goes with what --------------------------------------------------------------------------------------------
 
 constexpr unsigned bit(Mode mode) { return static_cast<unsigned>(mode); }
-constexpr unsigned kTime = bit(Mode::time), kCases = bit(Mode::cases), kRun = bit(Mode::run), kOperator = kRun | kTime;
+constexpr unsigned kTime = bit(Mode::time), kCases = bit(Mode::cases), kRun = bit(Mode::run),
+                   kExplain = bit(Mode::explain), kOnDevice = kRun | kTime, kOperator = kOnDevice | kExplain;
 
 std::string_view name(Mode mode) {
   switch (mode) {
@@ -60,6 +64,7 @@ std::string_view name(Mode mode) {
     case Mode::time: return "--time";
     case Mode::cases: return "--cases";
     case Mode::list: return "--list";
+    case Mode::explain: return "--device-file";
   }
   return "";
 }
@@ -78,13 +83,14 @@ constexpr OptionUse kOptionUses[] = {
     {"--layout", kOperator, "an operator"},
     {"--explain", kOperator, "an operator"},
     {"--untuned", kOperator, "an operator"},
-    {"--time", kTime, "an operator"},
+    {"--time", kTime, "an operator that is run"},
     {"--output", kRun, "an operator that is run once"},
     {"--replays", kTime, "--time"},
     {"--all-kernels", kCases | kTime, "--cases or --time"},
     {"--json", kCases | kTime, "--cases or --time"},
     {"--kernel", kOperator | kCases, "an operator or --cases"},
-    {"--device", kOperator | kCases, "an operator or --cases"},
+    {"--device", kOnDevice | kCases, "an operator that is run or --cases"},
+    {"--device-file", kExplain, "an operator and --explain"},
     {"--cases", kCases, "nothing else to do"},
 };
 
@@ -92,6 +98,9 @@ Done check_options(const CLI::App& app, Mode mode) {
   for (const OptionUse& use : kOptionUses) {
     if (app.count(use.option) == 0 || (use.modes & bit(mode)) != 0) continue;
     return refused(fmt::format("{} goes with {}, not with {}", use.option, use.goes_with, name(mode)));
+  }
+  if (mode == Mode::explain && app.count("--explain") == 0) {
+    return refused("--device-file runs nothing: it goes with --explain, which was not given");
   }
   return std::monostate{};
 }
@@ -105,6 +114,7 @@ bool has_nothing_to_do(const Arguments& arguments) {
 Mode Arguments::mode() const {
   if (is_list) return Mode::list;
   if (!cases.empty()) return Mode::cases;
+  if (!device_file.empty()) return Mode::explain;
   return is_timed ? Mode::time : Mode::run;
 }
 

@@ -4,6 +4,7 @@
 // What a person types behind the program's name.
 //
 //   row-run row_max --shape input=4x6:f32 --explain   -> an operator that is run once, with its request
+//   row-run row_max --shape input=4x6:f32 --explain --device-file gpu.yaml   -> its choice on a described device
 //   row-run --cases cases --all-kernels               -> conformance cases
 //
 // An option that the rest of the command line has no use for is refused: none is ignored.
@@ -29,7 +30,7 @@ constexpr int kWrongMachine = 3;
 // Prints the error; gives the exit code that it means.
 int fail(const Program& program, const Error& error);
 
-enum class Mode : uint8_t { run = 1, time = 2, cases = 4, list = 8 };  // bits, for sets of them
+enum class Mode : uint8_t { run = 1, time = 2, cases = 4, list = 8, explain = 16 };  // bits, for sets of them
 
 struct Arguments {
   std::string op;
@@ -38,6 +39,7 @@ struct Arguments {
   std::string cases;
   std::string kernel;
   std::string device;
+  std::string device_file;
   std::string json;
   measure::TimingOptions timing;
   bool all_kernels = false;

@@ -9,6 +9,8 @@
 
 #include "common/program.h"
 #include "registry.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/profiles/stored.h"
 #include "runtime/runner/arguments.h"
 #include "runtime/runner/report.h"
 #include "runtime/runner/run_operator.h"
@@ -50,7 +52,7 @@ Expected<int> time_beside_shipped(const Device& device, Context& context, const 
   if (!library) return library.error();
   auto executor = Executor::create(device, *library, {});
   if (!executor) return executor.error();
-  Context shipped{.profile = device.profile(), .library = *library, .executor = *executor};
+  Context shipped{.profile = context.profile, .library = *library, .executor = *executor};
   return time_operator(context, shipped, entry, arguments);
 }
 
@@ -70,10 +72,12 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   constexpr uint32_t kGuardBytes = 256;  // of cases
   auto executor = Executor::create(*device, library, {.guard_bytes = entry ? 0 : kGuardBytes});
   if (!executor) return fail(program, executor.error());
+  const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
+  if (!numbers.warning.empty()) fmt::print(stderr, "{}: warning: {}\n", program.name, numbers.warning);
   const auto times = tuning::known_times(library, tuning::Store::default_path());
   if (!times) fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(times.error()));
   const bool is_tuned = times && entry && !arguments.is_untuned;
-  Context context{.profile = device->profile(),
+  Context context{.profile = numbers.profile,
                   .library = library,
                   .executor = *executor,
                   .times = is_tuned ? &*times : nullptr};
@@ -81,6 +85,14 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   const int code = done ? *done : fail(program, done.error());
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
   return device->validation_messages().empty() ? code : kCasesFailed;
+}
+
+int explain_on_file(const Program& program, const KernelLibrary& library, const OperatorEntry& entry,
+                    const Arguments& arguments) {
+  const auto device = profiles::load_device(arguments.device_file);
+  if (!device) return fail(program, device.error());
+  const auto done = explain_operator(library, *device, entry, arguments);
+  return done ? *done : fail(program, done.error());
 }
 
 int run(const Program& program, const Arguments& arguments) {
@@ -93,9 +105,12 @@ int run(const Program& program, const Arguments& arguments) {
   if (arguments.mode() == Mode::cases) return run_on_device(program, *library, nullptr, arguments);
   const OperatorEntry* entry = find_operator(program.operators, arguments.op);
   if (!entry) return fail(program, unknown_operator(program.operators, arguments.op));
-  if (!arguments.is_help) return run_on_device(program, *library, entry, arguments);
-  fmt::print("{}", help_of(*entry, kernels_of(*entry, *library)));
-  return kDone;
+  if (arguments.is_help) {
+    fmt::print("{}", help_of(*entry, kernels_of(*entry, *library)));
+    return kDone;
+  }
+  if (arguments.mode() == Mode::explain) return explain_on_file(program, *library, *entry, arguments);
+  return run_on_device(program, *library, entry, arguments);
 }
 
 }  // namespace

@@ -17,10 +17,14 @@
 namespace qgen::runner {
 namespace {
 
-Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Arguments& arguments) {
+Expected<Request> request_of(const OperatorEntry& entry, const Arguments& arguments) {
   auto parsed = parse_request(entry, arguments.request);
   if (!parsed) return parsed.error();
-  const auto request = complete(entry, *std::move(parsed));
+  return complete(entry, *std::move(parsed));
+}
+
+Expected<PreparedCall> prepare(Context& context, const OperatorEntry& entry, const Arguments& arguments) {
+  const auto request = request_of(entry, arguments);
   if (!request) return request.error();
   return qgen::prepare(context, entry, *request);
 }
@@ -147,6 +151,18 @@ Expected<int> time_operator(Context& context, Context& shipped, const OperatorEn
   if (arguments.is_explained) fmt::print("{}", explain(timed->selection));
   fmt::print("{}", to_text(timed->report));
   if (Done written = write_json(arguments.json, to_json(timed->report)); !written) return written.error();
+  return kDone;
+}
+
+Expected<int> explain_operator(const KernelLibrary& library, const DeviceProfile& device, const OperatorEntry& entry,
+                               const Arguments& arguments) {
+  const auto request = request_of(entry, arguments);
+  if (!request) return request.error();
+  const auto call = infer_call(entry, *request);
+  if (!call) return call.error();
+  const Selection selection = select(call->problem, device, library, {.force = arguments.kernel});
+  if (selection.ranked.empty()) return no_kernel(selection);
+  fmt::print("{}", explain(selection));
   return kDone;
 }
 

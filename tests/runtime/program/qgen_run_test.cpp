@@ -5,6 +5,7 @@
 #include "common/sanitizers.h"
 #include "runtime/calls/registry.h"
 #include "tests/runtime/program/run_runtime.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::tests {
 namespace {
@@ -39,6 +40,17 @@ TEST_F(RuntimeProgram, PrintsWhatWasMade) {
   EXPECT_THAT(none.out, EndsWith("\n  output  i8 [0]  no elements\n"));
 }
 
+// No driver is needed: nothing is opened.
+TEST_F(RuntimeProgram, ExplainsForADeviceThatIsNotThere) {
+  const std::string file = source_folder() + "/devices/adreno-740.yaml";
+  const Answer answer = qgen_run(with(kRelu, {"--shape", "input=64x64:i8", "--explain", "--device-file", file}));
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("on \"Adreno (TM) 740\""));
+  const Answer missing = qgen_run(with(kRelu, {"--shape", "input=64x64:i8", "--explain", "--device-file", "no.yaml"}));
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("no.yaml"));
+}
+
 struct Refusal {
   const char* name;
   Arguments arguments;
@@ -58,9 +70,18 @@ const Refusal kRefusals[] = {
     {"operator_and_cases",
      {"q8ta_relu", "--cases", "."},
      "OPERATOR goes with neither --cases nor --list, not with --cases"},
-    {"list_and_time", {"--list", "--time"}, "--time goes with an operator, not with --list"},
+    {"list_and_time", {"--list", "--time"}, "--time goes with an operator that is run, not with --list"},
     {"output_of_a_time", with(kRelu, {"--time", "-o", "output=q.npy"}),
      "--output goes with an operator that is run once, not with --time"},
+    {"time_on_a_file", with(kRelu, {"--explain", "--device-file", "gpu.yaml", "--time"}),
+     "--time goes with an operator that is run, not with --device-file"},
+    {"output_on_a_file", with(kRelu, {"--explain", "--device-file", "gpu.yaml", "-o", "output=q.npy"}),
+     "--output goes with an operator that is run once, not with --device-file"},
+    {"cases_on_a_file",
+     {"--cases", ".", "--device-file", "gpu.yaml"},
+     "--device-file goes with an operator and --explain, not with --cases"},
+    {"a_file_for_nothing", with(kRelu, {"--device-file", "gpu.yaml"}),
+     "--device-file runs nothing: it goes with --explain, which was not given"},
     // What is said twice.
     {"output_twice", with(kRelu, {"--shape", "input=4:i8", "-o", "output=a.npy", "-o", "output=b.npy"}),
      "output is given twice"},
