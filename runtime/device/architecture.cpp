@@ -5,11 +5,11 @@
 namespace qgen {
 namespace {
 
-struct Row {
+struct ArchitectureRow {
   std::string_view name;
   uint32_t vendor_id, first, last;
 };
-constexpr Row kRows[] = {
+constexpr ArchitectureRow kArchitectures[] = {
 #define QGEN_ARCHITECTURE(name, vendor, first, last) {name, vendor, first, last},
 #include "runtime/device/architecture_rows.inc"
 };
@@ -17,7 +17,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::string_view architecture_of(uint32_t vendor_id, uint32_t device_id) {
-  for (const Row& row : kRows) {
+  for (const ArchitectureRow& row : kArchitectures) {
     if (row.vendor_id == vendor_id && row.first <= device_id && device_id <= row.last) return row.name;
   }
   return "";

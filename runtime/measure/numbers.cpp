@@ -67,7 +67,7 @@ Expected<double> best_us(Context& context, Recording& recording, int runs = kRun
 
 // A kernel that does `work` in each step: of as many steps as take long enough. 0: the device cannot run it.
 using MakeCall = std::function<PreparedCall(uint32_t steps)>;
-Expected<double> rate_of(Context& context, const MakeCall& make, std::string_view id, double work_of_step) {
+Expected<double> steps_rate(Context& context, const MakeCall& make, std::string_view id, double work_of_step) {
   uint32_t steps = 17;
   for (;;) {
     auto recorded = record(context, make(steps), id);
@@ -103,7 +103,7 @@ PreparedCall arithmetic_call(const Fields& fields) {
 template <typename Fields>
 Expected<double> arithmetic_rate(Context& context, std::string_view id, double operations_of_invocation) {
   const uint32_t numel = invocations_of(context.profile.numbers);
-  return rate_of(
+  return steps_rate(
       context, [&](uint32_t steps) { return arithmetic_call(Fields{.numel = numel, .steps = steps}); }, id,
       operations_of_invocation * numel);
 }
@@ -169,7 +169,7 @@ Expected<double> read_rate(Context& context, const DeviceTensor& all, int64_t by
     call.arguments = generated::read_words::Operands<Argument>{.input = &all, .output = Argument()};
     return call;
   };
-  return rate_of(context, make, "", 64.0 * invocations);
+  return steps_rate(context, make, "", 64.0 * invocations);
 }
 
 Done measure_cache(Context& context, DeviceProfile& profile, const std::string& source) {
