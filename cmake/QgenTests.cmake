@@ -90,11 +90,12 @@ function(qgen_drivers_of name drivers)
   set(${drivers} ${list} PARENT_SCOPE)
 endfunction()
 
-# qgen_register_on_drivers(NAME PROGRAM [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
+# qgen_register_on_drivers(NAME PROGRAM [AFTER NAME] [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
 # NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the
-# sample, if there is one. A program that is not a GoogleTest one is counted by its exit code.
+# sample, if there is one. AFTER names a test whose pipelines this one uses too: begun at once, both would compile them.
+# A program that is not a GoogleTest one is counted by its exit code.
 function(qgen_register_on_drivers name program)
-  cmake_parse_arguments(TEST "" "" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(TEST "" "AFTER" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
   if(NOT TEST_SAMPLE_ARGUMENTS)
     set(TEST_SAMPLE_ARGUMENTS ${TEST_ARGUMENTS})
   elseif(QGEN_SANITIZE)
@@ -104,6 +105,9 @@ function(qgen_register_on_drivers name program)
   foreach(driver IN LISTS drivers)
     qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
       COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
+    if(TEST_AFTER)
+      set_tests_properties(${name}.${driver} PROPERTIES DEPENDS ${TEST_AFTER}.${driver})
+    endif()
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
       qgen_register_validation(${name} ${driver} ${program} ${TEST_SAMPLE_ARGUMENTS})
