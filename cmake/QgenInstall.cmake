@@ -5,6 +5,7 @@
 #   qgen::calls             operators by their signatures: typed functions, names, weights; no operator of ours
 #   qgen::operators         the shipped operators and their kernels
 #   qgen::runner            a program that runs a library's operators by name, as a function
+#   qgen::tuner             one that tunes them
 #   qgen::planner           storage, layout and kernel for each tensor and operator of a graph
 #   qgen::qgen, -run, ...   the programs
 #   qgen_add_kernels()      cmake/QgenAddKernels.cmake
@@ -16,9 +17,9 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli common vocabulary
-                        library json yaml_reader tensor device profiles selector dispatch calls operators kernels
-                        reference measure runner runtime planner)
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite common vocabulary
+                        library json yaml_reader tensor device profiles selector tuning dispatch calls operators
+                        kernels reference measure runner tuner runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

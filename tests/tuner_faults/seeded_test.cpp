@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The tuner among kernels that are wrong, crash and hang. It runs workers, which open the device: this process must not.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "operators.h"
+#include "registry.h"
+#include "runtime/tuner/tuner.h"
+#include "runtime/tuner/worker.h"
+#include "seeded.h"
+
+namespace qgen {
+
+Expected<Call> seeded_tests::operators::infer(const SeededInputs<Described>& inputs, const SeededAttributes&) {
+  const TensorDesc& input = inputs.input;
+  const seeded_tests::seeded::Problem fields{.numel = static_cast<uint32_t>(element_count(input.shape))};
+  return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
+}
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::optional<reference::Answer> answer(std::string_view name, const Request& request) {
+  if (name != "seeded") return std::nullopt;
+  HostTensor output = request.inputs.at("input");
+  for (int32_t& x : output.as<int32_t>()) x = static_cast<int32_t>(3 * static_cast<uint32_t>(x) + 1);
+  reference::Answer made;
+  made.outputs.emplace("output", std::move(output));
+  return made;
+}
+
+const runner::Program kLibrary{.name = "test-tune",
+                               .kernels = seeded_tests::library(),
+                               .operators = seeded_tests::operators::entries(),
+                               .answers = answer};
+const Task kTask{"seeded", {.shapes = {"input=8192:i32"}}};
+
+class FaultsTest : public ::testing::Test {
+ protected:
+  FaultsTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "qgen-tuner-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    store_.emplace(*tuning::Store::open(folder_ / "tuning.sqlite"));
+  }
+  ~FaultsTest() override { std::filesystem::remove_all(folder_); }
+
+  // The tuner's report, with what happens before a candidate in the worker.
+  Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {}) {
+    Tuner tuner(*store_, {.worker = {.work = [on_candidate] { return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate}); },
+                                     .patience = std::chrono::milliseconds(2000)},
+                          .search = {.strategy = Strategy::exhaustive},
+                          .repeats = 3});
+    return tuner.tune(kTask, 600);
+  }
+
+  std::filesystem::path folder_;
+  std::optional<tuning::Store> store_;
+};
+
+bool is_right(std::string_view id) { return id.starts_with("seeded.none"); }
+
+TEST_F(FaultsTest, ChoosesNoneOfTwentyWrongKernels) {
+  const auto report = tuned();
+  ASSERT_TRUE(report) << to_text(report.error());
+  EXPECT_EQ(report->candidates, 22u * 3u);
+  EXPECT_EQ(report->found.ranked.size(), 2u * 3u);
+  for (const Measured& measured : report->found.ranked) EXPECT_TRUE(is_right(measured.id)) << measured.id;
+  EXPECT_EQ(report->dropped.size(), 20u * 3u);
+  const auto rows = store_->rows(store_->devices()->front().key);
+  ASSERT_TRUE(rows);
+  for (const auto& row : *rows) EXPECT_TRUE(is_right(row.kernel)) << row.kernel << " has a time";
+  // Quarantined is quarantined: the next run does not look at them again, and goes on from what is known.
+  const auto again = tuned();
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(again->candidates, 2u * 3u);
+  EXPECT_EQ(again->found.ranked.size(), 2u * 3u);
+}
+
+// Crashes while it compiles, aborts while it is verified, hangs there, hangs and dies while it is timed.
+TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
+  const auto report = tuned([](std::string_view stage, std::string_view id) {
+    const auto is = [&](std::string_view where, std::string_view which) { return stage == where && id == which; };
+    if (is("compile", "seeded.none/workgroup32")) ::raise(SIGSEGV);
+    if (is("verify", "seeded.none/workgroup64")) std::abort();
+    if (is("verify", "seeded.none_in_steps/workgroup32")) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (is("time", "seeded.none_in_steps/workgroup64")) std::this_thread::sleep_for(std::chrono::hours(1));
+    if (is("time", "seeded.none_in_steps/workgroup128")) ::_exit(0);
+  });
+  ASSERT_TRUE(report) << to_text(report.error());
+  ASSERT_EQ(report->found.ranked.size(), 1u);
+  EXPECT_EQ(report->found.ranked.front().id, "seeded.none/workgroup128");
+  std::map<std::string, std::string> dropped;
+  for (const Dropped& one : report->dropped) dropped[one.kernel] = one.reason;
+  EXPECT_THAT(dropped["seeded.none/workgroup32"], HasSubstr("compiling it: it died of signal 11"));
+  EXPECT_THAT(dropped["seeded.none/workgroup64"], HasSubstr("running it: it died of signal 6"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup32"], HasSubstr("running it: it was silent for 2 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it was silent for 2 s"));
+  EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"], HasSubstr("timing it: it ended with code 0"));
+  EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
+}
+
+TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
+  Tuner tuner(*store_, {.worker = {.work = [] { return run_worker(kLibrary, {}); }}});
+  EXPECT_THAT(to_text(tuner.tune({"seeded", {}}, 10).error()), HasSubstr("input"));
+  EXPECT_THAT(to_text(tuner.tune({"sorted", {}}, 10).error()), HasSubstr("sorted"));
+  EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {"input=4:f32"}}}, 10).error()), HasSubstr("f32"));
+  Tuner dead(*store_, {.worker = {.work = [] { return 7; }}});
+  EXPECT_THAT(to_text(dead.tune(kTask, 10).error()), HasSubstr("the worker could not begin: it ended with code 7"));
+}
+
+}  // namespace
+}  // namespace tuner
+}  // namespace qgen
