@@ -51,6 +51,29 @@ TEST_F(RuntimeProgram, ExplainsForADeviceThatIsNotThere) {
   EXPECT_THAT(missing.err, HasSubstr("no.yaml"));
 }
 
+TEST_F(RuntimeProgram, ShowsADescribedDevice) {
+  const Answer answer = run("qgen-info", {"--device-file", source_folder() + "/devices/adreno-740.yaml"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, StartsWith("Adreno (TM) 740\n"));
+  EXPECT_THAT(answer.out, HasSubstr("shader processors, Mesa"));
+}
+
+// What was measured is kept, used from then on, and a broken file of it changes nothing.
+TEST_F(RuntimeProgram, MeasuresADevice) {
+  const Environment cache = {{"XDG_CACHE_HOME", here().string()}};
+  const Answer measured = run("qgen-info", {"--measure"}, cache);
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  EXPECT_THAT(measured.out, HasSubstr("measured on 20"));
+  const Answer shown = run("qgen-info", {"--device", "0"}, cache);
+  EXPECT_EQ(shown.out, measured.out);
+  EXPECT_EQ(shown.err, "");
+  for (const auto& file : fs::directory_iterator(here() / "qgen/devices")) write_text(file.path(), "name: [");
+  const Answer broken = run("qgen-info", {"--device", "0"}, cache);
+  EXPECT_EQ(broken.code, 0);
+  EXPECT_THAT(broken.out, Not(HasSubstr("measured on")));
+  EXPECT_THAT(broken.err, StartsWith("qgen-info: warning: the measured numbers of "));
+}
+
 struct Refusal {
   const char* name;
   Arguments arguments;
