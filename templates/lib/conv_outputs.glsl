@@ -16,21 +16,25 @@ void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
 $elif output_dtype == i8
 $include "lib/conv_store.glsl"
 
-void store_integers(uint row, uint column, ivec4 q) {
 $if output_layout == packed_4c and direction == forward
-  // Rows of x are pixels of the output, in their order.
-  if (column + 4u <= problem.output_sides[2]) {
-    const uint at = row * ceil_div4(problem.output_sides[2]) + column / 4u;
-    output_data[at] = output_of(q, residual_word(at));
-    return;
-  }
-$end
-  const uvec3 pixel = pixel_of(row);
-  store_integers(uvec4(output_place(pixel.xy), column, pixel.z), q);
+// Rows of x are pixels of the output, in their order.
+uint word_at(uint row, uint column) { return row * ceil_div4(problem.output_sides[2]) + column / 4u; }
+uint residual_at(uint row, uint column) { return residual_word(word_at(row, column)); }
+
+void store_bytes(uint row, uint column, uint word) {
+  output_data[word_at(row, column)] = padded(word, problem.output_sides[2] - column);
 }
+$else
+uvec4 place_of_row(uint row, uint column) {
+  const uvec3 pixel = pixel_of(row);
+  return uvec4(output_place(pixel.xy), column, pixel.z);
+}
+uint residual_at(uint row, uint column) { return residual_at(place_of_row(row, column)); }
+void store_bytes(uint row, uint column, uint word) { store_bytes(place_of_row(row, column), word); }
+$end
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
-  store_integers(row, column, quantized_outputs(sums, columns));
+  store_bytes(row, column, output_of(quantized_outputs(sums, columns), residual_at(row, column)));
 }
 $else
 $include "lib/conv_store.glsl"

@@ -13,23 +13,38 @@ $if output_dtype == i8
 $include "lib/int8_outputs.glsl"
 ${declare_packed(output)}
 
-void store_integers(uvec4 at, ivec4 q) {
-  const uint count = at.x < problem.output_sides[0] ? min(problem.output_sides[2] - at.z, 4u) : 0u;
+// Of four channels of a pixel, those that are no padding.
+uint stored_bytes(uvec4 at) {
+  return at.x < problem.output_sides[0] ? min(problem.output_sides[2] - at.z, 4u) : 0u;
+}
+
+// Four bytes of the residual that are added to the outputs from there on.
+uint residual_at(uvec4 at) {
 $if packed(output_layout) == 2
-  output_store(at, padded(output_of(q, residual_word(output_word(at))), count));
+  return residual_word(output_word(at));
 $else
   uint residual = 0u;
-  for (uint lane = 0u; lane < count; ++lane) {
+  for (uint lane = 0u; lane < stored_bytes(at); ++lane) {
     residual |= residual_byte(output_byte(at + uvec4(0u, 0u, lane, 0u))) << (8u * lane);
   }
-  const ivec4 stored = unpack_i8(output_of(q, residual));
-  for (uint lane = 0u; lane < count; ++lane) {
+  return residual;
+$end
+}
+
+void store_bytes(uvec4 at, uint word) {
+$if packed(output_layout) == 2
+  output_store(at, padded(word, stored_bytes(at)));
+$else
+  const ivec4 stored = unpack_i8(word);
+  for (uint lane = 0u; lane < stored_bytes(at); ++lane) {
     output_bytes[output_byte(at + uvec4(0u, 0u, lane, 0u))] = int8_t(stored[lane]);
   }
 $end
 }
 
-void store_pixel(uvec4 at, ivec4 sums, Columns columns) { store_integers(at, quantized_outputs(sums, columns)); }
+void store_pixel(uvec4 at, ivec4 sums, Columns columns) {
+  store_bytes(at, output_of(quantized_outputs(sums, columns), residual_at(at)));
+}
 $else
 ${declare(output)}
 $include "lib/store_real.glsl"

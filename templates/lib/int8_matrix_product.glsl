@@ -43,9 +43,9 @@ void put_block(uint i, uint j, uint word) {
 ivec4 sums_at(uint word) { return ivec4(tile_vector(word)); }
 
 $if output_dtype == i8
-$include "lib/short_strips.glsl"
+$include "lib/int8_strips.glsl"
 $else
-$include "lib/no_short_strips.glsl"
+$include "lib/plain_strips.glsl"
 $end
 $include "lib/matrix_strips.glsl"
 

@@ -5,6 +5,8 @@
 // docs/linear.md is the definition. The residual lies as the output does.
 //
 //   output_of(q, residual)      the four bytes to be stored
+//   by_table(word)              four bytes by the table, where there is one
+//   with_residual(word, residual)        with a residual, where there is one
 //   residual_word(at)           four bytes of the residual, or one; 0 where there is none
 //   residual_byte(at)
 //   padded(word, count)         with padding behind the first `count` bytes
@@ -13,18 +15,19 @@ $include "lib/words.glsl"
 ${declare_words(table)}
 ${declare_words(residual)}
 
-// The table begins with what -128 becomes.
-int looked_up(int q) {
-  const uint place = uint(q + 128);
-  return unpack_i8(table_words[place / 4u])[place % 4u];
+// The table begins with what -128 becomes. Shifts, since a component that is only known at run time would be a branch.
+uint looked_up(uint byte) {
+  const uint place = byte ^ 0x80u;
+  return table_words[place / 4u] >> (8u * (place % 4u)) & 0xffu;
 }
 
-uint residual_word(uint at) { return problem.has_residual != 0u ? residual_words[at] : 0u; }
-uint residual_byte(uint at) { return residual_word(at / 4u) >> (8u * (at % 4u)) & 0xffu; }
+uint by_table(uint word) {
+  if (problem.has_table == 0u) return word;
+  return looked_up(word & 0xffu) | looked_up(word >> 8 & 0xffu) << 8 | looked_up(word >> 16 & 0xffu) << 16 |
+         looked_up(word >> 24) << 24;
+}
 
-uint output_of(ivec4 q, uint residual) {
-  if (problem.has_table != 0u) q = ivec4(looked_up(q.x), looked_up(q.y), looked_up(q.z), looked_up(q.w));
-  const uint word = pack_i8(q);
+uint with_residual(uint word, uint residual) {
   if (problem.has_residual == 0u) return word;
   precise const vec4 sum = dequantized(word, problem.result_scale, problem.result_zero_point) +
                            dequantized(residual, problem.residual_scale, problem.residual_zero_point);
@@ -32,6 +35,11 @@ uint output_of(ivec4 q, uint residual) {
   return quantized_between(sum, problem.output_inverse_scale, zero_point, float(-128 - zero_point),
                            float(127 - zero_point));
 }
+
+uint residual_word(uint at) { return problem.has_residual != 0u ? residual_words[at] : 0u; }
+uint residual_byte(uint at) { return residual_word(at / 4u) >> (8u * (at % 4u)) & 0xffu; }
+
+uint output_of(ivec4 q, uint residual) { return with_residual(by_table(pack_i8(q)), residual); }
 
 uint padded(uint word, uint count) {
   if (count >= 4u) return word;

@@ -14,31 +14,47 @@ $if output_dtype == i8
 $include "lib/int8_outputs.glsl"
 ${declare_words(output)}
 
-void store_word(uint at, ivec4 q, uint count) { output_words[at] = padded(output_of(q, residual_word(at)), count); }
-
-void store_integers(uint row, uint column, ivec4 q) {
+$if output_layout != strided
+uint word_at(uint row, uint column) {
 $if output_layout == packed_4h4w
   // Rows of all matrices, each padded to a multiple of four.
   const uint packed_row = row / problem.matrix_rows * ceil_div4(problem.matrix_rows) * 4u + row % problem.matrix_rows;
-  store_word((packed_row / 4u * ceil_div4(problem.n) + column / 4u) * 4u + packed_row % 4u, q, problem.n - column);
-$elif output_layout == packed_4w
-  store_word(row * ceil_div4(problem.n) + column / 4u, q, problem.n - column);
+  return (packed_row / 4u * ceil_div4(problem.n) + column / 4u) * 4u + packed_row % 4u;
 $else
+  return row * ceil_div4(problem.n) + column / 4u;
+$end
+}
+$end
+
+// Four bytes of the residual that are added to the outputs from (row, column) on.
+uint residual_at(uint row, uint column) {
+$if output_layout == strided
+  const uint at = row * problem.n + column;
+  if (problem.n % 4u == 0u) return residual_word(at / 4u);
+  uint residual = 0u;
+  for (uint lane = 0u; lane < min(problem.n - column, 4u); ++lane) residual |= residual_byte(at + lane) << (8u * lane);
+  return residual;
+$else
+  return residual_word(word_at(row, column));
+$end
+}
+
+void store_bytes(uint row, uint column, uint word) {
+$if output_layout == strided
   const uint at = row * problem.n + column;
   if (problem.n % 4u == 0u) {
-    store_word(at / 4u, q, 4u);
+    output_words[at / 4u] = word;
     return;
   }
-  const uint count = min(problem.n - column, 4u);
-  uint residual = 0u;
-  for (uint lane = 0u; lane < count; ++lane) residual |= residual_byte(at + lane) << (8u * lane);
-  const ivec4 stored = unpack_i8(output_of(q, residual));
-  for (uint lane = 0u; lane < count; ++lane) output_data[at + lane] = int8_t(stored[lane]);
+  const ivec4 stored = unpack_i8(word);
+  for (uint lane = 0u; lane < min(problem.n - column, 4u); ++lane) output_data[at + lane] = int8_t(stored[lane]);
+$else
+  output_words[word_at(row, column)] = padded(word, problem.n - column);
 $end
 }
 
 void store_outputs(uint row, uint column, ivec4 sums, Columns columns) {
-  store_integers(row, column, quantized_outputs(sums, columns));
+  store_bytes(row, column, output_of(quantized_outputs(sums, columns), residual_at(row, column)));
 }
 $else
 $include "lib/store_real.glsl"

@@ -137,11 +137,15 @@ ivec4 short_outputs(vec4 sum, Columns columns) {
   return floatBitsToInt(shifted) + (problem.rounded_zero_point - kRoundingShiftBits);
 }
 
-ivec4 quantized_outputs(ivec4 sums, Columns columns) {
-  if (columns.is_short) return short_outputs(short_sums(sums, columns, false), columns);
+ivec4 long_outputs(ivec4 sums, Columns columns) {
   const vec4 y = linear_outputs(sums, columns);
   ivec4 q;
   for (uint lane = 0u; lane < 4u; ++lane) q[lane] = quantized_output(activate(flush_subnormal(y[lane])));
   return q;
+}
+
+ivec4 quantized_outputs(ivec4 sums, Columns columns) {
+  if (columns.is_short) return short_outputs(short_sums(sums, columns, false), columns);
+  return long_outputs(sums, columns);
 }
 $end

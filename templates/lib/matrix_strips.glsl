@@ -8,10 +8,26 @@
 //   sums_at(word)               four sums from there
 //   is_output(row, column)      whether there is one
 //   Columns, tile_columns_at(n) what the outputs of four columns from n on have in common
-//   has_stored_shortly(first, corner, row_offset, columns)
-//                               whether it has stored the strip whose sums lie from word `first` on; `corner`: the
-//                               strip's first row, and the first of the four columns that this invocation keeps to
-//   store_outputs(row, column, sums_at(word), columns)      otherwise
+//   begin_strip(corner, row_offset)                     before a strip is stored; `corner`: its first row, and the first
+//                                                       of the four columns that this invocation keeps to
+//   store_strip(first, corner, row_offset, columns)     stores what becomes of the sums from word `first` on
+//
+// lib/plain_strips.glsl and lib/int8_strips.glsl have the last two.
+const uint kStrips = ${blocks.m} * ${blocks.n} / 2u;
+
+// The strips of the same columns follow one another.
+uint strip_row(uint strip) { return strip % ${blocks.m}; }
+uint strip_pair(uint strip) { return strip / ${blocks.m} * 2u; }
+
+uvec2 strip_corner(uvec2 corner, uint strip) {
+  return corner + uvec2(strip_row(strip) * ${matrix.m}u,
+                        strip_pair(strip) * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u);
+}
+
+// Nothing but the strips goes from invocation to invocation: outputs need not wait.
+void subgroup_meets() {
+  controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared, gl_SemanticsAcquireRelease);
+}
 
 // Each subgroup has its own part of the shared memory, and puts the strips of its rows of matrices there in turn. That
 // is a loop, although which matrix is meant must be a constant, so that what follows is in the pipeline once. `corner`
@@ -19,24 +35,20 @@
 void store_sums(uvec2 corner, uint row_offset) {
   const uint first = gl_SubgroupID * kStripWords;
   Columns columns;
-  for (uint part = 0u; part < ${blocks.m} * ${blocks.n} / 2u; ++part) {
-    const uint block = part % ${blocks.m};
-    const uint strip = part / ${blocks.m} * 2u;
-    subgroupBarrier();
+  begin_strip(strip_corner(corner, 0u), row_offset);
+  for (uint strip = 0u; strip < kStrips; ++strip) {
+    subgroup_meets();
     [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
       [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-        if (i == block && j - j % 2u == strip) put_block(i, j, first + j % 2u * ${matrix.n / 4}u * kWords);
+        if (i == strip_row(strip) && j - j % 2u == strip_pair(strip)) {
+          put_block(i, j, first + j % 2u * ${matrix.n / 4}u * kWords);
+        }
       }
     }
-    subgroupBarrier();
-    // An invocation keeps to four columns of a strip.
-    const uint column = corner.y + strip * ${matrix.n}u + gl_SubgroupInvocationID % kStripVectors * 4u;
-    if (block == 0u) columns = tile_columns_at(column);
-    const uint first_row = corner.x + block * ${matrix.m}u;
-    if (has_stored_shortly(first, uvec2(first_row, column), row_offset, columns)) continue;
-    for (uint at = gl_SubgroupInvocationID; at < ${matrix.m}u * kStripVectors; at += gl_SubgroupSize) {
-      const uint row = first_row + at / kStripVectors;
-      if (is_output(row, column)) store_outputs(row + row_offset, column, sums_at(first + strip_word(at)), columns);
-    }
+    subgroup_meets();
+    const uvec2 place = strip_corner(corner, strip);
+    if (strip_row(strip) == 0u) columns = tile_columns_at(place.y);
+    store_strip(first, place, row_offset, columns);
+    if (strip + 1u < kStrips) begin_strip(strip_corner(corner, strip + 1u), row_offset);
   }
 }

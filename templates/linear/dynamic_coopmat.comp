@@ -143,7 +143,7 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 }
 
 $include "lib/product_outputs.glsl"
-$include "lib/no_short_strips.glsl"
+$include "lib/plain_strips.glsl"
 $include "lib/matrix_strips.glsl"
 
 void main() {

@@ -186,7 +186,7 @@ $end
 }
 
 $include "lib/product_outputs.glsl"
-$include "lib/no_short_strips.glsl"
+$include "lib/plain_strips.glsl"
 $include "lib/matrix_strips.glsl"
 
 void main() {
