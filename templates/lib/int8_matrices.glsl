@@ -5,23 +5,31 @@
 // of k at a time: said by the includer.
 coopmat<int, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
 
-// Adds what span `span` of the step gives. `corner`: of this subgroup's outputs in the tile.
-void multiply(uvec2 corner, uint span) {
-$if matrix.k >= 32
-  [[unroll]]
-$end
-  for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) {
-    const uint word = span * (kSpan / 16u * kWords) + k * ${matrix.k / min(16, matrix.k)}u;
-    coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutRowMajor);
-    }
-    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-      coopmat<int8_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
-      coopMatLoad(w, tile_words, kWeightTile + (corner.y + j * ${matrix.n}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutColumnMajor);
-      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] = coopMatMulAdd(x[i], w, sums[i][j]);
-    }
+// Adds what the matrices' width of bytes from `word` of a row on gives.
+void multiply_at(uvec2 corner, uint word) {
+  coopmat<int8_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
+                gl_CooperativeMatrixLayoutRowMajor);
   }
+  [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+    coopmat<int8_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
+    coopMatLoad(w, tile_words, kWeightTile + (corner.y + j * ${matrix.n}u) * kPitch + word, kPitch,
+                gl_CooperativeMatrixLayoutColumnMajor);
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) sums[i][j] = coopMatMulAdd(x[i], w, sums[i][j]);
+  }
+}
+
+// Adds what span `span` of the step gives. `corner`: of this subgroup's outputs in the tile. An unrolled loop loads all
+// matrices of the span before it multiplies the first, which many matrices must wait for and few gain by.
+void multiply(uvec2 corner, uint span) {
+  const uint kDepth = ${matrix.k / min(16, matrix.k)}u;  // of a matrix, in words
+  const uint first = span * (kSpan / 16u * kWords);
+$if matrix.k >= 32
+  if (${blocks.m} * ${blocks.n} <= 4) {
+    [[unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
+    return;
+  }
+$end
+  [[dont_unroll]] for (uint k = 0u; k < kSpan / ${matrix.k}u; ++k) multiply_at(corner, first + k * kDepth);
 }
