@@ -390,8 +390,8 @@ Real cost(const SelectionScope& scope) {
       * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(1.9), Integer(1))
       * (Real(0.32) * rows * columns / Real(device.int8_ops_per_us)
       + Real(0.64) * (rows + columns) / Real(device.bytes_per_us))
-      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(104), Integer(80))
-      * rows * columns / Real(device.f32_ops_per_us))
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(74)) * rows
+      * columns / Real(device.f32_ops_per_us))
       * choose(tiles_of_a_unit * Integer(specialization.subgroups_workgroup) <= 128, Real(1.13), Integer(1));
 }
 

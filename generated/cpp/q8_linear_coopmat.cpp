@@ -328,8 +328,8 @@ Real cost(const SelectionScope& scope) {
       * (ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Integer(specialization.step)
       * (Real(0.36) * rows * columns / Real(device.int8_ops_per_us)
       + Real(0.47) * (rows + columns) / Real(device.bytes_per_us))
-      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(109), Integer(85))
-      * rows * columns / Real(device.f32_ops_per_us))
+      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(72)) * rows
+      * columns / Real(device.f32_ops_per_us))
       * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1));
 }
 
