@@ -14,7 +14,7 @@ namespace qgen::tuner {
 namespace {
 
 // The references do some 10^8 to 10^9 operations a second.
-constexpr double kMostOperations = 1e9;
+constexpr double kMostOperations = 2e8;
 constexpr double kSecondsAllowed = 120;
 // Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
 constexpr double kConsensus = 1.0 / 64;

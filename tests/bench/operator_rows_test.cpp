@@ -8,7 +8,9 @@
 
 #include <set>
 
+#include "common/files.h"
 #include "runtime/operators/shipped.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::bench {
 namespace {
@@ -51,7 +53,7 @@ TEST(ShortRows, HaveARivalWhereTheOperatorHasOne) {
 }
 
 TEST(ShortRows, AreTheBuiltInProblems) {
-  const auto file = read_file(testing::source_folder() + "/tuning/problems.yaml");
+  const auto file = read_file(tests::source_folder() + "/tuning/problems.yaml");
   ASSERT_TRUE(file) << to_text(file.error());
   EXPECT_EQ(*file, problems_text(short_rows())) << "operators_bench --short --problems >tuning/problems.yaml";
 }
