@@ -23,6 +23,7 @@ std::string read_symbol(const Spec& spec, const Symbol& symbol) {
     case Source::device: return symbol.name;
     case Source::parameter: return "parameters." + identifier(symbol.name);
     case Source::problem: return "problem." + identifier(symbol.name);
+    case Source::fit: return "fit." + identifier(symbol.name);
     case Source::specialization: break;
   }
   const std::string value = "specialization." + identifier(symbol.name);
@@ -42,9 +43,9 @@ std::string_view cpp_type(expression::Type type) {
 }
 
 // What functions of expressions call their parameters and structs, and what they call.
-constexpr std::string_view kTaken[] = {"parameters", "specialization", "problem",      "device",  "scope", "groups",
-                                       "to",         "table",          "step_problem", "min",     "max",   "ceil_div",
-                                       "choose",     "bytes",          "packed",       "Integer", "Real"};
+constexpr std::string_view kTaken[] = {
+    "parameters", "specialization", "problem", "device", "fit",    "scope",   "groups", "to",          "table", "min",
+    "max",        "ceil_div",       "choose",  "bytes",  "packed", "Integer", "Real",   "step_problem"};
 
 // The variable that holds a definition.
 std::string local(std::string_view definition) {
@@ -69,7 +70,9 @@ std::string name_list(const Spec& spec, const Expression& expression) {
 Source source_of(const Spec& spec, std::string_view name) {
   if (name.starts_with(kDevicePrefix)) return Source::device;
   if (find_axis(spec.parameters, name)) return Source::parameter;
-  return find_axis(spec.specialization, name) ? Source::specialization : Source::problem;
+  if (find_axis(spec.specialization, name)) return Source::specialization;
+  const bool is_fit = std::ranges::any_of(spec.fit, [&](const auto& constant) { return constant.name.value == name; });
+  return is_fit ? Source::fit : Source::problem;
 }
 
 size_t specialization_index(const Spec& spec, std::string_view name) {
@@ -89,6 +92,7 @@ std::vector<std::string> Reads::lines() const {
   if (has(Source::specialization)) lines.push_back("const auto specialization = specialization_of(scope);");
   if (has(Source::problem)) lines.push_back("const auto& problem = table::problem<Problem>(scope);");
   if (has(Source::device)) lines.push_back("const auto& device = *scope.device;");
+  if (has(Source::fit)) lines.push_back("const Fit fit = fit_of(scope);");
   for (const auto& [name, meaning] : spec_.scope.definitions()) {  // each reads those above it
     if (definitions_.count(name) == 0) continue;
     lines.push_back(fmt::format("const {} {} = {};", cpp_type(meaning.type()), local(name), as_cpp(spec_, meaning)));

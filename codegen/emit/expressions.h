@@ -25,7 +25,7 @@
 namespace qgen::emit {
 
 // Where the value of a name is found when a kernel is selected.
-enum class Source : uint8_t { parameter, specialization, problem, device };
+enum class Source : uint8_t { parameter, specialization, problem, device, fit };
 Source source_of(const spec::Spec& spec, std::string_view name);
 
 // The place of a specialization constant in a row of them.

@@ -132,6 +132,34 @@ void print_specialization_of(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
+// ---- constants of the cost ------------------------------------------------------------------------------------------
+
+// The operator's own, unless the scope brings others.
+void print_fit(TextWriter& out, const Spec& spec) {
+  if (spec.fit.empty()) return;
+  std::vector<std::string> names, values, members, read;
+  for (const auto& constant : spec.fit) {
+    names.push_back(quoted(constant.name.value));
+    values.push_back(fmt::format("{}", constant.value));
+    members.push_back(identifier(constant.name.value));
+    read.push_back(fmt::format("values[{}]", read.size()));
+  }
+  out.filled("constexpr std::string_view kFitNames[] = {", names, "};");
+  out.filled("constexpr double kFitValues[] = {", values, "};");
+  out.blank();
+  out.text("struct Fit {");
+  out.code(fmt::format("  double {};", fmt::join(members, ", ")));
+  out.text("};");
+  out.text("Fit fit_of(const SelectionScope& scope) {");
+  {
+    const auto indented = out.indent();
+    out.text("const double* values = scope.fit ? scope.fit : kFitValues;");
+    out.code(fmt::format("return {{{}}};", fmt::join(read, ", ")));
+  }
+  out.text("}");
+  out.blank();
+}
+
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 // A parameter's value where qgen's own enumerators are known by their words alone.
@@ -242,6 +270,8 @@ void print_operator(TextWriter& out, const OperatorModel& model) {
     field(has_kernels, "cost", "cost");
     const std::string tolerance = tolerance_of(spec);
     field(!tolerance.empty(), "tolerance", tolerance);
+    field(!spec.fit.empty(), "fit_names", "kFitNames");
+    field(!spec.fit.empty(), "fit_values", "kFitValues");
   }
   out.text("};");
   out.blank();
@@ -293,6 +323,7 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
     print_specializations(out, spec);
     print_form_function(out, spec);
     print_grid_function(out, spec);
+    print_fit(out, spec);
     print_cost_function(out, spec);
     print_interfaces(out, model);
     print_kernels(out, model);

@@ -39,6 +39,7 @@ class DeclarationChecker {
     check_axes(spec_.parameters, false);
     check_axes(spec_.specialization, true);
     check_specializations();
+    check_fit();
     for (const ProblemField& field : spec_.problem) check_words(field);
     for (const Operand& operand : spec_.operands) check_operand(operand);
     return std::move(errors_);
@@ -90,6 +91,7 @@ class DeclarationChecker {
     for (const ProblemField& field : spec_.problem) declare_in_glsl(field.name, kProblem);
     for (const AxisGroup& group : groups_of(spec_.parameters)) declare_axes(group, kParameter);
     for (const AxisGroup& group : groups_of(spec_.specialization)) declare_axes(group, kSpecialization);
+    for (const FitConstant& constant : spec_.fit) declare(constant.name, kFit);
     for (const Located<std::string>& definition : spec_.definitions) declare(definition, kDefinition);
     for (const Axis& axis : spec_.specialization) check_glsl_name({glsl_name(axis), axis.name.where});
   }
@@ -154,6 +156,14 @@ class DeclarationChecker {
            fmt::format("at most {}", kMostSpecializations),
            "each is a kernel to choose from: keep the values worth choosing, or write those that belong together as "
            "records");
+  }
+
+  // Fitting looks for their logarithms.
+  void check_fit() {
+    for (const FitConstant& constant : spec_.fit) {
+      if (constant.value > 0) continue;
+      report(constant.name.where, fmt::format("'{}' of 'fit' is 0", constant.name.value), "a number above 0");
+    }
   }
 
   void check_is_given_once(const AxisGroup& group) {
@@ -298,6 +308,7 @@ class DeclarationChecker {
 
 // What a kind of name is known to: for an expression that may not read it, where the condition belongs instead.
 std::string home_of(std::string_view kind) {
+  if (kind == kFit) return "the cost alone reads it: what a kernel can do does not depend on what was measured";
   return fmt::format("a {} is known at selection: write the condition under '{}'", kind,
                      kind == kDevice ? "require_device" : "applies_when");
 }
@@ -318,6 +329,8 @@ Diagnostics check_reads(const expression::Expression& expression, const expressi
   return errors;
 }
 
+constexpr std::initializer_list<std::string_view> kAtSelection = {kParameter, kSpecialization, kProblem, kDevice};
+
 Diagnostics check_conditions(const Spec& spec) {
   Diagnostics errors;
   for (const Condition& condition : spec.require) {
@@ -326,6 +339,12 @@ Diagnostics check_conditions(const Spec& spec) {
   for (const Condition& condition : spec.require_device) {
     append(errors, check_reads(condition.expression, spec.scope, "'require_device'",
                                {kParameter, kSpecialization, kDevice}, home_of));
+  }
+  for (const Condition& condition : spec.applies_when) {
+    append(errors, check_reads(condition.expression, spec.scope, "'applies_when'", kAtSelection, home_of));
+  }
+  for (const auto& side : spec.grid) {
+    if (side) append(errors, check_reads(*side, spec.scope, "'grid'", kAtSelection, home_of));
   }
   if (spec.subgroup_size) {
     append(errors, check_reads(*spec.subgroup_size, spec.scope, "'subgroup_size'", {kParameter}, [](std::string_view) {
@@ -341,6 +360,22 @@ Diagnostics check_cost(const Spec& spec) {
   for (const auto& [where, text] : expression::rounding_divisions(*spec.cost)) {
     errors.push_back(make_error(where, fmt::format("'{}' divides integers, which rounds toward zero", text), "",
                                 "a cost is real: write 100.0 for 100"));
+  }
+  return errors;
+}
+
+// What no time depends on cannot be found from times.
+Diagnostics check_fit_is_read(const Spec& spec) {
+  std::set<std::string> read;
+  if (spec.cost) {
+    for (const size_t index : expression::symbols_of(*spec.cost)) read.insert(spec.scope.symbols()[index].name);
+  }
+  Diagnostics errors;
+  for (const FitConstant& constant : spec.fit) {
+    if (read.contains(constant.name.value)) continue;
+    errors.push_back(make_error(constant.name.where,
+                                fmt::format("the cost does not read '{}' of 'fit'", constant.name.value), "",
+                                "name it in 'cost', or in a definition that the cost reads; or leave it out"));
   }
   return errors;
 }
@@ -437,6 +472,7 @@ Diagnostics check_recipe_expression(const expression::Expression& expression, co
 Diagnostics check_uses(const Spec& spec) {
   Diagnostics errors = check_conditions(spec);
   append(errors, check_cost(spec));
+  append(errors, check_fit_is_read(spec));
   if (!spec.template_path) append(errors, check_parameters_of_operands(spec));
   for (const Recipe& recipe : spec.recipes) append(errors, check_recipe(spec, recipe));
   return errors;

@@ -64,6 +64,8 @@ class SpecParser {
     for (const YamlEntry& entry : entries(root_, "problem")) spec_.problem.push_back(field(entry));
     for (const YamlEntry& entry : entries(root_, "parameters")) read_axis(entry, spec_.parameters);
     for (const YamlEntry& entry : entries(root_, "specialization")) read_axis(entry, spec_.specialization);
+    for (const YamlEntry& entry : entries(root_, "fit"))
+      spec_.fit.push_back({located(entry.key), parse_bound(entry.value.text).value_or(0)});
     for (const YamlEntry& entry : entries(root_, "define")) spec_.definitions.push_back(located(entry.key));
     append(errors_, check_declarations(spec_));
     if (errors_.empty()) append(errors_, check_signature(spec_));
@@ -131,7 +133,7 @@ class SpecParser {
       return;
     }
     for (std::string_view key :
-         {"specialization", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
+         {"specialization", "fit", "require", "applies_when", "require_device", "subgroup_size", "grid", "cost"}) {
       const YamlEntry* entry = root_.find(key);
       if (entry)
         report(entry->key.where, fmt::format("'{}' needs a 'template': this operator is made of recipes only", key));
@@ -229,6 +231,9 @@ class SpecParser {
     for (const DeviceName& number : device_names()) {
       spec_.scope.add(
           expression::Symbol{fmt::format("device.{}", number.name), number.type, {}, {}, std::string(kDevice)});
+    }
+    for (const FitConstant& constant : spec_.fit) {
+      spec_.scope.add(expression::Symbol{constant.name.value, Type::real, {}, constant.name.where, std::string(kFit)});
     }
     for (const YamlEntry& entry : entries(root_, "define")) {
       const auto wanted = is_word(entry.value) ? std::optional(Type::word) : std::nullopt;

@@ -98,6 +98,7 @@ class Printer {
     if (!spec.summary.empty()) line("summary: {}", quoted(spec.summary));
     if (spec.template_path) line("template: {}", quoted(spec.template_path->value));
     print_declarations(spec);
+    print_fit(spec.fit);
     print_conditions("", "require", spec.require);
     print_conditions("", "applies_when", spec.applies_when);
     print_conditions("", "require_device", spec.require_device);
@@ -137,6 +138,11 @@ class Printer {
     for (const ProblemField& field : spec.problem) line("  {}: {}", field.name.value, qgen::spec::to_text(field));
     print_axes("parameters", spec.parameters);
     print_axes("specialization", spec.specialization);
+  }
+
+  void print_fit(const std::vector<FitConstant>& constants) {
+    if (!constants.empty()) line("fit:");
+    for (const FitConstant& constant : constants) line("  {}: {}", constant.name.value, constant.value);
   }
 
   void print_public_operator(const PublicOperator& op) {

@@ -132,6 +132,12 @@ struct ProblemField {
   bool is_word() const { return !words.empty(); }
 };
 
+// A number of the cost that measured times decide: `fit: {tile_us: 0.4}`.
+struct FitConstant {
+  Located<std::string> name;
+  double value = 0;
+};
+
 struct Condition {
   std::string text;  // canonical
   expression::Expression expression;
@@ -194,6 +200,7 @@ struct Spec {
   std::vector<ProblemField> problem;
   std::vector<Axis> parameters;
   std::vector<Axis> specialization;
+  std::vector<FitConstant> fit;                         // what the cost alone may read
   std::vector<Located<std::string>> definitions;        // names; the expressions below hold what these stand for
   std::vector<Condition> require;                       // names parameters only
   std::vector<Condition> applies_when;                  // parameters, specialization, problem, device
@@ -207,7 +214,7 @@ struct Spec {
   std::vector<PublicOperator> operators;  // empty: the spec's own name, if its operands have shapes
 
   // The scope of every expression above, in this order: parameters, specialization, scalar problem fields, device
-  // numbers (as device.<name>).
+  // numbers (as device.<name>), constants of the cost.
   expression::Scope scope;
 };
 

@@ -140,6 +140,7 @@ struct SelectionScope {
   const void* parameters;
   const uint32_t* specialization;  // one row of OperatorInfo::specializations
   const DeviceNumbers* device;
+  const double* fit = nullptr;  // one for each of OperatorInfo::fit_names; null: fit_values
 };
 
 struct NameInfo {
@@ -239,6 +240,8 @@ struct OperatorInfo {
   void (*grid)(const SelectionScope&, Integer groups[3]);
   Real (*cost)(const SelectionScope&);  // microseconds, estimated
   ToleranceInfo tolerance = {};
+  std::span<const std::string_view> fit_names = {};  // the constants of the cost that are fitted to measured times
+  std::span<const double> fit_values = {};
 
   constexpr size_t specialization_count() const {
     return specialization_names.empty() ? 1 : specializations.size() / specialization_names.size();

@@ -44,6 +44,7 @@ parameters:
 specialization:
   workgroup: [64, 128]
   tile: [{rows: 1, columns: 2}]
+fit: {move: 2^-1, wait_us: 1e-3}
 require: [vec in (1, 4), (fast or dtype == f32)]
 applies_when:
   - ((numel)) % vec == 0
@@ -53,7 +54,7 @@ subgroup_size: vec * 8
 grid: [ceil_div(numel, vec * workgroup), max(1, min(numel, 2)), 1]
 cost: |
   numel
-  * 2
+  * 2 * move + wait_us
 verify:
   reference: op
   tolerance: {abs: 0.5, rel: 1e-6, f16: {rel: 2^-11}, computed: k * 2^-23, why: rounding}
@@ -91,6 +92,9 @@ parameters:
 specialization:
   workgroup: [64, 128]
   tile: [{rows: 1, columns: 2}]
+fit:
+  move: 0.5
+  wait_us: 0.001
 require:
   - vec in (1, 4)
   - fast or dtype == f32
@@ -104,7 +108,7 @@ grid:
   - ceil_div(numel, vec * workgroup)
   - max(1, min(numel, 2))
   - 1
-cost: numel * 2
+cost: numel * 2 * move + wait_us
 verify:
   reference: op
   tolerance: {abs: 0.5, rel: 1e-06, f16: {abs: 0, rel: 0.00048828125}, computed: "k * 2^-23", why: "rounding"}
@@ -375,18 +379,18 @@ TEST(Spec, KnowsThePlaceOfEachField) {
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {
-  EXPECT_EQ(
-      errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
-      "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
-      "  expected: one of applies_when, attributes, cost, define, grid, kernel, operands, operator, operators, "
-      "parameters, problem, recipes, recipes_use, require, require_device, specialization, subgroup_size, summary, "
-      "template, use, verify\n"
-      "  hint: did you mean 'operands'?\n"
-      "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
-      "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
-      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
-      "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
-      "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
+  EXPECT_EQ(errors_of("operator: op\nopernads: {}\ntemplate: [a]\nproblem: {a: u64, b: u8}\n"),
+            "op.yaml:2:1: error: unknown key 'opernads' in the spec\n"
+            "  expected: one of applies_when, attributes, cost, define, fit, grid, kernel, operands, operator, "
+            "operators, parameters, problem, recipes, recipes_use, require, require_device, specialization, "
+            "subgroup_size, summary, "
+            "template, use, verify\n"
+            "  hint: did you mean 'operands'?\n"
+            "op.yaml:3:11: error: 'template' is a list\n  expected: a single value, such as 'some text'\n"
+            "op.yaml:4:14: error: 'u64' is no type of a problem field\n"
+            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n"
+            "op.yaml:4:22: error: 'u8' is no type of a problem field\n"
+            "  expected: u32, i32 or f32, or an array of up to 256 of them: u32[8]; or {words: [a, b]}\n");
 }
 
 struct Snippet {

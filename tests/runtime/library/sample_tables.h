@@ -7,6 +7,8 @@
 //                                                           three workgroup sizes; factor is optional
 //   sum          of a vector: one kernel for short vectors, a recipe of two steps for long ones
 //   multiply     of matrices, on cooperative matrices per subgroup or per workgroup
+//
+// Costs of the first two have constants that can be fitted.
 #pragma once
 
 #include <vector>
@@ -134,11 +136,14 @@ inline void grid(const SelectionScope& s, Integer groups[3]) {
       ceil_div(Integer(p.rows) * Integer(p.width), Integer(as<Parameters>(s.parameters).vec) * s.specialization[0]);
 }
 // Bandwidth, of which single elements get a quarter; 128 is the best workgroup.
+inline constexpr std::string_view kFitNames[] = {"single", "odd_workgroup"};
+inline constexpr double kFitValues[] = {4, 1.5};
 inline Real cost(const SelectionScope& s) {
   const auto& p = as<Problem>(s.problem);
   const auto& c = as<Parameters>(s.parameters);
+  const double* fit = s.fit ? s.fit : kFitValues;
   const double moved = 2.0 * p.rows * p.width * static_cast<double>(bytes(c.dtype));
-  const double penalty = (c.vec == 1 ? 4 : 1) * (s.specialization[0] == 128 ? 1.0 : 1.5);
+  const double penalty = (c.vec == 1 ? fit[0] : 1) * (s.specialization[0] == 128 ? 1.0 : fit[1]);
   return Real(moved * penalty / s.device->bytes_per_us + s.device->launch_us);
 }
 
@@ -163,6 +168,8 @@ inline constexpr OperatorInfo kOperator{
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace scale_rows
@@ -208,8 +215,10 @@ inline int first_failing_partial(const SelectionScope& s) {
 inline void partial_grid(const SelectionScope& s, Integer groups[3]) {
   groups[0] = ceil_div(as<Problem>(s.problem).count, 256);
 }
+inline constexpr std::string_view kPartialFitNames[] = {"bytes"};
+inline constexpr double kPartialFitValues[] = {4};
 inline Real partial_cost(const SelectionScope& s) {
-  return Real(4.0 * as<Problem>(s.problem).count / s.device->bytes_per_us /
+  return Real((s.fit ? s.fit : kPartialFitValues)[0] * as<Problem>(s.problem).count / s.device->bytes_per_us /
               static_cast<double>(as<Parameters>(s.parameters).vec));
 }
 inline constexpr KernelInfo kPartialKernels[] = {{"sum_partial.vec1", &kVec1, 0, 6},
@@ -219,12 +228,15 @@ inline constexpr OperatorInfo kPartial{
     .fields = kFields, .problem_bytes = sizeof(Problem), .names = kNames, .conditions = kPartialConditions,
     .device_conditions = {}, .specialization_names = {}, .specializations = {}, .interfaces = kInterfaces,
     .kernels = kPartialKernels, .recipes = {}, .form = form, .value = value, .first_failing = first_failing_partial,
-    .first_failing_device = none_failing, .grid = partial_grid, .cost = partial_cost};
+    .first_failing_device = none_failing, .grid = partial_grid, .cost = partial_cost, .fit_names = kPartialFitNames,
+    .fit_values = kPartialFitValues};
 
 // sum: one workgroup for all; slow where the vector is long
 inline void one_group(const SelectionScope&, Integer groups[3]) { groups[0] = 1; }
+inline constexpr std::string_view kWholeFitNames[] = {"element_us"};
+inline constexpr double kWholeFitValues[] = {0.02};
 inline Real whole_cost(const SelectionScope& s) {
-  return Real(0.02 * as<Problem>(s.problem).count + s.device->launch_us);
+  return Real((s.fit ? s.fit : kWholeFitValues)[0] * as<Problem>(s.problem).count + s.device->launch_us);
 }
 
 inline constexpr uint16_t kOfLong[] = {kCount};
@@ -253,7 +265,8 @@ inline constexpr OperatorInfo kOperator{
     .problem_bytes = sizeof(Problem), .names = kNames, .conditions = {}, .device_conditions = {},
     .specialization_names = {}, .specializations = {}, .interfaces = kInterfaces, .kernels = kKernels,
     .recipes = kRecipes, .form = form, .value = value, .first_failing = none_failing,
-    .first_failing_device = none_failing, .grid = one_group, .cost = whole_cost};
+    .first_failing_device = none_failing, .grid = one_group, .cost = whole_cost, .fit_names = kWholeFitNames,
+    .fit_values = kWholeFitValues};
 
 }  // namespace sum
 
