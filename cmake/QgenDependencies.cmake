@@ -8,6 +8,7 @@
 #   qgen_nlohmann                                                     JSON in and out
 #   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
 #   qgen_sqlite                                                       the store of measurements
+#   qgen_eigen                                                        fitting the constants of costs
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
 #
@@ -146,6 +147,11 @@ add_library(qgen_sqlite INTERFACE)
 target_include_directories(qgen_sqlite SYSTEM INTERFACE $<BUILD_INTERFACE:${SQLite3_INCLUDE_DIRS}>)
 target_link_libraries(qgen_sqlite INTERFACE
   $<BUILD_INTERFACE:${QGEN_SQLITE_LIBRARY}> Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# ---- Eigen >= 3.4: least squares (Levenberg-Marquardt); header-only, in one .cpp file. Upstream is not on GitHub
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+add_library(qgen_eigen INTERFACE)
+target_link_libraries(qgen_eigen INTERFACE $<BUILD_INTERFACE:Eigen3::Eigen>)
 
 # ---- libpng: the pictures that examples/picture writes; without it that example is left out
 find_package(PNG QUIET)

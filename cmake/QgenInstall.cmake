@@ -17,8 +17,8 @@ get_property(programs GLOBAL PROPERTY QGEN_PROGRAMS)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
-foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite common vocabulary
-                        library json yaml_reader tensor device profiles selector tuning dispatch calls operators
+foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite eigen common vocabulary
+                        library json yaml_reader tensor device profiles selector tuning fitting dispatch calls operators
                         kernels reference measure runner tuner runtime planner)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)

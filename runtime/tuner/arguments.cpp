@@ -56,6 +56,7 @@ Examples:
   qgen-tune --operator q8ta_linear --shape input=8x4096:i8 --shape weight=4096x4096:i8 ...
   qgen-tune show                            what was gained
   qgen-tune export -o tuning/               a file for this device, to read, commit and ship: qgen specs/ --tuning tuning/
+  qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems and devices that nobody tunes
 
 Every kernel is verified before it is timed, in a process of its own: one that is wrong, hangs or crashes is quarantined
 and never chosen. Times are kept at once; interrupted, the same command goes on where it was.
@@ -96,6 +97,12 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   CLI::App* forget = command("forget", "remove times, and what is quarantined", Command::forget);
   forget->add_option("OP", arguments.operators, "of these operators")->type_name("");
   forget->add_flag("--all", arguments.is_all, "of all operators");
+  CLI::App* fit = command(
+      "fit", "find the constants of costs (fit: of specs) from tuning files, and write them into specs", Command::fit);
+  fit->add_option("FILE", arguments.fit.files, "tuning files, of one device or several")->required()->type_name("");
+  fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only numbers of 'fit:' change")
+      ->type_name("DIR");
+  fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print what would be written");
   app.footer(std::string(kNotes));
   try {
     app.parse(argc, argv);
@@ -103,6 +110,7 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
                           !arguments.request.layouts.empty() || !arguments.request.storages.empty();
     if (is_typed && arguments.operators.size() != 1) throw CLI::ValidationError("--shape", "of one --operator");
     if (is_typed && !arguments.problems.empty()) throw CLI::ValidationError("--shape", "goes without --problems");
+    arguments.fit.operators = arguments.operators;
     if (arguments.command == Command::forget && arguments.operators.empty() != arguments.is_all) {
       throw CLI::ValidationError("forget", "either operators or --all");
     }

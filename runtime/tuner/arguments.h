@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/fitting/fit_specs.h"
 #include "runtime/runner/command.h"
 #include "runtime/tuner/program.h"
 #include "runtime/tuner/search.h"
@@ -20,7 +21,7 @@ constexpr int kSomeFailed = 1;
 constexpr int kWrongInput = 2;
 constexpr int kWrongMachine = 3;
 
-enum class Command : uint8_t { tune, show, export_, import, merge, forget };
+enum class Command : uint8_t { tune, show, export_, import, merge, forget, fit };
 
 struct Arguments {
   Command command = Command::tune;
@@ -35,6 +36,7 @@ struct Arguments {
   double hang_s = 10;
   bool is_anew = false;
   bool is_all = false;  // of forget
+  fitting::FitRequest fit;
 };
 
 // The arguments; or, where the command line alone has settled it (--help, a mistake, which is printed), an exit code.

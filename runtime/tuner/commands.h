@@ -17,5 +17,6 @@ Expected<int> export_file(const Program& program, const Arguments& arguments);
 Expected<int> import_files(const Arguments& arguments);
 Expected<int> merge_files(const Arguments& arguments);
 Expected<int> forget(const Arguments& arguments);
+Expected<int> fit(const Program& program, const Arguments& arguments);
 
 }  // namespace qgen::tuner

@@ -21,6 +21,7 @@ Expected<int> obey(const Program& program, const Arguments& arguments) {
     case Command::import: return import_files(arguments);
     case Command::merge: return merge_files(arguments);
     case Command::forget: return forget(arguments);
+    case Command::fit: return fit(program, arguments);
   }
   return kDone;
 }

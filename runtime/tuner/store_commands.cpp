@@ -212,4 +212,13 @@ Expected<int> forget(const Arguments& arguments) {
   return kDone;
 }
 
+Expected<int> fit(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  const auto told = fitting::fit_specs(arguments.fit, *library);
+  if (!told) return told.error();
+  fmt::print("{}", *told);
+  return kDone;
+}
+
 }  // namespace qgen::tuner

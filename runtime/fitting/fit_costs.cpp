@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/fitting/fit_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unsupported/Eigen/NonLinearOptimization>
+
+#include "runtime/selector/select.h"
+
+namespace qgen::fitting {
+namespace {
+
+constexpr double kOutlier = 0.5;  // from here on, in logarithms, errors count by their size
+constexpr double kPull = 0.02;    // a constant that changes by a factor of e is as bad as an error of 2 % in one row
+constexpr double kStep = 1e-4;    // of a logarithm, for derivatives
+constexpr int kDigits = 3;
+constexpr int kMostEvaluations = 400;
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+struct Row {
+  std::string op;
+  size_t problem = 0;  // of a device
+  std::vector<Launch> launches;
+  const DeviceNumbers* device = nullptr;
+  double log_us = 0;
+};
+
+struct Table {
+  std::vector<Row> rows;
+  size_t problems = 0;
+  std::map<std::string, size_t> passed_over;  // by reason: how many rows
+};
+
+// A recipe's conditions may have no part in what was measured: a choice is forced, so its reason is told.
+Expected<Choice> choice_of(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
+                           const std::string& id) {
+  Selection selection = select(problem, device, library, {.force = id, .all_specializations = true});
+  if (!selection.ranked.empty()) return std::move(selection.ranked.front());
+  return refused(selection.rejected.empty() ? "nothing fits" : selection.rejected.front().reason);
+}
+
+class TableMaker {
+ public:
+  TableMaker(const KernelLibrary& library, const FitOptions& options) : library_(library), options_(options) {}
+
+  void add(const tuning::TuningFile& device) {
+    std::map<std::string_view, size_t> places;
+    for (const tuning::TunedRow& row : device.rows) {
+      const auto problem = problem_of(row.problem, library_);
+      if (!problem) {
+        ++table_.passed_over[problem.error().message];
+        continue;
+      }
+      const std::string name(problem->op->name);
+      const auto& wanted = options_.operators;
+      if (!wanted.empty() && std::ranges::find(wanted, name) == wanted.end()) continue;
+      if (const auto place = places.try_emplace(row.problem, table_.problems); place.second) ++table_.problems;
+      add(device, row, *problem, places.at(row.problem));
+    }
+  }
+
+  Table take() { return std::move(table_); }
+
+ private:
+  void add(const tuning::TuningFile& device, const tuning::TunedRow& row, const Problem& problem, size_t place) {
+    const auto digest = digest_of(*problem.op, row.kernel, library_);
+    if (!digest) return pass_over("the library does not have the kernel");
+    if (row.digest != 0 && *digest != row.digest) return pass_over("the kernel has changed since it was measured");
+    const auto choice = choice_of(problem, device.device, library_, row.kernel);
+    if (!choice) return pass_over(choice.error().message);
+    if (!(row.us > 0)) return pass_over("the time is 0");
+    table_.rows.push_back(
+        {std::string(problem.op->name), place, choice->launches, &device.device.numbers, std::log(row.us)});
+  }
+  void pass_over(std::string_view reason) { ++table_.passed_over[std::string(reason)]; }
+
+  const KernelLibrary& library_;
+  const FitOptions& options_;
+  Table table_;
+};
+
+// ---- constants ------------------------------------------------------------------------------------------------------
+
+// Of all families that rows launch, one behind the other.
+class Constants {
+ public:
+  explicit Constants(std::span<const Row> rows) {
+    const auto by_name = [](const OperatorInfo* a, const OperatorInfo* b) { return a->name < b->name; };
+    std::set<const OperatorInfo*, decltype(by_name)> families;
+    for (const Row& row : rows) {
+      for (const Launch& launch : row.launches) families.insert(launch.op);
+    }
+    for (const OperatorInfo* family : families) {
+      if (family->fit_names.empty()) continue;
+      first_.emplace(family, values_.size());
+      values_.insert(values_.end(), family->fit_values.begin(), family->fit_values.end());
+    }
+  }
+
+  // The specs' own.
+  const std::vector<double>& values() const { return values_; }
+  const std::map<const OperatorInfo*, size_t>& families() const { return first_; }
+  // The first constant of the family in a vector of all; null: it has none.
+  const double* of(const OperatorInfo* family, const std::vector<double>& values) const {
+    const auto first = first_.find(family);
+    return first == first_.end() ? nullptr : values.data() + first->second;
+  }
+
+ private:
+  std::map<const OperatorInfo*, size_t> first_;
+  std::vector<double> values_;
+};
+
+double cost_of(const Row& row, const Constants& constants, const std::vector<double>& values) {
+  double cost = 0;
+  for (const Launch& launch : row.launches) {
+    const SelectionScope scope{launch.problem.data(), launch.kernel->parameters,
+                               launch.op->specialization(launch.specialization), row.device,
+                               constants.of(launch.op, values)};
+    cost += launch.op->cost(scope).value;
+  }
+  return std::clamp(cost, 1e-6, 1e12);  // what has a logarithm
+}
+
+double log_ratio(const Row& row, const Constants& constants, const std::vector<double>& values) {
+  return std::log(cost_of(row, constants, values)) - row.log_us;
+}
+
+// ---- least squares --------------------------------------------------------------------------------------------------
+
+// Its square grows as the square of `error` near 0, and as `error` beyond kOutlier.
+double tempered(double error) {
+  const double ratio = error / kOutlier;
+  const double size = kOutlier * std::sqrt(2 * (std::sqrt(1 + ratio * ratio) - 1));
+  return std::copysign(size, error);
+}
+
+// What Eigen's Levenberg-Marquardt asks: errors, one a row and one a constant for the pull, and their derivatives.
+class Errors {
+ public:
+  Errors(std::span<const Row* const> rows, const Constants& constants) : rows_(rows), constants_(constants) {
+    launches_.resize(constants.values().size());
+    for (const auto& [family, first] : constants.families()) {
+      for (size_t r = 0; r < rows.size(); ++r) {
+        const bool runs = std::ranges::any_of(rows[r]->launches, [&](const Launch& l) { return l.op == family; });
+        for (size_t i = 0; runs && i < family->fit_names.size(); ++i) launches_[first + i].push_back(r);
+      }
+    }
+  }
+
+  using InputType = Eigen::VectorXd;
+  int inputs() const { return static_cast<int>(constants_.values().size()); }
+  int values() const { return static_cast<int>(rows_.size()) + inputs(); }
+
+  int operator()(const Eigen::VectorXd& logs, Eigen::VectorXd& errors) const {
+    const std::vector<double> values = values_of(logs);
+    const auto count = static_cast<Eigen::Index>(rows_.size());
+    for (Eigen::Index r = 0; r < count; ++r) errors[r] = error_of(static_cast<size_t>(r), values);
+    for (Eigen::Index c = 0; c < logs.size(); ++c) {
+      errors[count + c] = kPull * (logs[c] - std::log(constants_.values()[static_cast<size_t>(c)]));
+    }
+    return 0;
+  }
+
+  int df(const Eigen::VectorXd& logs, Eigen::MatrixXd& derivatives) const {
+    derivatives.setZero();
+    std::vector<double> values = values_of(logs);
+    for (size_t c = 0; c < launches_.size(); ++c) {
+      const auto column = static_cast<Eigen::Index>(c);
+      const double value = values[c];
+      const auto errors_at = [&](double step) {
+        values[c] = value * std::exp(step);
+        std::vector<double> errors;
+        for (const size_t r : launches_[c]) errors.push_back(error_of(r, values));
+        return errors;
+      };
+      const std::vector<double> above = errors_at(kStep), below = errors_at(-kStep);
+      values[c] = value;
+      for (size_t i = 0; i < launches_[c].size(); ++i) {
+        derivatives(static_cast<Eigen::Index>(launches_[c][i]), column) = (above[i] - below[i]) / (2 * kStep);
+      }
+      derivatives(static_cast<Eigen::Index>(rows_.size()) + column, column) = kPull;
+    }
+    return 0;
+  }
+
+ private:
+  static std::vector<double> values_of(const Eigen::VectorXd& logs) {
+    std::vector<double> values;
+    for (const double log : logs) values.push_back(std::exp(log));
+    return values;
+  }
+  double error_of(size_t row, const std::vector<double>& values) const {
+    return tempered(log_ratio(*rows_[row], constants_, values));
+  }
+
+  std::span<const Row* const> rows_;
+  const Constants& constants_;
+  std::vector<std::vector<size_t>> launches_;  // of each constant: the rows that launch its family
+};
+
+double rounded(double value) {
+  const double scale = std::pow(10, kDigits - 1 - std::floor(std::log10(value)));
+  return std::round(value * scale) / scale;
+}
+
+// A constant that no row determines keeps all its digits.
+std::vector<double> fitted(std::span<const Row* const> rows, const Constants& constants) {
+  const std::vector<double>& before = constants.values();
+  if (before.empty() || rows.empty()) return before;
+  Eigen::VectorXd logs(static_cast<Eigen::Index>(before.size()));
+  for (size_t c = 0; c < before.size(); ++c) logs[static_cast<Eigen::Index>(c)] = std::log(before[c]);
+  Errors errors(rows, constants);
+  Eigen::LevenbergMarquardt<Errors> solver(errors);
+  solver.parameters.maxfev = kMostEvaluations;
+  solver.minimize(logs);
+  std::vector<double> after;
+  for (size_t c = 0; c < before.size(); ++c) {
+    const double value = std::exp(logs[static_cast<Eigen::Index>(c)]);
+    const bool has_changed = std::abs(value / before[c] - 1) > 1e-4;
+    after.push_back(has_changed ? rounded(value) : before[c]);
+  }
+  return after;
+}
+
+// ---- judgement ------------------------------------------------------------------------------------------------------
+
+// A row, and its cost by some constants.
+struct JudgedRow {
+  const Row* row;
+  double log_ratio;
+  double log_cost() const { return row->log_us + log_ratio; }
+};
+
+class Judge {
+ public:
+  // All rows of one problem.
+  void add(std::vector<JudgedRow> rows) {
+    for (const JudgedRow& row : rows) {
+      sum_of_errors_ += std::abs(row.log_ratio);
+      worst_error_ = std::max(worst_error_, std::abs(row.log_ratio));
+    }
+    rows_ += rows.size();
+    if (rows.size() < 2) return;
+    const auto best = std::ranges::min_element(rows, {}, [](const JudgedRow& r) { return r.row->log_us; })->row;
+    std::ranges::stable_sort(rows, {}, &JudgedRow::log_cost);
+    const double loss = rows.front().row->log_us - best->log_us;
+    sum_of_losses_ += loss;
+    worst_loss_ = std::max(worst_loss_, loss);
+    const auto first_five = std::span(rows).first(std::min<size_t>(rows.size(), 5));
+    found_ += std::ranges::any_of(first_five, [&](const JudgedRow& r) { return r.row == best; }) ? 1 : 0;
+    ++choices_;
+  }
+
+  Judgement take() const {
+    Judgement judgement;
+    if (rows_ > 0) judgement.errors = {std::exp(sum_of_errors_ / count(rows_)), std::exp(worst_error_)};
+    if (choices_ > 0) {
+      judgement.choices = {std::exp(-sum_of_losses_ / count(choices_)), std::exp(-worst_loss_),
+                           count(found_) / count(choices_)};
+    }
+    return judgement;
+  }
+
+ private:
+  static double count(size_t number) { return static_cast<double>(number); }
+  double sum_of_errors_ = 0, worst_error_ = 0, sum_of_losses_ = 0, worst_loss_ = 0;
+  size_t rows_ = 0, choices_ = 0, found_ = 0;
+};
+
+using Problems = std::map<size_t, std::vector<const Row*>>;  // the rows of each
+
+std::vector<JudgedRow> judged(const std::vector<const Row*>& rows, const Constants& constants,
+                              const std::vector<double>& values) {
+  std::vector<JudgedRow> result;
+  for (const Row* row : rows) result.push_back({row, log_ratio(*row, constants, values)});
+  return result;
+}
+
+// Of each group of problems: the constants that the other groups give.
+std::vector<std::vector<double>> fitted_without(const Problems& problems, const Constants& constants, size_t groups) {
+  std::vector<std::vector<double>> values;
+  for (size_t group = 0; group < groups; ++group) {
+    std::vector<const Row*> others;
+    for (const auto& [place, rows] : problems) {
+      if (place % groups != group) others.insert(others.end(), rows.begin(), rows.end());
+    }
+    values.push_back(fitted(others, constants));
+  }
+  return values;
+}
+
+std::vector<OperatorFit> judge(const Table& table, const Constants& constants, const std::vector<double>& after,
+                               size_t groups) {
+  std::map<std::string, Problems> of_operators;
+  Problems all;
+  for (const Row& row : table.rows) {
+    of_operators[row.op][row.problem].push_back(&row);
+    all[row.problem].push_back(&row);
+  }
+  groups = std::min(groups, all.size());
+  const auto without = fitted_without(all, constants, groups < 2 ? 0 : groups);
+  std::vector<OperatorFit> result;
+  for (const auto& [name, problems] : of_operators) {
+    Judge as_before, as_after, unseen;
+    OperatorFit fit{.name = name, .problems = problems.size()};
+    for (const auto& [place, rows] : problems) {
+      fit.rows += rows.size();
+      as_before.add(judged(rows, constants, constants.values()));
+      as_after.add(judged(rows, constants, after));
+      unseen.add(judged(rows, constants, without.empty() ? constants.values() : without[place % groups]));
+    }
+    fit.before = as_before.take();
+    fit.after = as_after.take();
+    fit.unseen = unseen.take();
+    result.push_back(std::move(fit));
+  }
+  return result;
+}
+
+size_t rows_of(const OperatorInfo* family, const Table& table) {
+  return static_cast<size_t>(std::ranges::count_if(table.rows, [&](const Row& row) {
+    return std::ranges::any_of(row.launches, [&](const Launch& launch) { return launch.op == family; });
+  }));
+}
+
+}  // namespace
+
+Expected<CostFit> fit_costs(std::span<const tuning::TuningFile> files, const KernelLibrary& library,
+                            const FitOptions& options) {
+  for (const std::string& name : options.operators) {
+    if (!library.find(name)) return refused(fmt::format("no operator is named '{}'", name));
+  }
+  TableMaker maker(library, options);
+  for (const tuning::TuningFile& file : files) maker.add(file);
+  const Table table = maker.take();
+  CostFit fit;
+  for (const auto& [reason, count] : table.passed_over) {
+    fit.passed_over.push_back(fmt::format("{} row{}: {}", count, count == 1 ? "" : "s", reason));
+  }
+  if (table.rows.empty()) {
+    return refused("there are no rows to fit to", fit.passed_over.empty() ? "" : fit.passed_over.front());
+  }
+  const Constants constants(table.rows);
+  std::vector<const Row*> rows;
+  for (const Row& row : table.rows) rows.push_back(&row);
+  const std::vector<double> after = fitted(rows, constants);
+  for (const auto& [family, first] : constants.families()) {
+    const size_t count = rows_of(family, table);
+    for (size_t i = 0; i < family->fit_names.size(); ++i) {
+      fit.constants.push_back({std::string(family->name), std::string(family->fit_names[i]), family->fit_values[i],
+                               after[first + i], count});
+    }
+  }
+  std::ranges::stable_sort(fit.constants, {}, &FittedConstant::family);
+  fit.operators = judge(table, constants, after, options.groups);
+  return fit;
+}
+
+std::string to_text(const CostFit& fit) {
+  std::string text = fmt::format("{:<40} {:>10} {:>10} {:>7}\n", "constant", "before", "after", "rows");
+  for (const FittedConstant& constant : fit.constants) {
+    text += fmt::format("{:<40} {:>10.4g} {:>10.4g} {:>7}\n", constant.family + "." + constant.name, constant.before,
+                        constant.after, constant.rows);
+  }
+  text +=
+      "\ncost / time or time / cost, and best time / time of the choice that the costs rank first, of those measured;\n"
+      "unseen: by constants that were fitted to other problems\n";
+  text += fmt::format("{:<24} {:>6} {:>8}   {:<8} {:>8} {:>8}   {:>8} {:>8} {:>10}\n", "operator", "rows", "problems",
+                      "", "mean", "worst", "choice", "worst", "first five");
+  const auto add_line = [&](std::string_view head, std::string_view when, const Judgement& judged) {
+    text += fmt::format("{:<40}   {:<8} {:>8.3f} {:>8.3f}   {:>8.3f} {:>8.3f} {:>8.1f} %\n", head, when,
+                        judged.errors.geometric_mean, judged.errors.worst, judged.choices.geometric_mean,
+                        judged.choices.worst, 100 * judged.choices.in_first_five);
+  };
+  for (const OperatorFit& op : fit.operators) {
+    add_line(fmt::format("{:<24} {:>6} {:>8}", op.name, op.rows, op.problems), "before", op.before);
+    add_line("", "after", op.after);
+    add_line("", "unseen", op.unseen);
+  }
+  if (!fit.passed_over.empty()) text += "\npassed over:\n";
+  for (const std::string& reason : fit.passed_over) text += "  " + reason + "\n";
+  return text;
+}
+
+}  // namespace qgen::fitting
