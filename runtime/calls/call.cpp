@@ -139,6 +139,7 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
 
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
+  if (context.on_call) context.on_call(call);
   const bool is_watched = static_cast<bool>(context.on_selection);
   const KernelTimes times = context.times ? context.times->of(call.problem, context.profile) : KernelTimes();
   const Selection selection = select(call.problem, context.profile, context.library,

@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@
 #include "runtime/selector/time_book.h"
 
 namespace qgen {
+
+struct Given;  // given.h
 
 // A tensor without its memory.
 struct TensorDesc {
@@ -54,6 +57,7 @@ struct Call {
   int64_t row_sum_run = 0;
   // Of a weight: kernels read it turned, as Weight::turned() of so many groups, whose shape the operand has. 0: as it is.
   int64_t turned_groups = 0;
+  std::shared_ptr<const Given> given = nullptr;  // what it was inferred from; null: it was made by hand
 };
 
 // A Call of the operator whose generated Problem is `fields`.
@@ -105,6 +109,7 @@ struct Context {
   std::string force_kernel;                            // SelectOptions::force; empty: the best
   const TimeBook* times = nullptr;                     // what was measured; null: choices go by estimates
   std::function<void(const Selection&)> on_selection;  // sees each decision; may be empty
+  std::function<void(const Call&)> on_call;            // sees each problem that is run; may be empty
 };
 
 // Selects and runs, and waits for the device. The result: what was allocated, in the operator's order. Errors: no

@@ -206,6 +206,7 @@ Expected<Call> checked(const Given& given, Expected<Call> (*infer)(const Given&)
   auto call = infer(given);
   if (!call) return call;
   if (Done possible = check_outputs(*given.signature, *call); !possible) return possible.error();
+  call->given = std::make_shared<const Given>(given);
   return call;
 }
 
