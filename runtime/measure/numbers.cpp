@@ -19,8 +19,9 @@
 namespace qgen::measure {
 namespace {
 
-constexpr int kRuns = 5;        // the best of which counts
-constexpr double kRunUs = 400;  // a run that is long enough for its launch not to count
+constexpr int kRuns = 5;           // the best of which counts
+constexpr double kEnoughUs = 2e5;  // runs that took so long together: no more of them
+constexpr double kRunUs = 400;     // a run that is long enough for its launch not to count
 constexpr uint32_t kMostSteps = 1u << 20;
 
 struct Recorded {
@@ -48,8 +49,8 @@ Expected<std::optional<Recorded>> record(Context& context, PreparedCall call, st
 // The least time of several runs, by the device's clock where it has one.
 Expected<double> best_us(Context& context, Recording& recording, int runs = kRuns) {
   using Clock = std::chrono::steady_clock;
-  double best = 0;
-  for (int i = 0; i <= runs; ++i) {  // the first is not counted
+  double best = 0, spent = 0;
+  for (int i = 0; i <= runs && (i < 2 || spent < kEnoughUs); ++i) {  // the first is not counted
     double us = 0;
     if (context.profile.timestamp_period_ns > 0) {
       const auto timing = context.executor.time(recording);
@@ -60,6 +61,7 @@ Expected<double> best_us(Context& context, Recording& recording, int runs = kRun
       if (Done ran = context.executor.run(recording); !ran) return ran.error();
       us = std::chrono::duration<double, std::micro>(Clock::now() - began).count();
     }
+    spent += us;
     if (i > 0 && us > 0 && (best == 0 || us < best)) best = us;
   }
   return best;
@@ -142,16 +144,16 @@ int64_t most_bytes(const DeviceProfile& profile) {
 }
 
 Expected<double> copy_rate(Context& context) {
-  constexpr uint32_t kCopies = 4;
+  const uint32_t copies = context.profile.numbers.is_cpu ? 1 : 4;
   const auto bytes = static_cast<uint64_t>(most_bytes(context.profile));
   auto call = copy_call(context, bytes);
   if (!call) return call.error();
-  auto recorded = record(context, *std::move(call), "", kCopies);
+  auto recorded = record(context, *std::move(call), "", copies);
   if (!recorded) return recorded.error();
   if (!*recorded) return 0.0;
   const auto us = best_us(context, *(*recorded)->recording);
   if (!us) return us.error();
-  return *us > 0 ? kCopies * static_cast<double>(bytes) / *us : 0.0;
+  return *us > 0 ? copies * static_cast<double>(bytes) / *us : 0.0;
 }
 
 // `all` is as large as the largest buffer: kernels read its beginning.

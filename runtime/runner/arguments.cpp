@@ -39,7 +39,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_flag("--explain", arguments.is_explained,
                "print which kernel was chosen, and why not the others; with --time by what was measured");
-  app.add_flag("--untuned", arguments.is_untuned, "choose by estimates, whatever qgen-tune has measured on this machine");
+  app.add_flag("--untuned", arguments.is_untuned,
+               "choose by estimates, whatever qgen-tune has measured on this machine");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
   app.add_option("--replays", arguments.timing.replays, "how often, at least")
       ->check(CLI::Range(1, 1000000))

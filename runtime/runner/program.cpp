@@ -81,10 +81,8 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   const auto times = tuning::known_times(library, tuning::Store::default_path());
   if (!times) fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(times.error()));
   const bool is_tuned = times && entry && !arguments.is_untuned;
-  Context context{.profile = numbers.profile,
-                  .library = library,
-                  .executor = *executor,
-                  .times = is_tuned ? &*times : nullptr};
+  Context context{
+      .profile = numbers.profile, .library = library, .executor = *executor, .times = is_tuned ? &*times : nullptr};
   const auto done = run_in_mode(*device, context, program, entry, arguments);
   const int code = done ? *done : fail(program, done.error());
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
