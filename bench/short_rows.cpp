@@ -10,6 +10,7 @@
 #include "bench/operator_rows.h"
 #include "q8ta_unary.h"
 #include "runtime/library/signature_info.h"
+#include "runtime/operators/shipped.h"
 #include "runtime/tuner/task.h"
 
 namespace qgen::bench {
@@ -87,9 +88,26 @@ std::vector<Row> short_rows() {
   return rows;
 }
 
+namespace {
+
+// Whether two problems are one to the selector: of operators that run the same kernels and differ in what those compute
+// alone, as unary functions by their tables.
+bool are_one(const tuner::Task& a, const tuner::Task& b) {
+  const OperatorInfo& op = *find_operator(operators(), a.op)->op;
+  const auto says_which = [](const FieldInfo& field) { return !field.words.empty(); };
+  return &op == find_operator(operators(), b.op)->op && std::ranges::none_of(op.fields, says_which) && a.op != b.op &&
+         a.request.shapes == b.request.shapes && a.request.layouts == b.request.layouts;
+}
+
+}  // namespace
+
 std::string problems_text(const std::vector<Row>& rows) {
   std::vector<tuner::Task> tasks;
-  for (const Row& row : rows) tasks.push_back({row.op, row.chosen.request});
+  for (const Row& row : rows) {
+    const tuner::Task task{row.op, row.chosen.request};
+    const bool is_covered = std::ranges::any_of(tasks, [&](const tuner::Task& other) { return are_one(task, other); });
+    if (!is_covered) tasks.push_back(task);
+  }
   return "# Made by `operators_bench --short --problems`: what qgen-tune tunes where no other problems are named.\n" +
          tuner::to_yaml(tasks);
 }

@@ -24,7 +24,7 @@ constexpr FieldInfo kFields[] = {
   {"box_shifts", FieldInfo::Kind::u32, offsetof(Problem, box_shifts), 3},
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 12},
   table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
-  {"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64},
+  table::data({"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

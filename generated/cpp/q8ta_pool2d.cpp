@@ -26,7 +26,7 @@ constexpr FieldInfo kFields[] = {
   {"pieces", FieldInfo::Kind::u32, offsetof(Problem, pieces), 1},
   {"lanes", FieldInfo::Kind::u32, offsetof(Problem, lanes), 1},
   {"slides", FieldInfo::Kind::u32, offsetof(Problem, slides), 1},
-  {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 24},
+  table::data({"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 24}),
   {"window_taps", FieldInfo::Kind::u32, offsetof(Problem, window_taps), 1},
   {"slide_taps", FieldInfo::Kind::u32, offsetof(Problem, slide_taps), 1},
   {"elements", FieldInfo::Kind::u32, offsetof(Problem, elements), 1},

@@ -23,7 +23,7 @@ constexpr FieldInfo kFields[] = {
   {"dividers", FieldInfo::Kind::u32, offsetof(Problem, dividers), 9},
   {"flat_blocks", FieldInfo::Kind::u32, offsetof(Problem, flat_blocks), 1},
   table::data({"padding", FieldInfo::Kind::u32, offsetof(Problem, padding), 1}),
-  {"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64},
+  table::data({"table", FieldInfo::Kind::u32, offsetof(Problem, table), 64}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -14,10 +14,10 @@ constexpr OperandInfo kOperands[] = {
 };
 
 constexpr FieldInfo kFields[] = {
-  {"vectors", FieldInfo::Kind::u32, offsetof(Problem, vectors), 1},
+  table::data({"vectors", FieldInfo::Kind::u32, offsetof(Problem, vectors), 1}),
   {"invocations", FieldInfo::Kind::u32, offsetof(Problem, invocations), 1},
   {"steps", FieldInfo::Kind::u32, offsetof(Problem, steps), 1},
-  {"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 1},
+  table::data({"stride", FieldInfo::Kind::u32, offsetof(Problem, stride), 1}),
 };
 
 // What expressions speak of; behind these, the numbers of the device.

@@ -55,13 +55,14 @@ Task task_of(const Given& given) {
     const auto& tensor = given.tensors[info.operand];
     if (!tensor) continue;
     const TensorDesc& desc = tensor->tensor;
-    task.request.shapes.push_back(fmt::format("{}={}:{}{}", info.name, fmt::join(desc.shape, "x"), name(desc.dtype),
-                                              values_of(info, desc)));
+    task.request.shapes.push_back(
+        fmt::format("{}={}:{}{}", info.name, fmt::join(desc.shape, "x"), name(desc.dtype), values_of(info, desc)));
     add_place(info, {desc.storage, desc.layout}, task.request);
   }
   for (size_t i = 0; i < signature.attributes.size(); ++i) {
     if (!given.attributes[i]) continue;
-    task.request.attributes.push_back(fmt::format("{}={}", signature.attributes[i].name, text_of(*given.attributes[i])));
+    task.request.attributes.push_back(
+        fmt::format("{}={}", signature.attributes[i].name, text_of(*given.attributes[i])));
   }
   return task;
 }

@@ -10,8 +10,10 @@
 #include <sqlite3.h>
 
 #include <charconv>
+#include <chrono>
 #include <ctime>
 #include <optional>
+#include <thread>
 
 #include "common/files.h"
 
@@ -149,12 +151,24 @@ struct Store::State {
   }
 
   Done set_up() const;
+
+ private:
+  // Of processes that do this at once all but one are told that the file is busy, and SQLite does not wait for them.
+  bool become_wal() const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+    while (!execute("PRAGMA journal_mode = WAL")) {
+      const bool is_busy = sqlite3_errcode(database.get()) == SQLITE_BUSY;
+      if (!is_busy || std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
 };
 
 // The schema is made in one transaction: of processes that open a new store at once one makes it, the others find it.
 Done Store::State::set_up() const {
   sqlite3_busy_timeout(database.get(), kPatienceMs);
-  if (!execute("PRAGMA journal_mode = WAL") || !execute("PRAGMA synchronous = NORMAL")) return error("cannot open");
+  if (!become_wal() || !execute("PRAGMA synchronous = NORMAL")) return error("cannot open");
   bool is_ours = true, is_newer = false;
   const Done made = in_one("cannot open", [&] {
     const int64_t version = pragma("user_version");

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The tuner among kernels that are wrong, crash and hang. It runs workers, which open the device: this process must not.
+#include "seeded.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,17 +17,15 @@
 #include "registry.h"
 #include "runtime/tuner/tuner.h"
 #include "runtime/tuner/worker.h"
-#include "seeded.h"
 
-namespace qgen {
-
-Expected<Call> seeded_tests::operators::infer(const SeededInputs<Described>& inputs, const SeededAttributes&) {
+qgen::Expected<qgen::Call> seeded_tests::operators::infer(const SeededInputs<qgen::Described>& inputs) {
+  using namespace qgen;
   const TensorDesc& input = inputs.input;
   const seeded_tests::seeded::Problem fields{.numel = static_cast<uint32_t>(element_count(input.shape))};
   return make_call(fields, {.input = input, .output = TensorDesc{DType::i32, input.shape}});
 }
 
-namespace tuner {
+namespace qgen::tuner {
 namespace {
 
 using ::testing::HasSubstr;
@@ -56,7 +56,10 @@ class FaultsTest : public ::testing::Test {
 
   // The tuner's report, with what happens before a candidate in the worker.
   Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {}) {
-    Tuner tuner(*store_, {.worker = {.work = [on_candidate] { return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate}); },
+    Tuner tuner(*store_, {.worker = {.work =
+                                         [on_candidate] {
+                                           return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate});
+                                         },
                                      .patience = std::chrono::milliseconds(2000)},
                           .search = {.strategy = Strategy::exhaustive},
                           .repeats = 3});
@@ -119,5 +122,4 @@ TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
 }
 
 }  // namespace
-}  // namespace tuner
-}  // namespace qgen
+}  // namespace qgen::tuner

@@ -118,7 +118,8 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
 // A key that another version wrote is of no problem here; it is no error either.
 TEST_F(TimeBookTest, PassesOverKeysThatItCannotRead) {
   TimeBook book(library_);
-  const TimedKernel odd = timed("scale_rows rows=4 height=7", 12);
+  const std::string key = "scale_rows rows=4 height=7";
+  const TimedKernel odd = timed(key, 12);
   EXPECT_EQ(book.add(here_, {&odd, 1}), 1u);
   EXPECT_TRUE(book.of(rows(4, 1024), here_).empty());
 }

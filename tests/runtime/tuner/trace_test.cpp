@@ -23,8 +23,9 @@ TensorDesc weight_of(const Shape& shape) {
 
 Call convolution(double scale) {
   const TensorDesc input{DType::i8, {1, 64, 28, 28}, Storage::buffer, Layout::packed_4c};
-  return *q8ta_conv2d_call({.input = input, .weight = weight_of({32, 64, 3, 3}), .weight_scales = TensorDesc{DType::f32, {32}}},
-                           {.padding = std::vector<int64_t>{1, 1}, .input_scale = scale, .output_scale = 0.5});
+  return *q8ta_conv2d_call(
+      {.input = input, .weight = weight_of({32, 64, 3, 3}), .weight_scales = TensorDesc{DType::f32, {32}}},
+      {.padding = std::vector<int64_t>{1, 1}, .input_scale = scale, .output_scale = 0.5});
 }
 
 TEST(Trace, AsksForTheSameProblem) {
@@ -37,7 +38,8 @@ TEST(Trace, AsksForTheSameProblem) {
   ASSERT_EQ(tasks->size(), 1u);
   const Task& task = tasks->front();
   EXPECT_EQ(task, trace.tasks().front());
-  EXPECT_THAT(task.request.shapes, ElementsAre("input=1x64x28x28:i8", "weight=32x64x3x3:i8", "weight_scales=32:f32=0.01"));
+  EXPECT_THAT(task.request.shapes,
+              ElementsAre("input=1x64x28x28:i8", "weight=32x64x3x3:i8", "weight_scales=32:f32=0.01"));
   EXPECT_THAT(task.request.layouts, ElementsAre("input=packed_4c"));
 
   const OperatorEntry* entry = find_operator(operators(), task.op);
