@@ -27,6 +27,9 @@
 #
 #   my-run my_operator --shape input=64x64:f32 --explain
 #
+# OPTIONS --tuning tuning compiles in the times of tuning files, OPTIONS --tuning tuning --prune 3 also leaves out the
+# variants that gain less than 3 % by them.
+#
 # Templates may also include what qgen installs: $include "lib/grid.glsl".
 #
 # Paths are relative to the current source folder and are named so in messages. DIRECTORY is where qgen writes; by
@@ -55,7 +58,7 @@ function(qgen_add_kernels target)
   set(cpp "${KERNELS_DIRECTORY}/cpp")
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
-  set(sources "${cpp}/registry.cpp")
+  set(sources "${cpp}/registry.cpp" "${cpp}/tunings.cpp")
   set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h" "${cpp}/words.h")
   set(typed_functions "${cpp}/operators.cpp")
   foreach(stem IN LISTS stems)

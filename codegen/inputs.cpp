@@ -29,6 +29,10 @@ std::string last_name(const fs::path& path) {
 
 // A spec has at most 1 MiB, and says so with its name; this is for what is no spec at all.
 constexpr size_t kMostTextBytes = size_t{64} << 20;
+constexpr size_t kMostTuningBytes = size_t{256} << 20;
+
+// Lies beside tuning files and says what to tune; it is none itself.
+constexpr std::string_view kProblemsFile = "problems.yaml";
 
 struct SpecPath {
   std::string path;
@@ -156,6 +160,34 @@ Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::v
   return inputs;
 }
 
+Expected<std::vector<TuningInput>> read_tunings(const std::string& folder) {
+  const auto files = list_inputs(folder);
+  if (!files) return files.error();
+  std::vector<TuningInput> tunings;
+  for (const std::string& file : *files) {
+    if (!file.ends_with(".yaml") || fs::path(file).filename() == kProblemsFile) continue;
+    TuningInput input{.path = joined(folder, file), .name = fs::path(file).stem().string()};
+    auto text = read_file(input.path, kMostTuningBytes);
+    if (!text) return text.error();
+    input.text = *std::move(text);
+    auto tuning = tuning::read_tuning_file(input.path, input.text);
+    if (!tuning) return tuning.error();
+    input.tuning = *std::move(tuning);
+    tunings.push_back(std::move(input));
+  }
+  if (tunings.empty()) {
+    return Error{Error::Kind::not_found, fmt::format("no tuning file in the folder '{}'", folder),
+                 "qgen-tune export writes them"};
+  }
+  std::ranges::sort(tunings, {}, &TuningInput::name);
+  const auto twice = std::ranges::adjacent_find(tunings, {}, &TuningInput::name);
+  if (twice != tunings.end()) {
+    return refused(fmt::format("{} and {} have one name", printable(twice->path), printable((twice + 1)->path)),
+                   "a tuning file is named after its device");
+  }
+  return tunings;
+}
+
 SourceTexts texts_of(const Inputs& inputs) {
   SourceTexts texts;
   for (const SpecFile& spec : inputs.specs) texts[spec.path] = spec.text;
@@ -166,6 +198,8 @@ SourceTexts texts_of(const Inputs& inputs) {
 Digest digest_of(const Inputs& inputs) {
   DigestBuilder builder;
   builder.add(inputs.is_whole_tree);
+  for (const TuningInput& tuning : inputs.tunings) builder.add(tuning.name).add(tuning.text);
+  builder.add(inputs.tunings.size());
   for (const SpecFile& spec : inputs.specs) builder.add(spec.path).add(spec.source).add(spec.text);
   builder.add(inputs.specs.size());
   for (const auto& [path, file] : inputs.templates) {

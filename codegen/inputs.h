@@ -11,6 +11,7 @@
 #include "codegen/support/digest.h"
 #include "common/diagnostic.h"
 #include "common/error.h"
+#include "runtime/tuning/tuning_file.h"
 
 namespace qgen {
 
@@ -20,8 +21,16 @@ struct SpecFile {
   std::string text;
 };
 
+struct TuningInput {
+  std::string path;  // as the user named it
+  std::string name;  // of the file, without folder and ending: "nvidia-h200"
+  std::string text = {};
+  tuning::TuningFile tuning = {};
+};
+
 struct Inputs {
-  std::vector<SpecFile> specs;  // by source, so that the order of arguments and folders says nothing
+  std::vector<TuningInput> tunings;  // by name
+  std::vector<SpecFile> specs;       // by source, so that the order of arguments and folders says nothing
   render::TemplateSet templates;
   std::vector<std::string> template_roots;  // where they were looked for
   bool is_whole_tree = false;  // a folder of specs was given: a template of the first root that none names is a mistake
@@ -31,6 +40,9 @@ struct Inputs {
 // folder named `templates` beside a spec's folder or above it. Hidden files are no inputs, and *.md no
 // templates. A link that leads nowhere, to a folder, or from a template root to the outside is an error.
 Expected<Inputs> read_inputs(const std::vector<std::string>& specs, const std::vector<std::string>& template_roots);
+
+// The tuning files *.yaml of a folder. Errors: one that cannot be read, two of one name, a folder without any.
+Expected<std::vector<TuningInput>> read_tunings(const std::string& folder);
 
 // The texts that diagnostics quote.
 SourceTexts texts_of(const Inputs& inputs);

@@ -14,8 +14,11 @@
 #include <mutex>
 #include <set>
 
+#include "codegen/emit/tuning.h"
+#include "codegen/prune/prune.h"
 #include "codegen/render/blame.h"
 #include "codegen/spec/parse_spec.h"
+#include "runtime/library/blob_format.h"
 
 namespace qgen {
 namespace {
@@ -99,6 +102,9 @@ class Run {
   std::vector<VariantPlace> all_variants();
   Diagnostics compile_one(Compiled& compiled);
   Diagnostics reflect_one(Compiled& compiled, cache::CachedModule& module);
+  std::vector<emit::Family> families_of_jobs() const;
+  std::vector<emit::CheckedTuning> check_tunings(std::span<const emit::Family> families);
+  void drop(const prune::Pruned& pruned);
   void pack_family(SpecJob& job, std::vector<uint32_t>& rows);
 
   const Inputs& inputs_;
@@ -420,28 +426,76 @@ void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {
   job.pack_changed = true;
 }
 
+// Every variant with what was reflected of its module.
+std::vector<emit::Family> Run::families_of_jobs() const {
+  std::vector<emit::Family> families;
+  for (const SpecJob& job : product_.jobs) {
+    emit::Family& family = families.emplace_back();
+    family.spec = &job.spec;
+    family.source = job.file->source;
+    std::map<Digest, uint64_t> digests;  // variants share modules
+    for (size_t v = 0; v < job.variants.size(); ++v) {
+      const cache::CachedModule& module = *job.modules[v];
+      const emit::Module* words = job.pack.spirv(module.spirv);
+      assert(words && "a pack that passed its checksum holds the module of each of its keys");
+      const auto [digest, is_new] = digests.try_emplace(module.spirv, 0);
+      if (is_new) digest->second = blob_format::checksum(std::as_bytes(std::span(*words)));
+      family.kernels.push_back({job.variants[v], module.interface, module.resources, digest->second,
+                                static_cast<uint32_t>(words->size() * sizeof(uint32_t))});
+    }
+  }
+  return families;
+}
+
+std::vector<emit::CheckedTuning> Run::check_tunings(std::span<const emit::Family> families) {
+  std::vector<emit::CheckedTuning> checked;
+  for (const TuningInput& input : inputs_.tunings) {
+    checked.push_back(emit::check_tuning(input.name, input.tuning, families));
+    product_.notes += emit::to_text(checked.back()) + "\n";
+    product_.files_read.push_back(input.path);
+  }
+  return checked;
+}
+
+void Run::drop(const prune::Pruned& pruned) {
+  for (size_t j = 0; j < product_.jobs.size(); ++j) {
+    SpecJob& job = product_.jobs[j];
+    std::vector<expand::Variant> variants;
+    std::vector<const cache::CachedModule*> modules;
+    for (size_t v = 0; v < job.variants.size(); ++v) {
+      if (!pruned.kept[j][v]) continue;
+      variants.push_back(std::move(job.variants[v]));
+      modules.push_back(job.modules[v]);
+    }
+    job.variants = std::move(variants);
+    job.modules = std::move(modules);
+  }
+}
+
 Diagnostics Run::emit() {
   std::vector<SpecJob>& jobs = product_.jobs;
+  std::vector<emit::Family> families = families_of_jobs();
+  std::vector<emit::CheckedTuning> tunings = check_tunings(families);
+  if (settings_.prune) {
+    const prune::Pruned pruned = prune::prune(families, tunings, *settings_.prune);
+    product_.pruned_ids = product_.notes + prune::to_text(pruned, families, *settings_.prune, true);
+    product_.notes += prune::to_text(pruned, families, *settings_.prune, false);
+    product_.is_pruned = true;
+    drop(pruned);
+    families = families_of_jobs();
+    for (emit::CheckedTuning& tuning : tunings) tuning = emit::check_tuning(tuning.name, *tuning.file, families);
+  }
+
   std::vector<std::vector<uint32_t>> rows(jobs.size());
   for_each(Room::emit, jobs.size(), [&](size_t i) { pack_family(jobs[i], rows[i]); });
-
-  std::vector<emit::Family> families;
   std::vector<emit::BlobFamily> blob_families;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    emit::Family& family = families.emplace_back();
-    family.spec = &jobs[i].spec;
-    family.source = jobs[i].file->source;
     const emit::PackedFamily& packed = *jobs[i].pack.family();
-    for (size_t v = 0; v < jobs[i].variants.size(); ++v) {
-      const cache::CachedModule& module = *jobs[i].modules[v];
-      const uint64_t digest = packed.modules[rows[i][v]].checksum;
-      family.kernels.push_back({jobs[i].variants[v], module.interface, module.resources, digest});
-    }
-    for (const uint32_t row : rows[i]) product_.figures.raw_bytes += packed.modules[row].raw_bytes;
     product_.figures.modules += packed.modules.size();
+    for (const emit::Kernel& kernel : families[i].kernels) product_.figures.raw_bytes += kernel.module_bytes;
     blob_families.push_back({&packed, rows[i]});
   }
-  auto files = emit::emit(families, settings_.emit);
+  auto files = emit::emit(families, tunings, settings_.emit);
   if (!files) return files.error();
   product_.files = *std::move(files);
   for (const emit::File& file : product_.files) {

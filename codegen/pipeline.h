@@ -12,6 +12,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct Settings {
   compile::Optimization optimization = compile::Optimization::performance;
   std::string filter;  // a glob over variant ids; empty: all
   size_t max_variants = 10'000;
+  std::optional<double>
+      prune;  // the share of the best time that a measured problem may lose; nullopt: all variants stay
   emit::Options emit;
   Room last_room = Room::emit;
 };
@@ -69,6 +72,9 @@ struct Product {
   std::vector<SpecJob> jobs;      // by name; filled up to Settings::last_room
   std::vector<emit::File> files;  // if the last room is emit
   std::vector<std::string> files_read;
+  std::string notes;       // for people: what became of times that were measured, and what was pruned
+  std::string pruned_ids;  // the same, with each variant that was pruned
+  bool is_pruned = false;
   Figures figures;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "codegen/run.h"
 #include "codegen/spec/parse_spec.h"
@@ -23,6 +24,8 @@ constexpr const char* kExamples = R"(
 Examples:
   qgen specs/ -o generated/                           make everything that changed
   qgen specs/ -o generated/ --check                   is generated/ current? (exit code 1: no)
+  qgen specs/ -o generated/ --tuning tuning/          choose by times that were measured
+  qgen specs/ -o generated/ --tuning tuning/ --prune 3   without variants that gain less than 3 %
   qgen specs/ --list --filter '*.f16.*'               the ids of all f16 variants
   qgen specs/ --explain quantize_affine.f32.i8.buffer.buffer.vec4
   qgen specs/ --why-not 'quantize_affine(input_storage=texture3d, vec=1)'
@@ -51,6 +54,7 @@ struct Flags {
   RunOptions run;
   bool check = false, list = false, schema = false, no_cache = false, quiet = false, verbose = false;
   std::string explain, why_not, opt = "perf", stop_after, language, cache;
+  std::optional<double> prune;  // percent
 };
 
 template <typename T>
@@ -81,6 +85,14 @@ void declare_options(CLI::App& app, Flags& flags) {
       ->option_text("WHAT");
   app.add_option("--filter", flags.run.settings.filter, "only variants whose id matches, as 'copy.*.vec?'")
       ->type_name("GLOB");
+  app.add_option("--tuning", flags.run.tuning,
+                 "compile in the times of the tuning files of this folder, which qgen-tune export writes")
+      ->type_name("DIR");
+  app.add_option("--prune", flags.prune,
+                 "keep only the variants with which every problem that --tuning knows takes at most N %\n"
+                 "longer than the best, and those that keep every other problem running")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->option_text("N");
   app.add_option("--max-variants", flags.run.settings.max_variants, "refuse specs that expand to more (default 10000)")
       ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()))
       ->option_text("N");
@@ -141,6 +153,7 @@ RunOptions options_of(const Flags& flags) {
   RunOptions options = flags.run;
   options.task = task_of(flags);
   options.settings.optimization = kOptimizations.at(flags.opt);
+  if (flags.prune) options.settings.prune = *flags.prune / 100;
   if (!flags.stop_after.empty()) options.shown_room = kShownRooms.at(flags.stop_after);
   if (!flags.language.empty()) options.language = kLanguages.at(flags.language);
   if (options.task == Task::explain) options.settings.filter = flags.explain;
@@ -164,6 +177,7 @@ std::string misuse(const CLI::App& app, const Flags& flags, const RunOptions& op
     return "--namespace " + printable(options.settings.emit.name_space) + ": " + printable(*fault);
   }
   if (options.specs.empty()) return "no specs: name a spec file or a folder of them";
+  if (flags.prune && options.tuning.empty()) return "--prune needs times: add --tuning DIR";
   const bool writes = options.task == Task::store || options.task == Task::check || options.task == Task::translate;
   if (writes && options.output.empty()) return "no output folder: add -o DIR";
   return "";

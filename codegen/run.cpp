@@ -96,6 +96,11 @@ RunResult Session::run() {
   auto inputs = read_inputs(options_.specs, options_.template_roots);
   if (!inputs) return failed(inputs.error());
   inputs_ = *std::move(inputs);
+  if (!options_.tuning.empty()) {
+    auto tunings = read_tunings(options_.tuning);
+    if (!tunings) return failed(tunings.error());
+    inputs_.tunings = *std::move(tunings);
+  }
   RunResult result;
   switch (options_.task) {
     case Task::store: result = store(); break;
@@ -137,6 +142,7 @@ Digest Session::inputs_digest() const {
   DigestBuilder builder;
   builder.add(build_id()).add(QGEN_VERSION).add(compile::versions());
   builder.add(static_cast<uint64_t>(settings.optimization)).add(settings.filter).add(settings.max_variants);
+  builder.add(fmt::format("{}", settings.prune.value_or(-1)));
   return builder.add(settings.emit.name_space).add(inputs.high).add(inputs.low).finish();
 }
 
@@ -181,8 +187,8 @@ void Session::remember(const Product& product, const cache::RunMemo& memo) {
   remove_abandoned_files(*options_.cache + "/specs");
   remove_abandoned_files(*options_.cache + "/runs");
   for (const SpecJob& job : product.jobs) {
-    // A filtered run knows too little of what else is worth keeping.
-    if (!job.pack_changed || !options_.settings.filter.empty()) continue;
+    // A filtered or pruned run knows too little of what else is worth keeping.
+    if (!job.pack_changed || !options_.settings.filter.empty() || product.is_pruned) continue;
     if (!warn(job.pack.store(pack_path(job.spec.name.value), job.keys))) return;
   }
   warn(cache::store_memo(memo_path(), memo));
@@ -300,6 +306,7 @@ RunResult Session::store() {
     fs::remove(output_path(orphan), code);
     result.out += fmt::format("removed {}: no spec makes it any more\n", printable(output_path(orphan)));
   }
+  result.out += options_.verbosity == Verbosity::verbose && product->is_pruned ? product->pruned_ids : product->notes;
   const Figures& figures = product->figures;
   const cache::RunMemo memo = memo_of(*product);
   remember(*product, memo);

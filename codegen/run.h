@@ -21,6 +21,7 @@ struct RunOptions {
   std::vector<std::string> specs;
   std::vector<std::string> template_roots;
   std::string output;  // folder
+  std::string tuning;  // folder of tuning files; empty: none
   Settings settings;
   std::string question;  // of explain and why_not
   Room shown_room = Room::emit;

@@ -34,6 +34,7 @@ std::string words_header(std::span<const Family> families, const Options& option
 std::string modules_header(std::span<const Family> families, const Options& options);
 std::string registry_header(const Options& options);
 std::string registry_source(std::span<const Family> families, const Options& options);
+std::string tunings_source(std::span<const CheckedTuning> tunings, const Options& options);
 std::string blob_source(const Options& options);
 std::string operators_header(std::span<const Family> families, const Options& options);
 std::string operators_source(std::span<const Family> families, const Options& options);

@@ -124,6 +124,8 @@ std::string registry_source(std::span<const Family> families, const Options& opt
   out.line("extern \"C\" const std::byte {}_end[];", blob);
   out.blank();
   out.text(open_namespace(options, ""));
+  out.text("extern const std::span<const TuningInfo* const> tunings;  // tunings.cpp");
+  out.blank();
   out.text("namespace {");
   out.blank();
   out.text("constexpr const OperatorInfo* kOperators[] = {");
@@ -147,6 +149,7 @@ std::string registry_source(std::span<const Family> families, const Options& opt
       out.text(".operators = kOperators,");
       out.line(".blob = {{{0}, static_cast<size_t>({0}_end - {0})}},", blob);
       if (!signatures.empty()) out.text(".signatures = kSignatures,");
+      out.text(".tunings = tunings,");
     }
     out.text("};");
     out.text("return info;");
@@ -191,7 +194,8 @@ std::string depfile(const std::string& target, std::span<const std::string> inpu
   return text + "\n";
 }
 
-Result<std::vector<File>> emit(std::span<const Family> families, const Options& options) {
+Result<std::vector<File>> emit(std::span<const Family> families, std::span<const CheckedTuning> tunings,
+                               const Options& options) {
   std::vector<File> files;
   Diagnostics errors;
   for (const Family& family : families) {
@@ -216,6 +220,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, const Options& 
   files.push_back({"cpp/operators.cpp", operators_source(families, options)});
   files.push_back({"cpp/registry.h", registry_header(options)});
   files.push_back({"cpp/registry.cpp", registry_source(families, options)});
+  files.push_back({"cpp/tunings.cpp", tunings_source(tunings, options)});
   files.push_back({"cpp/blob.S", blob_source(options)});
   files.push_back({"MANIFEST.tsv", manifest(families)});
   if (std::string json = operators_json(families); !json.empty()) {

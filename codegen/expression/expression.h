@@ -108,6 +108,13 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
 // Values by Scope::index_of. Every symbol the expression names must have one.
 Value evaluate(const Expression& expression, std::span<const Value> environment);
 
+// The expression with the values that are known already, by Scope::index_of, and what follows from them:
+// `width % vec == 0 and fast` of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the symbols
+// have those.
+Expression with_values(const Expression& expression, std::span<const std::optional<Value>> values);
+// Of an expression that is a single number or word.
+std::optional<Value> value_of(const Expression& expression);
+
 // How many names, numbers and operators it has, with those that its definitions stand for: what evaluating it costs.
 size_t size_of(const Expression& expression);
 

@@ -5,8 +5,6 @@
 #include <array>
 #include <type_traits>
 
-#include "runtime/library/kernel_info.h"
-
 namespace qgen::spec {
 namespace {
 
@@ -20,9 +18,17 @@ constexpr Type type_of_member(Member DeviceNumbers::*) {
   return Type::integer;
 }
 
+template <auto member>
+expression::Value value_of_member(const DeviceNumbers& numbers) {
+  using Member = std::remove_cvref_t<decltype(numbers.*member)>;
+  if constexpr (std::is_same_v<Member, bool>) return numbers.*member;
+  else if constexpr (std::is_same_v<Member, double>) return Real(numbers.*member);
+  else return Integer(numbers.*member);
+}
+
 // The name and the type are the member's own, so neither can be wrong here; that none is missing, the size says.
 #define QGEN_DEVICE_NAME(member) \
-  DeviceName { #member, type_of_member(&DeviceNumbers::member) }
+  DeviceName { #member, type_of_member(&DeviceNumbers::member), value_of_member < &DeviceNumbers::member> }
 constexpr std::array kDeviceNames = {
     QGEN_DEVICE_NAME(subgroup_size),
     QGEN_DEVICE_NAME(max_workgroup_invocations),

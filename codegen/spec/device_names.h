@@ -8,12 +8,14 @@
 #include <string_view>
 
 #include "codegen/expression/expression.h"
+#include "runtime/library/kernel_info.h"
 
 namespace qgen::spec {
 
 struct DeviceName {
   std::string_view name;  // "subgroup_size"
   expression::Type type;
+  expression::Value (*value)(const DeviceNumbers& numbers);
 };
 std::span<const DeviceName> device_names();
 

@@ -74,6 +74,8 @@ extern "C" const std::byte qgen_generated_blob[];
 extern "C" const std::byte qgen_generated_blob_end[];
 
 namespace qgen::generated {
+extern const std::span<const TuningInfo* const> tunings;  // tunings.cpp
+
 namespace {
 
 constexpr const OperatorInfo* kOperators[] = {
@@ -191,6 +193,7 @@ const LibraryInfo& library() {
       .operators = kOperators,
       .blob = {qgen_generated_blob, static_cast<size_t>(qgen_generated_blob_end - qgen_generated_blob)},
       .signatures = kSignatures,
+      .tunings = tunings,
   };
   return info;
 }

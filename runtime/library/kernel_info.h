@@ -252,12 +252,14 @@ struct OperatorInfo {
 };
 
 struct SignatureInfo;  // signature_info.h
+struct TuningInfo;     // tuning_info.h
 
 // Everything that one run of qgen made.
 struct LibraryInfo {
   std::span<const OperatorInfo* const> operators;  // sorted by name
   std::span<const std::byte> blob;
   std::span<const SignatureInfo* const> signatures = {};  // of public operators, sorted by name
+  std::span<const TuningInfo* const> tunings = {};        // of devices, sorted by name
 };
 
 }  // namespace qgen

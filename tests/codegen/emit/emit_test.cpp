@@ -13,9 +13,12 @@
 #include <stdlib.h>
 
 #include "codegen/emit/cpp_names.h"
+#include "codegen/emit/tuning.h"
 #include "codegen/spec/parse_spec.h"
 #include "common/files.h"
+#include "runtime/library/blob_format.h"
 #include "runtime/library/signature_info.h"
+#include "runtime/library/tuning_info.h"
 #include "tests/codegen/emit/golden/cpp/operators.h"
 #include "tests/codegen/emit/golden/cpp/registry.h"
 #include "tests/codegen/emit/golden/cpp/row_sum.h"
@@ -53,6 +56,7 @@ parameters:
 specialization:
   workgroup: [64, 128]
   unroll: [1, 2]
+fit: {move: 1.5, wait_us: 0.25}
 define:
   groups: ceil_div(numel, vec * workgroup * unroll)
   is_exact: mode == exact
@@ -65,7 +69,7 @@ applies_when:
   - rounding == nearest or not fused
 require_device: [workgroup <= device.max_workgroup_invocations]
 grid: [groups, 1, 1]
-cost: device.launch_us + moved / device.bytes_per_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
+cost: device.launch_us + move * moved / device.bytes_per_us + wait_us + choose(is_exact and bytes(kept) == 2, groups * 0.0, 0)
 verify: {tolerance: {abs: 0.25, rel: 1e-6, f16: {rel: 2^-11}, computed: numel * 2^-23, why: it rounds}}
 )yaml";
 
@@ -183,7 +187,31 @@ class Emit : public testing::Test {
                      scale_kernel(scale_, "scale.f32.buffer.exact.vec4.fused", "f32", "exact", 4, true)};
     Family partial{&partial_, "specs/row_sum_partial.yaml", {partial_kernel("first", 0), partial_kernel("last", 256)}};
     families_ = {{&row_sum_, "specs/row_sum.yaml", {}}, partial, scale};
+    tuning_.device.name = "Example \"GPU\" 1";
+    tuning_.device.vendor_id = 0x10de;
+    tuning_.device.numbers.bytes_per_us = 5e5;
+    const uint64_t both[] = {0, 0};  // the digests of a recipe's steps
+    const uint64_t recipe = blob_format::checksum(std::as_bytes(std::span(both)));
+    const uint64_t vec1 = scale.kernels[1].module_digest, vec4 = scale.kernels[2].module_digest;
+    const auto row = [this](const char* problem, const char* kernel, uint64_t digest, double us, const char* date) {
+      tuning_.rows.push_back({problem, kernel, digest, us, us, us, date, ""});
+    };
+    row(kLong, "row_sum.two_pass(row_sum_partial.first, row_sum_partial.last)", recipe, 12.5, "2026-11-22");
+    row(kLong, "row_sum.two_pass(row_sum_partial.first)", recipe, 12.5, "2026-11-22");
+    row(kEven, "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2", vec4, 3, "2026-11-23");
+    row(kEven, "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll1", vec1, 4.25, "2026-11-22");
+    row(kEven, "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll2", vec4, 5, "2026-11-24");
+    row(kOdd, "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll2", vec1, 4.5, "2026-11-21");
+    row(kOdd, "scale.f32.buffer.exact.vec1.not_fused/workgroup32.unroll2", vec1, 4.5, "2026-11-21");
+    row(kOdd, "scale.f32.buffer.exact.vec2.not_fused/workgroup64.unroll2", vec1, 4.5, "2026-11-21");
+    row("shift numel=1", "shift.vec1", vec1, 4.5, "2026-11-21");
   }
+  std::vector<CheckedTuning> checked() const { return {check_tuning("example-gpu", tuning_, families_)}; }
+
+  static constexpr const char* kLong = "row_sum columns=4096 input=f32:strided output=f32:strided";
+  static constexpr const char* kEven = "scale numel=1024 input=f32:strided bias=none output=f32:strided";
+  static constexpr const char* kOdd = "scale numel=1023 input=f32:strided bias=none output=f32:strided";
+  tuning::TuningFile tuning_;
 
   spec::Spec scale_, partial_, row_sum_;
   std::vector<Family> families_;
@@ -192,7 +220,7 @@ class Emit : public testing::Test {
 const std::string kGolden = tests::source_folder() + "/tests/codegen/emit/golden/";
 
 TEST_F(Emit, EveryFileIsAsExpected) {
-  const auto files = emit(families_, {});
+  const auto files = emit(families_, checked(), {});
   ASSERT_TRUE(files) << to_text(files.error(), {});
   std::vector<std::string> made;
   for (const File& file : *files) {
@@ -205,6 +233,33 @@ TEST_F(Emit, EveryFileIsAsExpected) {
     EXPECT_EQ(file.text, *expected) << file.path;
   }
   EXPECT_EQ(made, *list_files(kGolden));
+}
+
+TEST_F(Emit, TimesOfOtherKernelsAreLeftOut) {
+  const CheckedTuning tuning = checked().front();
+  EXPECT_EQ(to_text(tuning),
+            "tuning of Example \"GPU\" 1: 4 times; 1 time left out, of kernels that have changed since; 4 times left "
+            "out, of kernels that there are not");
+  std::vector<std::vector<KernelPlace>> kernels;
+  for (const CheckedRow& row : tuning.rows) kernels.push_back(row.kernels);
+  EXPECT_THAT(kernels, ElementsAre(ElementsAre(KernelPlace{1, 0}, KernelPlace{1, 1}), ElementsAre(KernelPlace{2, 1}),
+                                   ElementsAre(KernelPlace{2, 2}), ElementsAre(KernelPlace{2, 1})));
+}
+
+TEST(EmittedTables, HoldTimesByProblem) {
+  ASSERT_EQ(generated::library().tunings.size(), 1U);
+  const TuningInfo& tuning = *generated::library().tunings[0];
+  EXPECT_EQ(tuning.name, "Example \"GPU\" 1");
+  EXPECT_EQ(tuning.vendor_id, 0x10deU);
+  EXPECT_EQ(tuning.date, "2026-11-23");
+  EXPECT_EQ(tuning.numbers.bytes_per_us, 5e5);
+  const auto even = tuning.times_of("scale numel=1024 input=f32:strided bias=none output=f32:strided");
+  ASSERT_EQ(even.size(), 2U);
+  EXPECT_EQ(tuning.choices[even[0].choice], "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2");
+  EXPECT_EQ(even[0].us, 3);
+  EXPECT_EQ(even[1].us, 4.25);
+  EXPECT_EQ(tuning.times_of("row_sum columns=4096 input=f32:strided output=f32:strided").size(), 1U);
+  EXPECT_TRUE(tuning.times_of("scale numel=1 input=f32:strided bias=none output=f32:strided").empty());
 }
 
 TEST(EmittedTables, SayWhatCallersSee) {
@@ -228,10 +283,10 @@ TEST(EmittedTables, SayWhatCallersSee) {
 }
 
 TEST_F(Emit, ANewVariantOnlyAddsLines) {
-  const auto full = emit(families_, {});
+  const auto full = emit(families_, {}, {});
   auto& kernels = families_[2].kernels;
   kernels.erase(kernels.begin() + 1);
-  const auto less = emit(families_, {});
+  const auto less = emit(families_, {}, {});
   ASSERT_TRUE(full && less);
   for (size_t i = 0; i < full->size(); ++i) {
     // Every line that is there without the variant is there with it, in the same order.
@@ -248,7 +303,7 @@ TEST_F(Emit, ANewVariantOnlyAddsLines) {
 }
 
 TEST_F(Emit, AnotherNamespaceMakesQgenKnown) {
-  const auto files = emit(families_, {.name_space = "acme::kernels"});
+  const auto files = emit(families_, {}, {.name_space = "acme::kernels"});
   ASSERT_TRUE(files);
   for (const File& file : *files) {
     if (!file.path.starts_with("cpp/")) continue;
@@ -310,7 +365,7 @@ TEST_F(Emit, ModulesThatDoNotFitAreRefused) {
   for (const BadKernel& bad : kBadKernels) {
     std::vector<Family> families = families_;
     for (Kernel& kernel : families[2].kernels) bad.spoil(kernel);  // one report, although all share the fault
-    const auto files = emit(families, {});
+    const auto files = emit(families, {}, {});
     ASSERT_FALSE(files) << bad.name;
     EXPECT_EQ(to_text(files.error(), {}), bad.expected) << bad.name;
   }
@@ -321,12 +376,12 @@ TEST_F(Emit, AWorkgroupMayHaveSeveralSides) {
     for (auto& row : kernel.resources) row.workgroup = {row.workgroup[0] / 4, 2, 2};
     kernel.resources.back().workgroup = {2, 128, 1};
   }
-  EXPECT_TRUE(emit(families_, {}));
+  EXPECT_TRUE(emit(families_, {}, {}));
 }
 
 TEST_F(Emit, ARecipeNeedsTheKernelsItNames) {
   families_.erase(families_.begin() + 1);
-  const auto files = emit(families_, {});
+  const auto files = emit(families_, {}, {});
   ASSERT_FALSE(files);
   EXPECT_THAT(to_text(files.error(), {}), HasSubstr("error: no spec of this run is named 'row_sum_partial'\n"));
 }
@@ -371,7 +426,13 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   op.grid(s.scope(), groups);
   EXPECT_EQ(groups[0], Integer(1));
   EXPECT_EQ(groups[2], Integer(1));
-  EXPECT_DOUBLE_EQ(op.cost(s.scope()).value, 3 + 1024 * 4 / 100.0);
+  EXPECT_DOUBLE_EQ(op.cost(s.scope()).value, 3 + 1.5 * 1024 * 4 / 100.0 + 0.25);
+  const double fit[] = {2, 0.5};
+  SelectionScope fitted = s.scope();
+  fitted.fit = fit;
+  EXPECT_DOUBLE_EQ(op.cost(fitted).value, 3 + 2 * 1024 * 4 / 100.0 + 0.5);
+  EXPECT_THAT(op.fit_names, ElementsAre("move", "wait_us"));
+  EXPECT_THAT(op.fit_values, ElementsAre(1.5, 0.25));
   EXPECT_EQ(op.first_failing(s.scope()), 1);  // fast needs a CPU
   s.device.is_cpu = true;
   EXPECT_EQ(op.first_failing(s.scope()), kAllHold);

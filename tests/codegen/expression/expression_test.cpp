@@ -162,5 +162,41 @@ TEST(Expression, MayBeNestedSixtyFourDeepAndFiveHundredLong) {
   EXPECT_FALSE(parse(chain + chain, {}, scope));
 }
 
+struct PartCase {
+  std::string_view written;
+  std::string_view left;  // with the values of parameters, and of nothing else
+};
+
+// vec = 4, input_dtype = f16
+constexpr PartCase kParts[] = {
+    {"numel % vec == 0", "numel % 4 == 0"},
+    {"numel % (vec / 4) == 0", "true"},
+    {"vec == 4", "true"},
+    {"vec != 4 and numel > 1", "false"},
+    {"numel > 1 and vec == 4", "numel > 1"},
+    {"numel > 1 or input_dtype == f16", "true"},
+    {"input_dtype in (f32, f32) or numel > 1", "numel > 1"},
+    {"not (vec > 1) or not (numel > 1)", "not numel > 1"},
+    {"numel / (vec - 3) > ceil_div(numel, vec / 4) * bytes(input_dtype)", "numel > numel * 2"},
+    {"choose(vec == 4, numel, 1) > 7", "numel > 7"},
+    {"choose(numel > 1, vec, bytes(input_dtype)) > 7", "choose(numel > 1, 4, 2) > 7"},
+    {"numel * 1.0 > 2", "numel * 1.0 > 2"},
+    {"numel > 1", "numel > 1"},
+};
+
+TEST(WithValues, LeavesWhatIsNotKnown) {
+  const Scope scope = scope_for_tests();
+  std::vector<std::optional<Value>> values(scope.symbols().size());
+  values[*scope.index_of("vec")] = Integer(4);
+  values[*scope.index_of("input_dtype")] = Word{"f16"};
+  for (const PartCase& row : kParts) {
+    const auto expression = parse(row.written, {}, scope);
+    ASSERT_TRUE(expression) << row.written;
+    const Expression left = with_values(*expression, values);
+    EXPECT_EQ(to_text(left), row.left) << row.written;
+    EXPECT_EQ(value_of(left).has_value(), row.left == "true" || row.left == "false") << row.written;
+  }
+}
+
 }  // namespace
 }  // namespace qgen::expression

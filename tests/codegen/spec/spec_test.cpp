@@ -362,7 +362,8 @@ TEST(Spec, HasAScopeInAFixedOrder) {
           "real device number device.int8_ops_per_us", "real device number device.launch_us",
           "real device number device.barrier_us", "real device number device.f16_ops_per_us",
           "real device number device.int8_matrix_ops_per_us", "real device number device.f16_matrix_ops_per_us",
-          "integer device number device.cache_bytes", "real device number device.cache_bytes_per_us"));
+          "integer device number device.cache_bytes", "real device number device.cache_bytes_per_us",
+          "real fitted constant move", "real fitted constant wait_us"));
 }
 
 TEST(Spec, KnowsThePlaceOfEachField) {
@@ -371,11 +372,11 @@ TEST(Spec, KnowsThePlaceOfEachField) {
   EXPECT_EQ(to_text(spec.operands[1].name.where), "specs/op.yaml:7:3");
   EXPECT_EQ(to_text(spec.operands[0].dtype.where), "specs/op.yaml:6:32");
   EXPECT_EQ(to_text(spec.parameters[3].values[1].where), "specs/op.yaml:17:12");
-  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:25:26");
-  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:28:6") << "inside the quotes";
-  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:31:42");
-  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:32") << "a block has no columns";
-  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:46:41");
+  EXPECT_EQ(to_text(spec.require[1].expression.where()), "specs/op.yaml:26:26");
+  EXPECT_EQ(to_text(spec.applies_when[1].expression.where()), "specs/op.yaml:29:6") << "inside the quotes";
+  EXPECT_EQ(to_text(spec.grid[1]->where()), "specs/op.yaml:32:42");
+  EXPECT_EQ(to_text(spec.cost->where()), "specs/op.yaml:33") << "a block has no columns";
+  EXPECT_EQ(to_text(spec.recipes[0].steps[0].problem[1].first.where), "specs/op.yaml:47:41");
 }
 
 TEST(Spec, ReportsAllErrorsOfAFile) {

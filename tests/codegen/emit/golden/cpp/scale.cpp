@@ -131,16 +131,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"move", "wait_us"};
+constexpr double kFitValues[] = {1.5, 0.25};
+
+struct Fit {
+  double move, wait_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer groups_ = ceil_div(Integer(problem.numel),
       Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
   const bool is_exact = parameters.mode == Mode::exact;
   const Integer moved = Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)));
-  return Real(device.launch_us) + moved / Real(device.bytes_per_us)
+  return Real(device.launch_us) + Real(fit.move) * moved / Real(device.bytes_per_us) + Real(fit.wait_us)
       + choose(is_exact && Integer(bytes(parameters.dtype)) == 2, groups_ * Real(0.0), 0);
 }
 
@@ -206,6 +218,8 @@ constinit const OperatorInfo op = {
     .grid = grid,
     .cost = cost,
     .tolerance = {.f16 = {0, 0.00048828125}, .others = {0.25, 1e-06}, .is_computed = true},
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::scale

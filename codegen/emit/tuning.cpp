@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// cpp/tunings.cpp: the times of each device as plain arrays. A problem is spelled once, a choice once for a device.
+#include "codegen/emit/tuning.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "codegen/emit/cpp_names.h"
+#include "codegen/emit/products.h"
+#include "codegen/spec/device_names.h"
+#include "codegen/support/text_writer.h"
+#include "runtime/library/blob_format.h"
+
+namespace qgen::emit {
+namespace {
+
+// ---- ids ------------------------------------------------------------------------------------------------------------
+
+// "workgroup128" of each row, as runtime/selector spells them; the fields of a record follow each other.
+std::set<std::string, std::less<>> specialization_ids(const spec::Spec& spec) {
+  std::set<std::string, std::less<>> ids;
+  for (const std::vector<uint32_t>& row : specialization_rows(spec)) {
+    std::string id;
+    const spec::Axis* before = nullptr;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const spec::Axis& axis = spec.specialization[i];
+      const bool goes_on = before && !axis.record.empty() && axis.record == before->record;
+      const std::string& name = axis.name.value;
+      if (before && !goes_on) id += '.';
+      id += fmt::format("{}{}", axis.record.empty() ? name : name.substr(axis.record.size() + 1), row[i]);
+      before = &axis;
+    }
+    ids.insert(id);
+  }
+  return ids;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0;;) {
+    const size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == text.npos) return parts;
+    begin = end + separator.size();
+  }
+}
+
+class Finder {
+ public:
+  explicit Finder(std::span<const Family> families) : families_(families) {
+    for (size_t f = 0; f < families.size(); ++f) {
+      places_.emplace(families[f].spec->name.value, f);
+      specializations_.push_back(specialization_ids(*families[f].spec));
+    }
+  }
+
+  // The kernels that a choice of the operator launches; nullopt: there is no such choice.
+  std::optional<std::vector<KernelPlace>> find(std::string_view op, std::string_view choice) const {
+    const auto family = places_.find(op);
+    if (family == places_.end()) return std::nullopt;
+    const size_t parenthesis = choice.find('(');
+    if (parenthesis == choice.npos) {
+      const auto place = find_kernel(family->second, choice);
+      return place ? std::optional(std::vector{*place}) : std::nullopt;
+    }
+    if (!choice.ends_with(')')) return std::nullopt;
+    const std::string_view steps = choice.substr(parenthesis + 1, choice.size() - parenthesis - 2);
+    return find_steps(*families_[family->second].spec, choice.substr(0, parenthesis), split(steps, ", "));
+  }
+
+ private:
+  std::optional<KernelPlace> find_kernel(size_t family, std::string_view id) const {
+    const size_t slash = id.find('/');
+    const auto& kernels = families_[family].kernels;
+    const auto kernel =
+        std::ranges::find(kernels, id.substr(0, slash), [](const Kernel& k) { return std::string_view(k.variant.id); });
+    const std::string_view specialization = slash == id.npos ? "" : id.substr(slash + 1);
+    if (kernel == kernels.end() || !specializations_[family].contains(specialization)) return std::nullopt;
+    return KernelPlace{family, static_cast<size_t>(kernel - kernels.begin())};
+  }
+
+  std::optional<std::vector<KernelPlace>> find_steps(const spec::Spec& spec, std::string_view id,
+                                                     const std::vector<std::string_view>& kernels) const {
+    const auto recipe = std::ranges::find_if(
+        spec.recipes, [&](const spec::Recipe& r) { return id == fmt::format("{}.{}", spec.name.value, r.name.value); });
+    if (recipe == spec.recipes.end() || recipe->steps.size() != kernels.size()) return std::nullopt;
+    std::vector<KernelPlace> places;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const auto family = places_.find(recipe->steps[i].kernel.value);
+      const auto place = family == places_.end() ? std::nullopt : find_kernel(family->second, kernels[i]);
+      if (!place) return std::nullopt;
+      places.push_back(*place);
+    }
+    return places;
+  }
+
+  std::span<const Family> families_;
+  std::map<std::string, size_t, std::less<>> places_;                // of families, by name
+  std::vector<std::set<std::string, std::less<>>> specializations_;  // of each family
+};
+
+// As digest_of() of runtime/selector has it.
+uint64_t digest_of(const std::vector<KernelPlace>& kernels, bool is_recipe, std::span<const Family> families) {
+  std::vector<uint64_t> digests;
+  for (const KernelPlace& place : kernels)
+    digests.push_back(families[place.family].kernels[place.kernel].module_digest);
+  return is_recipe ? blob_format::checksum(std::as_bytes(std::span(digests))) : digests.front();
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+std::string numbers_of(const DeviceNumbers& numbers) {
+  std::vector<std::string> members;
+  for (const spec::DeviceName& number : spec::device_names()) {
+    members.push_back(fmt::format(".{} = {}", number.name, expression::to_text(number.value(numbers))));
+  }
+  return fmt::format("{{{}}}", fmt::join(members, ", "));
+}
+
+struct Tables {
+  std::vector<std::string> choices, problems, times;
+  std::string date;  // the newest
+};
+
+Tables tables_of(const CheckedTuning& tuning) {
+  std::map<std::string_view, size_t> choices;
+  for (const CheckedRow& row : tuning.rows) choices.emplace(row.row->kernel, 0);
+  Tables tables;
+  for (auto& [id, place] : choices) {
+    place = tables.choices.size();
+    tables.choices.push_back(quoted(id));
+  }
+  for (size_t i = 0; i < tuning.rows.size(); ++i) {
+    const tuning::TunedRow& row = *tuning.rows[i].row;
+    tables.times.push_back(fmt::format("{{{}, {:.6g}}}", choices.at(row.kernel), row.us));
+    tables.date = std::max(tables.date, row.date);
+    const bool is_last = i + 1 == tuning.rows.size() || tuning.rows[i + 1].row->problem != row.problem;
+    if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", quoted(row.problem), i + 1));
+  }
+  return tables;
+}
+
+void print_lines(TextWriter& out, std::string_view head, const std::vector<std::string>& rows) {
+  out.text(head);
+  {
+    const auto indented = out.indent();
+    for (const std::string& row : rows) out.line("{},", row);
+  }
+  out.text("};");
+}
+
+// No operator's namespace.
+std::string name_of(const CheckedTuning& tuning) { return identifier("tuning_" + tuning.name); }
+
+void print_device(TextWriter& out, const CheckedTuning& tuning) {
+  const std::string name = name_of(tuning);
+  const DeviceProfile& device = tuning.file->device;
+  const Tables tables = tables_of(tuning);
+  out.line("namespace {} {{", name);
+  print_lines(out, "constexpr std::string_view kChoices[] = {", tables.choices);
+  print_lines(out, "constexpr TunedProblem kProblems[] = {", tables.problems);
+  out.filled("constexpr TunedTime kTimes[] = {", tables.times, "};");
+  out.text("constexpr TuningInfo kTuning = {");
+  {
+    const auto fields = out.indent();
+    const auto more = out.indent();
+    out.line(".name = {},", quoted(device.name));
+    out.line(".vendor_id = 0x{:04x},", device.vendor_id);
+    out.line(".device_id = 0x{:04x},", device.device_id);
+    out.line(".architecture = {},", quoted(device.architecture));
+    out.line(".driver_name = {},", quoted(device.driver_name));
+    out.line(".driver_info = {},", quoted(device.driver_info));
+    out.line(".date = {},", quoted(tables.date));
+    out.code(fmt::format(".numbers = {},", numbers_of(device.numbers)));
+    out.text(".choices = kChoices,");
+    out.text(".problems = kProblems,");
+    out.text(".times = kTimes,");
+  }
+  out.text("};");
+  out.line("}}  // namespace {}", name);
+  out.blank();
+}
+
+}  // namespace
+
+CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families) {
+  const Finder finder(families);
+  CheckedTuning checked{.name = name, .file = &file};
+  for (const tuning::TunedRow& row : file.rows) {
+    const auto kernels = finder.find(row.problem.substr(0, row.problem.find(' ')), row.kernel);
+    if (!kernels) {
+      ++checked.unknown;
+    } else if (digest_of(*kernels, row.kernel.find('(') != std::string::npos, families) != row.digest) {
+      ++checked.changed;
+    } else {
+      checked.rows.push_back({&row, *kernels});
+    }
+  }
+  std::ranges::stable_sort(checked.rows, {},
+                           [](const CheckedRow& row) { return std::tie(row.row->problem, row.row->us); });
+  return checked;
+}
+
+std::string to_text(const CheckedTuning& tuning) {
+  const auto count = [](size_t number) { return fmt::format("{} time{}", number, number == 1 ? "" : "s"); };
+  std::string text = fmt::format("tuning of {}: {}", tuning.file->device.name, count(tuning.rows.size()));
+  if (tuning.changed != 0)
+    text += fmt::format("; {} left out, of kernels that have changed since", count(tuning.changed));
+  if (tuning.unknown != 0) text += fmt::format("; {} left out, of kernels that there are not", count(tuning.unknown));
+  return text;
+}
+
+std::string tunings_source(std::span<const CheckedTuning> tunings, const Options& options) {
+  TextWriter out;
+  out.line("// {}. Do not edit.", kGeneratedMark);
+  out.text("//");
+  out.text("// Times that were measured, as --tuning gave them.");
+  out.text("#include \"registry.h\"");
+  out.blank();
+  out.text("#include \"runtime/library/tuning_info.h\"");
+  out.blank();
+  out.text(open_namespace(options, ""));
+  out.text("namespace {");
+  out.blank();
+  std::vector<std::string> pointers;
+  for (const CheckedTuning& tuning : tunings) {
+    if (tuning.rows.empty()) continue;
+    print_device(out, tuning);
+    pointers.push_back(fmt::format("&{}::kTuning", name_of(tuning)));
+  }
+  if (!pointers.empty()) {
+    out.filled("constexpr const TuningInfo* kTunings[] = {", pointers, "};");
+    out.blank();
+  }
+  out.text("}  // namespace");
+  out.blank();
+  out.line("extern constinit const std::span<const TuningInfo* const> tunings = {};",
+           pointers.empty() ? "{}" : "kTunings");
+  out.blank();
+  out.text(close_namespace(options, ""));
+  return std::move(out).take();
+}
+
+}  // namespace qgen::emit

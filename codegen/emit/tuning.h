@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Measured times that belong to the kernels of a run. A row names a choice by its id; here it becomes the kernels that
+// the choice launches, or it is counted as one that these families do not have any more.
+//
+//   "q8ta_linear.coopmat(q8_linear_coopmat.m16n16k32/m2n4)"  ->  {family q8_linear_coopmat, kernel m16n16k32}
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/emit/emit.h"
+#include "runtime/tuning/tuning_file.h"
+
+namespace qgen::emit {
+
+// A variant among the families of a run.
+struct KernelPlace {
+  size_t family = 0;
+  size_t kernel = 0;
+  friend auto operator<=>(const KernelPlace&, const KernelPlace&) = default;
+};
+
+struct CheckedRow {
+  const tuning::TunedRow* row = nullptr;
+  std::vector<KernelPlace> kernels;  // one; of a recipe one a step
+};
+
+// What of a tuning file is true of the families.
+struct CheckedTuning {
+  std::string name;  // of the file, without folder and ending: "nvidia-h200"
+  const tuning::TuningFile* file = nullptr;
+  std::vector<CheckedRow> rows = {};  // by problem, then time
+  size_t unknown = 0;                 // rows of choices that there are not
+  size_t changed = 0;                 // rows of choices whose SPIR-V is another now
+};
+
+CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& file, std::span<const Family> families);
+
+// "tuning of NVIDIA H200: 812 times; 3 are left out, whose kernels have changed; 1 is of a kernel that there is not"
+std::string to_text(const CheckedTuning& tuning);
+
+}  // namespace qgen::emit
