@@ -188,18 +188,32 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"begin_us", "begin_ops", "tap_ops", "product_ops", "unknown_taps"};
+constexpr double kFitValues[] = {2, 600, 30, 15, 2};
+
+struct Fit {
+  double begin_us, begin_ops, tap_ops, product_ops, unknown_taps;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
       * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
-  return Real(device.launch_us) + 2 + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us)
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us)
       + ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
       * Integer(specialization.workgroup) * Integer(device.compute_units)
-      * (600 + 30 * Integer(problem.k) + 15 * Integer(problem.k) * Integer(parameters.strip))
-      / Real(device.f32_ops_per_us) * choose(Integer(parameters.known_taps) == 0, Integer(2), Integer(1));
+      * (Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k)
+      + Real(fit.product_ops) * Integer(problem.k) * Integer(parameters.strip)) / Real(device.f32_ops_per_us)
+      * choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -399,6 +413,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::conv_depthwise

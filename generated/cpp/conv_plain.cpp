@@ -156,15 +156,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"begin_us", "word_us", "begin_ops", "word_ops", "grouped_word_ops"};
+constexpr double kFitValues[] = {2, 0.245, 700, 170, 1500};
+
+struct Fit {
+  double begin_us, word_us, begin_ops, word_ops, grouped_word_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer row_words = Integer(problem.k) / max(Integer(problem.channels), 1)
       * ceil_div(Integer(problem.channels), 4);
-  return Real(device.launch_us) + 2
-      + max(row_words * Real(0.245),
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + max(row_words * Real(fit.word_us),
       Integer(problem.pixels) * ceil_div(Integer(problem.outputs), 4)
-      * (700 + row_words * choose(Integer(problem.products) == 1, Integer(170), Integer(1500)))
+      * (Real(fit.begin_ops)
+      + row_words * choose(Integer(problem.products) == 1, Real(fit.word_ops), Real(fit.grouped_word_ops)))
       / Real(device.f32_ops_per_us));
 }
 
@@ -283,6 +296,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::conv_plain

@@ -214,29 +214,44 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "begin_us", "output_ops", "step_us", "packed_ops", "unpacked_ops", "cache_speed",
+};
+constexpr double kFitValues[] = {1.25, 80, 0.02, 3.5, 7, 8};
+
+struct Fit {
+  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
       * ceil_div(Integer(problem.channels), 16);
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  return Real(device.launch_us) + Real(1.25)
+  return Real(device.launch_us) + Real(fit.begin_us)
       + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
       * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-      * (Real(80.0) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * (Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
       + min(Integer(problem.slice_k), padded_k)
-      * max(Real(0.02),
+      * max(Real(fit.step_us),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
-      * choose(parameters.dot == Dot::packed, Real(3.5) / Real(device.int8_ops_per_us),
-      7 / Real(device.f32_ops_per_us)),
-      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
+      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)),
+      (Integer(parameters.tile_m) + Integer(parameters.tile_n))
+      / (Real(fit.cache_speed) * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -434,6 +449,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::conv_tile

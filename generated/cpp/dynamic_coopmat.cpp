@@ -250,11 +250,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"step_us", "product_ops", "run_ops", "cache_speed", "few_subgroups"};
+constexpr double kFitValues[] = {0.65, 1.15, 9, 6, 1.3};
+
+struct Fit {
+  double step_us, product_ops, run_ops, cache_speed, few_subgroups;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
@@ -265,14 +277,14 @@ Real cost(const SelectionScope& scope) {
   return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
       + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
       + (ceil_div(tiles * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units))
-      * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(0.65)
+      * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(fit.step_us)
       + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
       * (rows * columns
-      * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(1.15)
-      / Real(device.int8_ops_per_us) + Integer(problem.runs) * 9 / Real(device.f32_ops_per_us))
-      + Integer(problem.k) * (2 * rows + columns) / (6 * Real(device.bytes_per_us)))
+      * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(fit.product_ops)
+      / Real(device.int8_ops_per_us) + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
+      + Integer(problem.k) * (2 * rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us)))
       * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
-      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(1.3), Integer(1)))
+      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1))
       * choose(device.is_cpu, Integer(32), Integer(1));
 }
 
@@ -480,6 +492,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::dynamic_coopmat

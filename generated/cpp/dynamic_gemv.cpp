@@ -163,11 +163,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"shared_us", "packed_ops", "unpacked_ops"};
+constexpr double kFitValues[] = {0.5, 5, 20};
+
+struct Fit {
+  double shared_us, packed_ops, unpacked_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real reading = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us)
       * max(1,
@@ -175,11 +187,12 @@ Real cost(const SelectionScope& scope) {
       / max(1,
       Integer(problem.n)
       * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0))
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + ceil_div(Integer(problem.m), Integer(parameters.rows))
       * max(reading,
       Integer(problem.n) * Integer(problem.k) * (4 + 2 * Integer(parameters.rows))
-      * choose(parameters.dot == Dot::packed, Integer(5), Integer(20)) / Real(device.int8_ops_per_us));
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      / Real(device.int8_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -273,6 +286,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::dynamic_gemv

@@ -87,17 +87,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"round_us", "invocation_us"};
+constexpr double kFitValues[] = {0.135, 0.0009};
+
+struct Fit {
+  double round_us, invocation_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype))
       / Real(device.bytes_per_us),
       ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units))
-      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(0.135)
-      + Integer(specialization.workgroup) * Real(0.0009)));
+      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(fit.round_us)
+      + Integer(specialization.workgroup) * Real(fit.invocation_us)));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -157,6 +169,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::dynamic_quantize

@@ -105,16 +105,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"begin_us", "unit_ops"};
+constexpr double kFitValues[] = {1.5, 200};
+
+struct Fit {
+  double begin_us, unit_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + Real(1.5)
+  const Fit fit = fit_of(scope);
+  return Real(device.launch_us) + Real(fit.begin_us)
       + 4 * Integer(problem.m) * Integer(problem.row_units)
       * (Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)))
       / Real(device.bytes_per_us)
-      + 4 * Integer(problem.m) * Integer(problem.row_units) * Real(200.0) / Integer(parameters.unit)
+      + 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops) / Integer(parameters.unit)
       / Real(device.f32_ops_per_us) + Integer(specialization.workgroup) / Real(10000.0);
 }
 
@@ -183,6 +195,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = table::all_hold,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::im2col

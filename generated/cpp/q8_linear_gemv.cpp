@@ -201,21 +201,34 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"bytes_in_flight", "packed_ops", "unpacked_ops"};
+constexpr double kFitValues[] = {32768, 6, 24};
+
+struct Fit {
+  double bytes_in_flight, packed_ops, unpacked_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   return Real(device.launch_us)
       + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       * max(1,
-      Real(32768.0) * Integer(device.compute_units)
+      Real(fit.bytes_in_flight) * Integer(device.compute_units)
       / (max(1,
       ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)
       * min(Integer(specialization.unroll),
       max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64))
       + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k)
-      * choose(parameters.dot == Dot::packed, Integer(6), Integer(24)) / Real(device.int8_ops_per_us);
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -478,6 +491,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::q8_linear_gemv

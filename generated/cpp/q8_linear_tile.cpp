@@ -190,25 +190,42 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {
+  "begin_us", "output_ops", "shared_step_us", "global_step_us", "packed_ops", "unpacked_ops", "cache_speed",
+};
+constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 3, 7, 8};
+
+struct Fit {
+  double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  return Real(device.launch_us) + Real(1.25) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+  return Real(device.launch_us) + Real(fit.begin_us)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
       + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices) * Integer(bytes(parameters.output_dtype))
       / Real(device.bytes_per_us)
       + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
-      * (Real(83.0) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * (Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
       + Integer(problem.slice_k)
-      * max(choose(parameters.staging == Staging::shared, Real(0.015), Real(0.06)),
+      * max(choose(parameters.staging == Staging::shared, Real(fit.shared_step_us), Real(fit.global_step_us)),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
-      * choose(parameters.dot == Dot::packed, 3 / Real(device.int8_ops_per_us), 7 / Real(device.f32_ops_per_us)),
-      (Integer(parameters.tile_m) + Integer(parameters.tile_n)) / (8 * Real(device.bytes_per_us)))));
+      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
+      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)),
+      (Integer(parameters.tile_m) + Integer(parameters.tile_n))
+      / (Real(fit.cache_speed) * Real(device.bytes_per_us)))));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -433,6 +450,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::q8_linear_tile

@@ -204,11 +204,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"lone_step_us", "lone_k_us", "step_us", "row_us"};
+constexpr double kFitValues[] = {0.25, 0.007, 0.1, 1.25e-05};
+
+struct Fit {
+  double lone_step_us, lone_k_us, step_us, row_us;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
@@ -217,12 +229,12 @@ Real cost(const SelectionScope& scope) {
   const Integer column_tiles = ceil_div(Integer(problem.n), columns);
   const Integer tiles = row_tiles * column_tiles;
   return Real(device.launch_us)
-      + max(Integer(problem.slice_k) * (Real(0.25) / Integer(specialization.step) + Real(0.007)),
+      + max(Integer(problem.slice_k) * (Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us)),
       (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
       + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
       * (Integer(problem.slice_k) + 64)
-      * (Real(0.1) / Integer(specialization.step)
-      + choose(parameters.form == Layout::weight_q4_rows, columns / Real(80000.0), Real(0.0))
+      * (Real(fit.step_us) / Integer(specialization.step)
+      + choose(parameters.form == Layout::weight_q4_rows, columns * Real(fit.row_us), Real(0.0))
       + Integer(device.compute_units)
       * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
       + (2 * rows + columns) / (3 * Real(device.bytes_per_us)))));
@@ -385,6 +397,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::weight_only_coopmat

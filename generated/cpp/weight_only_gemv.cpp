@@ -164,11 +164,23 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
+constexpr std::string_view kFitNames[] = {"shared_us", "row_ops", "half_ops", "packed_half_ops", "real_ops"};
+constexpr double kFitValues[] = {0.5, 7.5, 20, 40, 28};
+
+struct Fit {
+  double shared_us, row_ops, half_ops, packed_half_ops, real_ops;
+};
+Fit fit_of(const SelectionScope& scope) {
+  const double* values = scope.fit ? scope.fit : kFitValues;
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
 Real cost(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
   const Real reading = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us)
       * max(1,
@@ -176,16 +188,16 @@ Real cost(const SelectionScope& scope) {
       / max(1,
       Integer(problem.n)
       * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
-  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(0.5), Integer(0))
+  return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
       + ceil_div(Integer(problem.m), Integer(parameters.rows))
       * max(reading,
       Integer(problem.n) * Integer(problem.k)
       * (3
       + Integer(parameters.rows)
-      * (Real(7.5)
-      + choose(parameters.halves == Halves::native, Real(20.0),
-      choose(parameters.input_dtype == DType::f16, Real(40.0), Real(28.0))) / Integer(specialization.columns)))
-      / Real(device.f32_ops_per_us));
+      * (Real(fit.row_ops)
+      + choose(parameters.halves == Halves::native, Real(fit.half_ops),
+      choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
+      / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -285,6 +297,8 @@ constinit const OperatorInfo op = {
     .first_failing_device = first_failing_device,
     .grid = grid,
     .cost = cost,
+    .fit_names = kFitNames,
+    .fit_values = kFitValues,
 };
 
 }  // namespace qgen::generated::weight_only_gemv
