@@ -29,6 +29,7 @@ class KernelLibrary {
   };
   Found find_kernel(std::string_view id) const;
   const Blob& blob() const { return blob_; }
+  std::span<const TuningInfo* const> tunings() const { return info_.tunings; }  // tuning_info.h
   // Of a kernel's SPIR-V, the same for the same words in any library; MANIFEST.tsv has it in hexadecimal digits. The
   // blob's index holds it, so the tables need not.
   uint64_t digest(const KernelInfo& kernel) const { return blob_.module_digest(kernel.module); }

@@ -110,26 +110,29 @@ struct TimeBook::State {
     return known->second == row.digest;
   }
 
-  // With the costs, which are those of the table's device.
-  void parse(const Table& table, Measured& measured) const {
+  // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do is
+  // what the device can that asks, of the same model or architecture.
+  void parse(const Table& table, const DeviceProfile& asking, Measured& measured) const {
     std::call_once(measured.is_parsed, [&] {
+      DeviceProfile device = table.device.features == 0 ? asking : table.device;
+      device.numbers = table.device.numbers;
       auto problem = problem_of(measured.key, *library);
       if (!problem) return;
       for (const Row& row : measured.rows) {
-        const Selection forced = select(*problem, table.device, *library, {.force = row.kernel, .best_only = true});
+        const Selection forced = select(*problem, device, *library, {.force = row.kernel, .best_only = true});
         measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
       }
       measured.problem = *std::move(problem);
     });
   }
 
-  Measured* nearest(const Table& table, const Problem& problem) const {
+  Measured* nearest(const Table& table, const DeviceProfile& asking, const Problem& problem) const {
     const auto of_operator = table.by_operator.find(problem.op->name);
     if (of_operator == table.by_operator.end()) return nullptr;
     Measured* best = nullptr;
     double least = kFarthest;
     for (Measured* measured : of_operator->second) {
-      parse(table, *measured);
+      parse(table, asking, *measured);
       const auto far = measured->problem ? distance(*measured->problem, problem) : std::nullopt;
       if (!far || *far > least) continue;
       least = *far;
@@ -139,14 +142,14 @@ struct TimeBook::State {
   }
 
   // What one table says; what `times` has stays.
-  void add_times(const Table& table, Relation relation, const std::string& key, const Problem& problem,
-                 KernelTimes& times) const {
+  void add_times(const Table& table, const DeviceProfile& asking, Relation relation, const std::string& key,
+                 const Problem& problem, KernelTimes& times) const {
     const auto exact = table.by_key.find(key);
-    Measured* measured = exact == table.by_key.end() ? nearest(table, problem) : exact->second.get();
+    Measured* measured = exact == table.by_key.end() ? nearest(table, asking, problem) : exact->second.get();
     if (!measured) return;
     const bool is_exact = exact != table.by_key.end();
     const bool is_scaled = !is_exact || relation == Relation::architecture;
-    if (is_scaled) parse(table, *measured);
+    if (is_scaled) parse(table, asking, *measured);
     for (size_t i = 0; i < measured->rows.size(); ++i) {
       const Row& row = measured->rows[i];
       if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
@@ -201,7 +204,7 @@ KernelTimes TimeBook::of(const Problem& problem, const DeviceProfile& device) co
   const std::string key = key_of(problem);
   for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
     for (const auto& table : state_->tables) {
-      if (relation_of(table->device, device) == wanted) state_->add_times(*table, wanted, key, problem, times);
+      if (relation_of(table->device, device) == wanted) state_->add_times(*table, device, wanted, key, problem, times);
     }
   }
   return times;

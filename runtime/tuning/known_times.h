@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The times that a program may choose by on this machine: what qgen-tune measured here.
+// The times that a program may choose by on this machine: what qgen-tune measured here, and the tables that were compiled
+// into its library (`qgen --tuning`).
 //
 //   const auto book = known_times(library, Store::default_path());
 //   Context context{.profile = ..., .library = library, .executor = executor, .times = &*book};
@@ -14,7 +15,7 @@
 
 namespace qgen::tuning {
 
-// A store that is not there has no times. Errors: one that cannot be read. `library` outlives the book.
+// A store that is not there has no times: the tables stand alone then. Errors: one that cannot be read. `library` outlives the book.
 Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store);
 
 }  // namespace qgen::tuning
