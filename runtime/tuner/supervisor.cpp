@@ -23,24 +23,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int file) : file_(file) {}
-  Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(file_, other.file_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (file_ >= 0) ::close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  int file_ = -1;
-};
-
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("it died of signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
@@ -56,6 +38,24 @@ bool is_on_the_way(const Json& line) {
 }  // namespace
 
 struct WorkerProcess::State {
+  class Descriptor {
+   public:
+    Descriptor() = default;
+    explicit Descriptor(int file) : file_(file) {}
+    Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+      std::swap(file_, other.file_);
+      return *this;
+    }
+    ~Descriptor() {
+      if (file_ >= 0) ::close(file_);
+    }
+    int get() const { return file_; }
+
+   private:
+    int file_ = -1;
+  };
+
   pid_t process = -1;
   Descriptor to, from;
   std::string buffered;
@@ -147,6 +147,7 @@ struct WorkerProcess::State {
 Expected<WorkerProcess> WorkerProcess::start(const WorkerProcessOptions& options) {
   int in[2], out[2];
   if (::pipe2(in, O_CLOEXEC) != 0) return Error{Error::Kind::system, "cannot make a pipe", ""};
+  using Descriptor = State::Descriptor;
   Descriptor in_read(in[0]), in_write(in[1]);
   if (::pipe2(out, O_CLOEXEC) != 0) return Error{Error::Kind::system, "cannot make a pipe", ""};
   Descriptor out_read(out[0]), out_write(out[1]);

@@ -47,9 +47,6 @@ constexpr std::string_view kSchema = R"(
     PRIMARY KEY (device, kernel, digest)) STRICT;
 )";
 
-struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
 struct FinishStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -110,8 +107,12 @@ class Statement {
 }  // namespace
 
 struct Store::State {
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  };
+
   std::filesystem::path path;
-  std::unique_ptr<sqlite3, CloseDatabase> database;
+  std::unique_ptr<sqlite3, Close> database;
 
   Error error(std::string_view doing) const {
     return {Error::Kind::system, fmt::format("{} '{}': {}", doing, path.string(), sqlite3_errmsg(database.get())), ""};
