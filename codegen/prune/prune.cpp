@@ -164,8 +164,7 @@ class Pruner {
       if (!is_kept(place)) kernels.push_back(place);
     }
     std::ranges::sort(kernels);
-    const auto same = std::ranges::unique(kernels);
-    kernels.erase(same.begin(), same.end());
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
     return kernels;
   }
 
@@ -179,8 +178,7 @@ class Pruner {
       }
     }
     std::ranges::sort(places);
-    const auto same = std::ranges::unique(places);
-    places.erase(same.begin(), same.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
     std::ranges::stable_sort(places, std::greater(), [&](const KernelPlace& place) { return bytes_of(place); });
     for (const KernelPlace& place : places) {
       keep(place, false);

@@ -147,7 +147,8 @@ class Errors {
  public:
   Errors(std::span<const Row* const> rows, const Constants& constants) : rows_(rows), constants_(constants) {
     launches_.resize(constants.values().size());
-    for (const auto& [family, first] : constants.families()) {
+    for (const auto& [op, first] : constants.families()) {
+      const OperatorInfo* family = op;  // which a lambda may name
       for (size_t r = 0; r < rows.size(); ++r) {
         const bool runs = std::ranges::any_of(rows[r]->launches, [&](const Launch& l) { return l.op == family; });
         for (size_t i = 0; runs && i < family->fit_names.size(); ++i) launches_[first + i].push_back(r);

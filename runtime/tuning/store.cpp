@@ -108,7 +108,7 @@ class Statement {
 
 struct Store::State {
   struct Close {
-    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+    void operator()(sqlite3* opened) const { sqlite3_close_v2(opened); }
   };
 
   std::filesystem::path path;

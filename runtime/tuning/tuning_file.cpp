@@ -106,8 +106,8 @@ std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b) {
     return std::tuple(what(left), std::tie(right.date), left.us) <
            std::tuple(what(right), std::tie(left.date), right.us);
   });
-  const auto same = std::ranges::unique(a, {}, what);
-  a.erase(same.begin(), same.end());
+  const auto is_same = [&](const TunedRow& left, const TunedRow& right) { return what(left) == what(right); };
+  a.erase(std::unique(a.begin(), a.end(), is_same), a.end());
   std::ranges::sort(a, {}, order_of);
   return a;
 }
