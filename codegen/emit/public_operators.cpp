@@ -9,11 +9,14 @@
 #include "codegen/emit/cpp_names.h"
 
 namespace qgen::emit {
+namespace {
 
 using spec::Attribute;
 using spec::SignatureTensor;
 using Kind = AttributeInfo::Kind;
 using Role = TensorInfo::Role;
+
+}  // namespace
 
 std::string Public::type() const { return pascal_case(signature.name); }
 

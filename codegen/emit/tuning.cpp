@@ -125,15 +125,15 @@ std::string numbers_of(const DeviceNumbers& numbers) {
   return fmt::format("{{{}}}", fmt::join(members, ", "));
 }
 
-struct Tables {
+struct TunedTables {
   std::vector<std::string> choices, problems, times;
   std::string date;  // the newest
 };
 
-Tables tables_of(const CheckedTuning& tuning) {
+TunedTables tables_of(const CheckedTuning& tuning) {
   std::map<std::string_view, size_t> choices;
   for (const CheckedRow& row : tuning.rows) choices.emplace(row.row->kernel, 0);
-  Tables tables;
+  TunedTables tables;
   for (auto& [id, place] : choices) {
     place = tables.choices.size();
     tables.choices.push_back(quoted(id));
@@ -163,7 +163,7 @@ std::string name_of(const CheckedTuning& tuning) { return identifier("tuning_" +
 void print_device(TextWriter& out, const CheckedTuning& tuning) {
   const std::string name = name_of(tuning);
   const DeviceProfile& device = tuning.file->device;
-  const Tables tables = tables_of(tuning);
+  const TunedTables tables = tables_of(tuning);
   out.line("namespace {} {{", name);
   print_lines(out, "constexpr std::string_view kChoices[] = {", tables.choices);
   print_lines(out, "constexpr TunedProblem kProblems[] = {", tables.problems);
