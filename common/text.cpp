@@ -6,6 +6,7 @@
 #include "common/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace qgen {
 namespace {
@@ -109,5 +110,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 std::string printable(std::string_view text) { return printed(text, false); }
 std::string printable_lines(std::string_view text) { return printed(text, true); }
+
+std::string hexadecimal(std::span<const uint8_t> bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
 
 }  // namespace qgen

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ std::optional<TextFault> find_text_fault(std::string_view text);
 
 // What a byte-order mark at the beginning of a file leaves.
 std::string_view without_byte_order_mark(std::string_view text);
+
+// Two digits a byte, small letters.
+std::string hexadecimal(std::span<const uint8_t> bytes);
 
 // One line that a terminal shows as it stands: what find_text_fault() would find, and tabs and line ends, are printed
 // as \t, \x1b, \u{202e}.

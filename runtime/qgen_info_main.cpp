@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "common/date.h"
 #include "common/files.h"
 #include "common/program.h"
 #include "common/progress.h"
@@ -82,13 +82,6 @@ int show_one(const Arguments& arguments) {
 
 // ---- measuring ------------------------------------------------------------------------------------------------------
 
-std::string today() {
-  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  const std::chrono::year_month_day date(now);
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()));
-}
-
 qgen::Expected<qgen::DeviceProfile> measure(const qgen::Device& device) {
   const auto library = qgen::KernelLibrary::open(qgen::generated::library());
   if (!library) return library.error();
@@ -96,7 +89,7 @@ qgen::Expected<qgen::DeviceProfile> measure(const qgen::Device& device) {
   if (!executor) return executor.error();
   qgen::Context context{.profile = device.profile(), .library = *library, .executor = *executor};
   qgen::Progress progress(::isatty(STDERR_FILENO) != 0);
-  return qgen::measure::measured_numbers(context, "measured on " + today(), [&](size_t done, size_t total) {
+  return qgen::measure::measured_numbers(context, "measured on " + qgen::today(), [&](size_t done, size_t total) {
     progress.show_at_once("measure", done, total);
   });
 }

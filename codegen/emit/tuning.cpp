@@ -17,7 +17,8 @@
 #include "codegen/emit/products.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/support/text_writer.h"
-#include "runtime/library/blob_format.h"
+#include "runtime/selector/force.h"
+#include "runtime/selector/select.h"
 
 namespace qgen::emit {
 namespace {
@@ -43,16 +44,6 @@ std::set<std::string, std::less<>> specialization_ids(const spec::Spec& spec) {
   return ids;
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0;;) {
-    const size_t end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == text.npos) return parts;
-    begin = end + separator.size();
-  }
-}
-
 class Finder {
  public:
   explicit Finder(std::span<const Family> families) : families_(families) {
@@ -71,9 +62,7 @@ class Finder {
       const auto place = find_kernel(family->second, choice);
       return place ? std::optional(std::vector{*place}) : std::nullopt;
     }
-    if (!choice.ends_with(')')) return std::nullopt;
-    const std::string_view steps = choice.substr(parenthesis + 1, choice.size() - parenthesis - 2);
-    return find_steps(*families_[family->second].spec, choice.substr(0, parenthesis), split(steps, ", "));
+    return find_steps(*families_[family->second].spec, choice.substr(0, parenthesis), selector::step_ids(choice));
   }
 
  private:
@@ -88,7 +77,7 @@ class Finder {
   }
 
   std::optional<std::vector<KernelPlace>> find_steps(const spec::Spec& spec, std::string_view id,
-                                                     const std::vector<std::string_view>& kernels) const {
+                                                     const std::vector<std::string>& kernels) const {
     const auto recipe = std::ranges::find_if(
         spec.recipes, [&](const spec::Recipe& r) { return id == fmt::format("{}.{}", spec.name.value, r.name.value); });
     if (recipe == spec.recipes.end() || recipe->steps.size() != kernels.size()) return std::nullopt;
@@ -107,12 +96,11 @@ class Finder {
   std::vector<std::set<std::string, std::less<>>> specializations_;  // of each family
 };
 
-// As digest_of() of runtime/selector has it.
 uint64_t digest_of(const std::vector<KernelPlace>& kernels, bool is_recipe, std::span<const Family> families) {
   std::vector<uint64_t> digests;
   for (const KernelPlace& place : kernels)
     digests.push_back(families[place.family].kernels[place.kernel].module_digest);
-  return is_recipe ? blob_format::checksum(std::as_bytes(std::span(digests))) : digests.front();
+  return is_recipe ? joined_digest(digests) : digests.front();
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
@@ -195,7 +183,7 @@ CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& fi
   const Finder finder(families);
   CheckedTuning checked{.name = name, .file = &file};
   for (const tuning::TunedRow& row : file.rows) {
-    const auto kernels = finder.find(row.problem.substr(0, row.problem.find(' ')), row.kernel);
+    const auto kernels = finder.find(operator_of(row.problem), row.kernel);
     if (!kernels) {
       ++checked.unknown;
     } else if (digest_of(*kernels, row.kernel.find('(') != std::string::npos, families) != row.digest) {

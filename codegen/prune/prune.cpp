@@ -10,6 +10,7 @@
 #include <set>
 
 #include "codegen/prune/stands_in.h"
+#include "runtime/selector/problem.h"
 
 namespace qgen::prune {
 namespace {
@@ -51,7 +52,7 @@ std::vector<Problem> problems_of(std::span<const CheckedTuning> tunings, double 
 std::set<std::string> measured_families(std::span<const Family> families, std::span<const CheckedTuning> tunings) {
   std::set<std::string> operators, names;
   for (const CheckedTuning& tuning : tunings) {
-    for (const CheckedRow& row : tuning.rows) operators.insert(row.row->problem.substr(0, row.row->problem.find(' ')));
+    for (const CheckedRow& row : tuning.rows) operators.emplace(operator_of(row.row->problem));
   }
   for (const Family& family : families) {
     if (!operators.contains(family.spec->name.value)) continue;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "common/text.h"
 #include "runtime/device/vulkan_api.h"
 
 namespace qgen {
@@ -47,12 +48,6 @@ std::optional<size_t> as_index(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return index;
-}
-
-std::string hexadecimal(std::span<const uint8_t> bytes) {
-  std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 // "0: NVIDIA H200, 1: llvmpipe (LLVM 15.0.6, 256 bits)"

@@ -60,6 +60,8 @@ struct DeviceProfile {
   friend bool operator==(const DeviceProfile&, const DeviceProfile&) = default;
 };
 
+// As UUIDs are written: 8-4-4-4-12.
+std::string uuid_text(const std::array<uint8_t, 16>& uuid);
 // For people; and as one JSON object, keys in a fixed order.
 std::string to_text(const DeviceProfile& profile);
 std::string to_json(const DeviceProfile& profile);

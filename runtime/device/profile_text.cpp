@@ -33,15 +33,6 @@ std::string version(uint32_t packed) {
                      VK_API_VERSION_PATCH(packed));
 }
 
-// As UUIDs are written: 8-4-4-4-12.
-std::string uuid(const std::array<uint8_t, 16>& bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
-  }
-  return text;
-}
-
 std::string dtypes(const CooperativeMatrixShape& shape) {
   return fmt::format("{} x {} + {} -> {}", qgen::name(shape.a), qgen::name(shape.b), qgen::name(shape.c),
                      qgen::name(shape.result));
@@ -109,6 +100,14 @@ Json list(const std::vector<CooperativeMatrixShape>& shapes, const std::vector<M
 
 }  // namespace
 
+std::string uuid_text(const std::array<uint8_t, 16>& bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+  }
+  return text;
+}
+
 std::string to_text(const DeviceProfile& p) {
   const DeviceNumbers& n = p.numbers;
   Listing out;
@@ -117,8 +116,8 @@ std::string to_text(const DeviceProfile& p) {
   out.row("Vulkan", "{}", version(p.api_version));
   out.row("vendor, device", "{:#06x}, {:#06x}", p.vendor_id, p.device_id);
   out.row("architecture", "{}", p.architecture.empty() ? "not known" : p.architecture);
-  out.row("device UUID", "{}", uuid(p.device_uuid));
-  out.row("driver UUID", "{}", uuid(p.driver_uuid));
+  out.row("device UUID", "{}", uuid_text(p.device_uuid));
+  out.row("driver UUID", "{}", uuid_text(p.driver_uuid));
   out.row("memory", "{:.1f} GiB", static_cast<double>(p.device_memory_bytes) / (1 << 30));
   out.row("storage buffer", "up to {:.0f} MiB", static_cast<double>(n.max_storage_buffer_bytes) / (1 << 20));
   out.row("3-D image", "up to {} a side", n.max_image_extent);
@@ -163,8 +162,8 @@ std::string to_json(const DeviceProfile& p) {
                         {"api_version", version(p.api_version)},
                         {"driver_version", p.driver_version},
                         {"architecture", p.architecture},
-                        {"device_uuid", uuid(p.device_uuid)},
-                        {"driver_uuid", uuid(p.driver_uuid)},
+                        {"device_uuid", uuid_text(p.device_uuid)},
+                        {"driver_uuid", uuid_text(p.driver_uuid)},
                         {"kind", name(p.kind)},
                         {"subgroup_size", n.subgroup_size},
                         {"max_workgroup_invocations", n.max_workgroup_invocations},

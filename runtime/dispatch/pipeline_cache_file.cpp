@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/files.h"
+#include "common/text.h"
 #include "runtime/device/vulkan_api.h"
 #include "runtime/library/blob_format.h"
 
@@ -25,12 +26,6 @@ static_assert(sizeof(FileHeader) == 32, "no padding: the struct is the file's by
 
 // Caches of thousands of pipelines take some ten megabytes.
 constexpr size_t kMaxFileBytes = size_t{1} << 30;
-
-std::string hexadecimal(const std::array<uint8_t, 16>& bytes) {
-  std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
 
 bool is_of(std::span<const std::byte> blob, const CacheIdentity& identity) {
   VkPipelineCacheHeaderVersionOne header;

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "common/files.h"
+#include "common/text.h"
 #include "runtime/device/architecture.h"
 #include "runtime/device/estimates.h"
 #include "runtime/profiles/numbers.h"
@@ -288,8 +289,6 @@ class DeviceReader {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-std::string uuid_text(const std::array<uint8_t, 16>& uuid) { return fmt::format("{:02x}", fmt::join(uuid, "")); }
-
 // The shortest that reads back as the same, as a whole number where it is a small one.
 std::string real_text(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e6) return fmt::format("{:.0f}", value);
@@ -320,8 +319,8 @@ class DeviceWriter {
     line("  name: {}", yaml::scalar_text(d.driver_name));
     line("  info: {}", yaml::scalar_text(d.driver_info));
     line("  version: {:#x}", d.driver_version);
-    line("  uuid: {}", yaml::scalar_text(uuid_text(d.driver_uuid)));
-    line("uuid: {}", yaml::scalar_text(uuid_text(d.device_uuid)));
+    line("  uuid: {}", yaml::scalar_text(hexadecimal(d.driver_uuid)));
+    line("uuid: {}", yaml::scalar_text(hexadecimal(d.device_uuid)));
     line("subgroup: {{size: {}, least: {}, most: {}, is_selectable: {}}}", d.numbers.subgroup_size, d.min_subgroup_size,
          d.max_subgroup_size, d.has_subgroup_size_control);
     write_limits();

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "common/files.h"
@@ -13,22 +12,6 @@
 
 namespace qgen::profiles {
 namespace {
-
-std::string cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache) return cache;
-  const char* home = std::getenv("HOME");
-  return home && *home ? std::string(home) + "/.cache" : "";
-}
-
-// As UUIDs are written: 8-4-4-4-12.
-std::string uuid_of(const DeviceProfile& profile) {
-  std::string text;
-  for (size_t i = 0; i < profile.device_uuid.size(); ++i) {
-    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", profile.device_uuid[i]);
-  }
-  return text;
-}
 
 // What was measured belongs to one device and one version of its driver.
 std::string difference(const DeviceProfile& stored, const DeviceProfile& profile) {
@@ -51,9 +34,9 @@ void copy_numbers(const DeviceProfile& from, DeviceProfile& to) {
 }  // namespace
 
 std::string stored_path(const DeviceProfile& profile) {
-  const std::string folder = cache_folder();
-  if (folder.empty()) return "";
-  return fmt::format("{}/qgen/devices/{}-{:x}.yaml", folder, uuid_of(profile), profile.driver_version);
+  const auto folder = user_cache_folder();
+  if (!folder) return "";
+  return fmt::format("{}/devices/{}-{:x}.yaml", *folder, uuid_text(profile.device_uuid), profile.driver_version);
 }
 
 StoredNumbers with_numbers_of(const std::string& path, const DeviceProfile& profile) {

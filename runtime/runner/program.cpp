@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "common/program.h"
 #include "registry.h"
@@ -78,11 +79,14 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   if (!executor) return fail(program, executor.error());
   const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
   if (!numbers.warning.empty()) fmt::print(stderr, "{}: warning: {}\n", program.name, numbers.warning);
-  const auto times = tuning::known_times(library, tuning::Store::default_path());
-  if (!times) fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(times.error()));
-  const bool is_tuned = times && entry && !arguments.is_untuned;
+  std::optional<TimeBook> times;
+  if (!runs_cases && !arguments.is_untuned) {
+    auto known = tuning::known_times(library, tuning::Store::default_path());
+    if (known) times = *std::move(known);
+    else fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(known.error()));
+  }
   Context context{
-      .profile = numbers.profile, .library = library, .executor = *executor, .times = is_tuned ? &*times : nullptr};
+      .profile = numbers.profile, .library = library, .executor = *executor, .times = times ? &*times : nullptr};
   const auto done = run_in_mode(*device, context, program, entry, arguments);
   const int code = done ? *done : fail(program, done.error());
   for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);

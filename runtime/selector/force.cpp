@@ -123,7 +123,9 @@ std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choic
     if (!digest) return std::nullopt;
     digests.push_back(*digest);
   }
-  return blob_format::checksum(std::as_bytes(std::span(digests)));
+  return joined_digest(digests);
 }
+
+uint64_t joined_digest(std::span<const uint64_t> of_steps) { return blob_format::checksum(std::as_bytes(of_steps)); }
 
 }  // namespace qgen

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/library/error.h"
@@ -55,6 +56,8 @@ Problem make_problem(const Fields& fields, const typename Fields::template Opera
 //
 // An operand is its dtype and the layouts that it can be had in: "i8:weight_q8_rows|weight_q8_panels"; or "none".
 std::string key_of(const Problem& problem);
+// The operator that a key names first.
+inline std::string_view operator_of(std::string_view key) { return key.substr(0, key.find(' ')); }
 
 // The problem that has this key; fields that the key leaves out are 0 unless it says them all the same. Of a key that
 // another version of the library wrote: which operator, field or operand is unknown, is missing or has no such value.

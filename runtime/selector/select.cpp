@@ -123,7 +123,8 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   const auto forced = selector::parse_force(op, library, options.force);
   if (!forced) return unanswered(selection.question, options.force, forced.error().message, forced.error().hint);
 
-  const Request request{&op, problem.fields.data(), problem.operands, &device, options.times};
+  const Request request{&op, problem.fields.data(), problem.operands, &device,
+                        options.times && !options.times->empty() ? options.times : nullptr};
   collect(problem, request, *forced, options, selection);
   if (!selection.ranked.empty()) {
     if (options.best_only) selection.ranked.resize(1);

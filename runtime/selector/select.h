@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,9 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
 // What a choice runs, by its id: the digest of its module, or of those of a recipe's steps in their order. It is the same
 // wherever the same SPIR-V is. nullopt: the library has no such choice.
 std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library);
+
+// Of a recipe, by those of its steps' modules.
+uint64_t joined_digest(std::span<const uint64_t> of_steps);
 
 // The whole decision, for --explain: the ranking with times and where each comes from, then a sentence
 // per refusal, equal reasons gathered, what came furthest first. No list of the two is longer than max_lines.

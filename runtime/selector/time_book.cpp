@@ -56,9 +56,9 @@ Relation relation_of(const DeviceProfile& a, const DeviceProfile& b) {
   return is_architecture ? Relation::architecture : Relation::none;
 }
 
-uint32_t word_at(const Problem& problem, const FieldInfo& field, size_t index) {
+uint32_t word_at(const Problem& problem, const FieldInfo& field) {
   uint32_t word;
-  std::memcpy(&word, problem.fields.data() + field.offset + index * sizeof(word), sizeof(word));
+  std::memcpy(&word, problem.fields.data() + field.offset, sizeof(word));
   return word;
 }
 
@@ -68,9 +68,8 @@ bool is_size(const FieldInfo& field) { return field.kind == FieldInfo::Kind::u32
 std::optional<double> distance(const Problem& a, const Problem& b) {
   double sum = 0;
   for (const FieldInfo& field : a.op->fields) {
-    if (field.is_data) continue;
-    if (field.count > 1) continue;  // what kernels address by
-    const uint32_t left = word_at(a, field, 0), right = word_at(b, field, 0);
+    if (field.is_data || field.count > 1) continue;  // arrays are what kernels address by
+    const uint32_t left = word_at(a, field), right = word_at(b, field);
     if (left == right) continue;
     if (!is_size(field) || left == 0 || right == 0) return std::nullopt;
     sum += std::abs(std::log(static_cast<double>(left) / right));
@@ -87,8 +86,8 @@ std::string difference(const Problem& from, const Problem& problem) {
   std::vector<std::string> fields;
   for (const FieldInfo& field : problem.op->fields) {
     const bool is_told =
-        field.count == 1 && !field.is_data && is_size(field) && word_at(from, field, 0) != word_at(problem, field, 0);
-    if (is_told) fields.push_back(fmt::format("{}={}", field.name, word_at(from, field, 0)));
+        field.count == 1 && !field.is_data && is_size(field) && word_at(from, field) != word_at(problem, field);
+    if (is_told) fields.push_back(fmt::format("{}={}", field.name, word_at(from, field)));
   }
   return fmt::format("{}", fmt::join(fields, " "));
 }
@@ -102,12 +101,12 @@ struct TimeBook::State {
   std::unordered_map<std::string, std::optional<uint64_t>> digests;
 
   bool counts(const TimedKernel& row) {
-    const std::string_view op_name = row.problem.substr(0, row.problem.find(' '));
+    const std::string_view op_name = operator_of(row.problem);
     const OperatorInfo* op = library->find(op_name);
     if (!op) return false;
     const auto [known, is_new] = digests.try_emplace(fmt::format("{} {}", op_name, row.kernel));
     if (is_new) known->second = digest_of(*op, row.kernel, *library);
-    return known->second == row.digest;
+    return known->second && (!row.digest || *row.digest == *known->second);
   }
 
   // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do is
@@ -150,19 +149,17 @@ struct TimeBook::State {
     const bool is_exact = exact != table.by_key.end();
     const bool is_scaled = !is_exact || relation == Relation::architecture;
     if (is_scaled) parse(table, asking, *measured);
+    const DeviceProfile& device = table.device;
+    const std::string where = relation == Relation::same
+                                  ? "on this driver"
+                                  : fmt::format("on {} {} {}", device.name, device.driver_name, device.driver_info);
     for (size_t i = 0; i < measured->rows.size(); ++i) {
       const Row& row = measured->rows[i];
       if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
       KnownTime time{.us = row.us, .cost_us = is_scaled ? measured->costs[i] : 0};
-      std::string_view where = "on this driver";
       if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
       else if (relation == Relation::model) time.source = TimeSource::device;
       else time.source = TimeSource::architecture;
-      std::string on;
-      if (relation != Relation::same) {
-        on = fmt::format("on {} {} {}", table.device.name, table.device.driver_name, table.device.driver_info);
-        where = on;
-      }
       time.said =
           is_exact ? fmt::format("measured {} {}", row.date, where)
                    : fmt::format("near {}, measured {} {}", difference(*measured->problem, problem), row.date, where);
@@ -188,7 +185,7 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
     if (found == table->by_key.end()) {
       auto measured = std::make_unique<Measured>();
       measured->key = row.problem;
-      table->by_operator[std::string(row.problem.substr(0, row.problem.find(' ')))].push_back(measured.get());
+      table->by_operator[std::string(operator_of(row.problem))].push_back(measured.get());
       const std::string_view key = measured->key;
       found = table->by_key.emplace(key, std::move(measured)).first;
     }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,9 +30,9 @@
 namespace qgen {
 
 struct TimedKernel {
-  std::string_view problem;  // key_of()
-  std::string_view kernel;   // Choice::id
-  uint64_t digest = 0;       // digest_of() the choice
+  std::string_view problem;        // key_of()
+  std::string_view kernel;         // Choice::id
+  std::optional<uint64_t> digest;  // digest_of() the choice; nullopt: of the one that the library has
   double us = 0;
   std::string_view date;  // "2026-11-23"
 };

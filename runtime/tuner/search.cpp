@@ -49,9 +49,9 @@ class Search {
     }
     // The first few tell how long the rest would take.
     if (Done first = measure_all(first_stage(kFirstBatch)); !first) return first.error();
-    is_exhaustive_ = options_.strategy == Strategy::exhaustive ||
-                     (options_.strategy == Strategy::automatic && fits(candidates_.size() - asked_.size()));
-    if (is_exhaustive_) {
+    const bool is_exhaustive = options_.strategy == Strategy::exhaustive ||
+                               (options_.strategy == Strategy::automatic && fits(candidates_.size() - asked_.size()));
+    if (is_exhaustive) {
       if (Done all = measure_all(first_stage(candidates_.size())); !all) return all.error();
     } else {
       if (Done screened = measure_all(first_stage(screened_count())); !screened) return screened.error();
@@ -176,7 +176,6 @@ class Search {
   std::vector<Measured> measured_;
   std::set<std::string, std::less<>> asked_;
   double each_s_ = 0;  // a candidate of the short stages takes
-  bool is_exhaustive_ = false;
 };
 
 }  // namespace

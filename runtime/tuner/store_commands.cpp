@@ -27,10 +27,6 @@ std::filesystem::path store_path(const Arguments& arguments) {
   return arguments.store.empty() ? Store::default_path() : std::filesystem::path(arguments.store);
 }
 
-std::string_view operator_of(const TunedRow& row) {
-  return std::string_view(row.problem).substr(0, row.problem.find(' '));
-}
-
 // What the store has of each device that is meant, of the operators that are.
 Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& arguments) {
   auto devices = store.devices();
@@ -44,7 +40,7 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& ar
     if (!rows) return rows.error();
     std::erase_if(*rows, [&](const TunedRow& row) {
       return !arguments.operators.empty() &&
-             std::ranges::find(arguments.operators, operator_of(row)) == arguments.operators.end();
+             std::ranges::find(arguments.operators, operator_of(row.problem)) == arguments.operators.end();
     });
     if (!rows->empty()) files.push_back({*std::move(device), *std::move(rows)});
   }
@@ -90,7 +86,7 @@ std::optional<double> untuned_us(ProblemRows rows, const DeviceProfile& device, 
 }
 
 bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
-  const OperatorInfo* op = library.find(operator_of(row));
+  const OperatorInfo* op = library.find(operator_of(row.problem));
   return op && digest_of(*op, row.kernel, library) == row.digest;
 }
 

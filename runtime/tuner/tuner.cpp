@@ -8,6 +8,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "common/date.h"
+
 namespace qgen::tuner {
 namespace {
 
@@ -98,7 +100,7 @@ Done Tuner::drop(const std::string& id, const std::string& reason, bool is_quara
   if (!dropped_.emplace(id, reason).second) return std::monostate{};
   tell("dropped", 0, 0, fmt::format("{}: {}", id, reason));
   if (!is_quarantined) return std::monostate{};
-  return store_.quarantine(opened_.device, opened_.profile, {id, opened_.digests.at(id), reason, tuning::today()});
+  return store_.quarantine(opened_.device, opened_.profile, {id, opened_.digests.at(id), reason, today()});
 }
 
 // Together; where that kills the worker, one by one, so that the one to blame is found.
@@ -176,7 +178,7 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map
 Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
-    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, tuning::today(), ""});
+    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), ""});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -276,7 +278,6 @@ Expected<TaskReport> Tuner::tune(const Task& task, double budget_s) {
   TaskReport report{.problem = opened_.problem, .device = opened_.device_name, .candidates = opened_.candidates.size()};
   const std::string untuned = opened_.candidates.front().id;
   skip_quarantined(report);
-  if (Done kept = store_.add_request(opened_.problem, to_yaml({task})); !kept) return kept.error();
 
   const Laboratory laboratory{
       .measure = [&](std::span<const std::string> ids, uint32_t replays) { return measure(ids, replays); },

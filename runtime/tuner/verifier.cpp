@@ -75,7 +75,7 @@ Done Verifier::prepare(const OperatorEntry& entry, const Task& task, const Reque
   }
   if (operations_of(entry, problem_.call) <= kMostOperations) {
     expected_ = measure::expectation_by_reference(entry, request, program_.answers);
-    is_by_reference_ = is_known = expected_.has_value();
+    is_known = expected_.has_value();
   }
   if (is_known) return std::monostate{};
   return refused(fmt::format("'{}' has no reference that its kernels could be held to", entry.name));

@@ -55,7 +55,6 @@ class Verifier {
   std::function<void(double)> allow_;
   std::vector<Case> relatives_;
   std::optional<measure::Expectation> expected_;  // of the problem itself
-  bool is_by_reference_ = false;
 };
 
 }  // namespace qgen::tuner

@@ -4,7 +4,6 @@
 
 #include "runtime/library/tuning_info.h"
 #include "runtime/profiles/device_file.h"
-#include "runtime/selector/select.h"
 
 namespace qgen::tuning {
 namespace {
@@ -23,14 +22,11 @@ DeviceProfile device_of(const TuningInfo& tuning) {
 }
 
 // qgen compared the digests of what it compiled in.
-void add_table(const KernelLibrary& library, const TuningInfo& tuning, TimeBook& book) {
+void add_table(const TuningInfo& tuning, TimeBook& book) {
   std::vector<TimedKernel> times;
   for (const TunedProblem& problem : tuning.problems) {
-    const OperatorInfo* op = library.find(problem.key.substr(0, problem.key.find(' ')));
-    for (const TunedTime& time : op ? tuning.times_of(problem.key) : std::span<const TunedTime>()) {
-      const std::string_view id = tuning.choices[time.choice];
-      if (const auto digest = digest_of(*op, id, library))
-        times.push_back({problem.key, id, *digest, time.us, tuning.date});
+    for (const TunedTime& time : tuning.times_of(problem.key)) {
+      times.push_back({problem.key, tuning.choices[time.choice], std::nullopt, time.us, tuning.date});
     }
   }
   book.add(device_of(tuning), times);
@@ -40,7 +36,7 @@ void add_table(const KernelLibrary& library, const TuningInfo& tuning, TimeBook&
 
 Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store_path) {
   TimeBook book(library);
-  for (const TuningInfo* tuning : library.tunings()) add_table(library, *tuning, book);
+  for (const TuningInfo* tuning : library.tunings()) add_table(*tuning, book);
   std::error_code code;
   if (!std::filesystem::exists(store_path, code)) return book;
   auto store = Store::open(store_path);

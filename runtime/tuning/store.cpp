@@ -5,17 +5,16 @@
 // the death of the process. Texts, so that any SQLite shell shows them.
 #include "runtime/tuning/store.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <charconv>
 #include <chrono>
-#include <ctime>
 #include <optional>
 #include <thread>
 
 #include "common/files.h"
+#include "common/text.h"
 
 namespace qgen::tuning {
 namespace {
@@ -32,8 +31,7 @@ constexpr std::string_view kSchema = R"(
     UNIQUE (device_uuid, driver_uuid, driver_version)) STRICT;
   CREATE TABLE problem (
     id INTEGER PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
-    request TEXT) STRICT;
+    key TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE measurement (
     id INTEGER PRIMARY KEY,
     device INTEGER NOT NULL REFERENCES device, problem INTEGER NOT NULL REFERENCES problem,
@@ -51,7 +49,6 @@ struct FinishStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-std::string hexadecimal(const std::array<uint8_t, 16>& bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
 std::string digest_text(uint64_t digest) { return fmt::format("{:016x}", digest); }
 uint64_t digest_of_text(std::string_view text) {
   uint64_t digest = 0;
@@ -193,8 +190,6 @@ DeviceKey device_key(const DeviceProfile& profile) {
   return {hexadecimal(profile.device_uuid), hexadecimal(profile.driver_uuid), profile.driver_version};
 }
 
-std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
-
 std::filesystem::path Store::default_path() {
   if (const char* path = ::getenv("QGEN_TUNING_STORE"); path && *path) return path;
   return std::filesystem::path(user_cache_folder().value_or(".")) / "tuning.sqlite";
@@ -299,14 +294,6 @@ Expected<std::vector<Quarantined>> Store::quarantined(const DeviceKey& device) {
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
   return kernels;
-}
-
-Done Store::add_request(std::string_view problem, std::string_view request) {
-  return state_->in_one("cannot add to", [&] {
-    Statement added = state_->prepare(
-        "INSERT INTO problem (key, request) VALUES (?, ?) ON CONFLICT DO UPDATE SET request = excluded.request");
-    return (added << problem << request).run() == SQLITE_DONE;
-  });
 }
 
 // An operator's keys begin with its name and a space, its kernels' ids with its name and a point.

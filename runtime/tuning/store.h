@@ -74,9 +74,6 @@ class Store {
   Done quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel);
   Expected<std::vector<Quarantined>> quarantined(const DeviceKey& device);
 
-  // How a problem was asked for, so that it can be tuned again: YAML, as a file of problems has it.
-  Done add_request(std::string_view problem, std::string_view request);
-
   // The number of rows that went; what was quarantined goes with them.
   Expected<size_t> forget(const Forgotten& what);
 
@@ -91,7 +88,5 @@ class Store {
   explicit Store(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-std::string today();  // UTC, "2026-11-23"
 
 }  // namespace qgen::tuning

@@ -107,7 +107,7 @@ TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
 TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
   TimeBook book(library_);
   TimedKernel changed = timed(key_, 12), unknown = timed(key_, 12), foreign = timed(key_, 12);
-  ++changed.digest;
+  ++*changed.digest;
   unknown.kernel = "scale_rows.f64/workgroup64";
   foreign.problem = "scale_columns rows=4";
   const TimedKernel rows_of_others[] = {changed, unknown, foreign};
