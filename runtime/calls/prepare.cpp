@@ -71,10 +71,7 @@ Given given_of(const OperatorEntry& entry, const Request& request, const Weights
                        TensorDesc{uploaded_dtype(info, input->dtype), input->shape, lies.storage, lies.layout});
     }
   }
-  for (size_t i = 0; i < entry.attributes.size(); ++i) {
-    const auto value = request.attributes.find(entry.attributes[i].name);
-    if (value != request.attributes.end()) given.attributes[i] = value->second;
-  }
+  set_attributes(given, request.attributes);
   return given;
 }
 

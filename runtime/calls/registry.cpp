@@ -68,7 +68,7 @@ Done check_places(const OperatorEntry& entry, const Request& request) {
 }
 
 // What `given` says, or the default; nullopt: neither, and the operator will see to it.
-Expected<std::optional<AttributeValue>> value_of(const OperatorEntry& entry, const AttributeInfo& info,
+Expected<std::optional<AttributeValue>> value_of(const SignatureInfo& entry, const AttributeInfo& info,
                                                  const AttributeValue* given) {
   if (!given && !info.is_required() && !info.has_value()) return std::optional<AttributeValue>();
   if (!given && info.is_required()) {
@@ -78,18 +78,6 @@ Expected<std::optional<AttributeValue>> value_of(const OperatorEntry& entry, con
   auto value = given ? converted(info, *given) : parse_attribute(info, info.otherwise);
   if (!value) return value.error();
   return std::optional(*std::move(value));
-}
-
-Done complete_attributes(const OperatorEntry& entry, Request& request) {
-  Done known = check_names(entry.name, "attribute", request.attributes, names_of(entry.attributes));
-  if (!known) return known;
-  for (const AttributeInfo& info : entry.attributes) {
-    const auto given = request.attributes.find(info.name);
-    const auto value = value_of(entry, info, given == request.attributes.end() ? nullptr : &given->second);
-    if (!value) return value.error();
-    if (*value) request.attributes.insert_or_assign(std::string(info.name), **value);
-  }
-  return std::monostate{};
 }
 
 }  // namespace
@@ -143,8 +131,29 @@ Error unknown_operator(OperatorEntries operators, std::string_view name) {
 Expected<Request> complete(const OperatorEntry& entry, Request request) {
   if (Done known = check_inputs(entry, request); !known) return known.error();
   if (Done known = check_places(entry, request); !known) return known.error();
-  if (Done known = complete_attributes(entry, request); !known) return known.error();
+  auto attributes = complete_attributes(entry, std::move(request.attributes));
+  if (!attributes) return attributes.error();
+  request.attributes = *std::move(attributes);
   return request;
+}
+
+Expected<Attributes> complete_attributes(const SignatureInfo& signature, Attributes attributes) {
+  Done known = check_names(signature.name, "attribute", attributes, names_of(signature.attributes));
+  if (!known) return known.error();
+  for (const AttributeInfo& info : signature.attributes) {
+    const auto given = attributes.find(info.name);
+    const auto value = value_of(signature, info, given == attributes.end() ? nullptr : &given->second);
+    if (!value) return value.error();
+    if (*value) attributes.insert_or_assign(std::string(info.name), **value);
+  }
+  return attributes;
+}
+
+void set_attributes(Given& given, const Attributes& attributes) {
+  for (size_t i = 0; i < given.attributes.size(); ++i) {
+    const auto value = attributes.find(given.signature->attributes[i].name);
+    if (value != attributes.end()) given.attributes[i] = value->second;
+  }
 }
 
 }  // namespace qgen

@@ -27,9 +27,11 @@ namespace qgen {
 
 using Tensors = std::map<std::string, HostTensor, std::less<>>;  // by operand
 
+using Attributes = std::map<std::string, AttributeValue, std::less<>>;
+
 struct Request {
   Tensors inputs;
-  std::map<std::string, AttributeValue, std::less<>> attributes;
+  Attributes attributes;
   std::map<std::string, Place, std::less<>> places;  // of inputs and outputs; without: the operator's default
 };
 
@@ -67,6 +69,9 @@ Error unknown_operator(OperatorEntries operators, std::string_view name);  // sa
 // The request, checked, with the defaults of what it left out. Errors: names that the operator does not know, inputs
 // and attributes that are missing, values of another kind.
 Expected<Request> complete(const OperatorEntry& entry, Request request);
+Expected<Attributes> complete_attributes(const SignatureInfo& signature, Attributes attributes);
+// Of attributes that are complete.
+void set_attributes(Given& given, const Attributes& attributes);
 
 // The Call of a complete request; no device is needed.
 Expected<Call> infer_call(const OperatorEntry& entry, const Request& request);
