@@ -156,6 +156,11 @@ Expected<Weight*> Weight::turned(Executor& executor, int64_t groups) {
   return turned_.emplace(groups, std::make_unique<Weight>(*std::move(weight))).first->second.get();
 }
 
+void Weight::release_source() {
+  if (!forms_.empty()) source_.reset();
+  for (auto& [groups, weight] : turned_) weight->release_source();
+}
+
 Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
   if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
   const auto matrix = source(executor);

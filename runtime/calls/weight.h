@@ -63,6 +63,8 @@ class Weight {
   // A transposed convolution's weight [C, N / groups, H, W], as [N, C / groups, H, W]: made once. Errors: no weight of
   // so many groups, and those of downloading.
   Expected<Weight*> turned(Executor& executor, int64_t groups);
+  // Forgets the host's matrix if a form of it is on the device, from where it comes back when it is asked for.
+  void release_source();
   // The sum of each row, i32 [N]; or of each `run` neighbours in a row, of the shape that run_sums_shape() says.
   Expected<const DeviceTensor*> sums(Executor& executor) { return sums(executor, k()); }
   Expected<const DeviceTensor*> sums(Executor& executor, int64_t run);

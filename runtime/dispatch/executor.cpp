@@ -36,11 +36,27 @@ uint64_t stored_bytes_of(DType dtype, const Shape& shape, const LayoutInfo& layo
   return static_cast<uint64_t>(packed_layout(shape, layout.dims).elements());
 }
 
+// Empty tensors too take memory: Vulkan binds no empty range.
+uint64_t in_granules(uint64_t stored_bytes) {
+  return std::max<uint64_t>(1, (stored_bytes + kBufferGranule - 1) / kBufferGranule) * kBufferGranule;
+}
+
 Error moved_from(std::string_view what) {
   return refused(fmt::format("the {} was moved from", what), "use the object that it was moved to");
 }
 
 }  // namespace
+
+uint64_t buffer_bytes(DType dtype, const Shape& shape, Layout layout) {
+  return in_granules(stored_bytes_of(dtype, shape, info(layout)));
+}
+
+bool dispatch::overlap(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b) {
+  if (&a == &b) return true;
+  const auto* whose_a = a.arena ? a.arena.get() : &a;
+  const auto* whose_b = b.arena ? b.arena.get() : &b;
+  return whose_a == whose_b && a.offset < b.offset + b.tensor_bytes && b.offset < a.offset + a.tensor_bytes;
+}
 
 // ---- tensors and recordings -----------------------------------------------------------------------------------------
 
@@ -105,6 +121,7 @@ struct Executor::State {
   const DeviceProfile& profile() const { return allocator->device().profile; }
   uint64_t guard_bytes() const { return (uint64_t{options.guard_bytes} + 3) / 4 * 4; }
 
+  Done size_buffer(DeviceTensor::Memory& memory) const;
   Done make_buffer(DeviceTensor::Memory& memory);
   Done make_image(DeviceTensor::Memory& memory);
   Done write_bytes(const DeviceTensor::Memory& memory, std::span<const std::byte> stored);
@@ -123,7 +140,8 @@ Done Executor::check_is_ours(Recording& recording) const {
   return refused("the recording is another executor's", "record() it here");
 }
 
-Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
+// What a tensor in a buffer takes.
+Done Executor::State::size_buffer(DeviceTensor::Memory& memory) const {
   const auto limit = static_cast<uint64_t>(profile().numbers.max_storage_buffer_bytes);
   const auto refuse = [&](std::string_view why, std::string hint) {
     return Error{Error::Kind::unsupported,
@@ -144,9 +162,12 @@ Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
     return refuse(fmt::format("takes {} bytes, and '{}' binds {} at once", memory.stored_bytes, profile().name, limit),
                   "split the tensor");
   }
-  // Empty tensors too take memory: Vulkan binds no empty range.
-  const uint64_t granules = (memory.stored_bytes + kBufferGranule - 1) / kBufferGranule;
-  memory.tensor_bytes = std::max<uint64_t>(1, granules) * kBufferGranule;
+  memory.tensor_bytes = in_granules(memory.stored_bytes);
+  return std::monostate{};
+}
+
+Done Executor::State::make_buffer(DeviceTensor::Memory& memory) {
+  if (const Done sized = size_buffer(memory); !sized) return sized;
   auto buffer = dispatch::Buffer::make(allocator, memory.tensor_bytes + guard_bytes(), dispatch::BufferUse::device);
   if (!buffer) return buffer.error();
   memory.buffer = *std::move(buffer);
@@ -170,7 +191,7 @@ Done Executor::State::write_bytes(const DeviceTensor::Memory& memory, std::span<
     if (count > 0) std::memcpy(piece.data(), stored.data() + offset, count);
     std::fill(piece.begin() + static_cast<ptrdiff_t>(count), piece.end(), std::byte{0});
   };
-  return transfers.to_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, fill);
+  return transfers.to_buffer(memory.buffer_handle(), memory.offset, memory.tensor_bytes, fill);
 }
 
 Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<std::byte> stored) {
@@ -179,7 +200,7 @@ Done Executor::State::read_bytes(const DeviceTensor::Memory& memory, std::span<s
     const uint64_t count = std::min<uint64_t>(piece.size(), rest);
     if (count > 0) std::memcpy(stored.data() + offset, piece.data(), count);
   };
-  return transfers.from_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, drain);
+  return transfers.from_buffer(memory.buffer_handle(), memory.offset, memory.tensor_bytes, drain);
 }
 
 Expected<Executor> Executor::create(const Device& device, const KernelLibrary& library,
@@ -204,6 +225,30 @@ Expected<DeviceTensor> Executor::allocate(DType dtype, const Shape& shape, Stora
   memory->dense_bytes = dense_bytes_of(dtype, shape);
   const Done made = storage == Storage::buffer ? state_->make_buffer(*memory) : state_->make_image(*memory);
   if (!made) return made.error();
+  return DeviceTensor(std::move(memory));
+}
+
+Expected<DeviceTensor> Executor::place(const DeviceTensor& arena, uint64_t offset, DType dtype, const Shape& shape,
+                                       Layout layout) {
+  if (const Done ours = check_is_ours(arena); !ours) return ours.error();
+  if (const Done sane = check_shape(shape); !sane) return sane.error();
+  if (arena.storage() != Storage::buffer || arena.memory().arena)
+    return refused("an arena is a tensor in a buffer of its own");
+  auto memory = std::make_shared<DeviceTensor::Memory>();
+  memory->allocator = state_->allocator;
+  memory->dtype = dtype;
+  memory->shape = shape;
+  memory->layout = layout;
+  memory->dense_bytes = dense_bytes_of(dtype, shape);
+  if (const Done sized = state_->size_buffer(*memory); !sized) return sized.error();
+  const uint64_t available = arena.memory().tensor_bytes;
+  if (offset % kTensorAlignment != 0 || offset > available || memory->tensor_bytes > available - offset) {
+    return refused(fmt::format("{} {} takes {} bytes, and cannot lie {} bytes into an arena of {}", name(dtype),
+                               to_text(shape), memory->tensor_bytes, offset, available),
+                   fmt::format("offsets are multiples of {}", kTensorAlignment));
+  }
+  memory->arena = arena.shared_memory();
+  memory->offset = offset;
   return DeviceTensor(std::move(memory));
 }
 
@@ -304,7 +349,8 @@ Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
   if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
   if (memory.storage == Storage::buffer) {
-    return state_->transfers.fill_buffer(memory.buffer.handle(), 0, memory.tensor_bytes, byte * 0x01010101u);
+    return state_->transfers.fill_buffer(memory.buffer_handle(), memory.offset, memory.tensor_bytes,
+                                         byte * 0x01010101u);
   }
   return state_->transfers.to_image(memory.image, memory.texel_bytes(), [&](std::span<std::byte> piece, uint64_t) {
     std::memset(piece.data(), byte, piece.size());
@@ -314,7 +360,7 @@ Done Executor::fill(const DeviceTensor& tensor, uint8_t byte) {
 Expected<bool> Executor::guards_are_intact(const DeviceTensor& tensor) {
   if (const Done ours = check_is_ours(tensor); !ours) return ours.error();
   const DeviceTensor::Memory& memory = tensor.memory();
-  if (memory.storage != Storage::buffer || state_->guard_bytes() == 0) return true;
+  if (memory.storage != Storage::buffer || memory.arena || state_->guard_bytes() == 0) return true;
   bool is_intact = true;
   const auto check = [&](std::span<const std::byte> piece, uint64_t) {
     for (size_t i = 0; i < piece.size(); i += sizeof(kGuardWord)) {

@@ -66,7 +66,17 @@ class DeviceTensor {
 struct Work {
   const Choice* choice = nullptr;
   std::vector<const DeviceTensor*> operands;  // in the operator's order; null: an optional operand that is left out
+  // Where the choice's scratch lies, scratch_bytes() of it at least; null: the recording has memory for it.
+  const DeviceTensor* scratch = nullptr;
 };
+// What a choice keeps between its steps; 0: nothing.
+uint64_t scratch_bytes(const Choice& choice);
+
+// Where a tensor may begin in an arena, in bytes: no device asks for more.
+constexpr uint64_t kTensorAlignment = 256;
+
+// Of a tensor in a buffer, in its layout, rounded up to 16. Saturates.
+uint64_t buffer_bytes(DType dtype, const Shape& shape, Layout layout);
 
 struct Timing {
   double device_us = 0;              // first kernel's start to last kernel's end, by GPU timestamps
@@ -105,6 +115,11 @@ class Executor {
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
   // textures cannot hold; each with the numbers.
   Expected<DeviceTensor> allocate(DType dtype, const Shape& shape, Storage storage, Layout layout = Layout::strided);
+  // One that lies in another's buffer, an arena: any tensor in a plain buffer that lies in none itself. Tensors that
+  // share bytes take turns: a recording waits before it writes what was read, byte range by byte range. Errors: it does
+  // not fit into the arena, `offset` is no multiple of kTensorAlignment.
+  Expected<DeviceTensor> place(const DeviceTensor& arena, uint64_t offset, DType dtype, const Shape& shape,
+                               Layout layout = Layout::strided);
   Expected<DeviceTensor> upload(const HostTensor& tensor, Storage storage, Layout layout = Layout::strided);
   Done write(const DeviceTensor& to, const HostTensor& from);
   Expected<HostTensor> download(const DeviceTensor& tensor);

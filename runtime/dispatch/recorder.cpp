@@ -19,9 +19,6 @@
 namespace qgen::dispatch {
 namespace {
 
-// No device asks for more, for storage or uniform buffers: Vulkan's limit of the limit.
-constexpr uint64_t kBindingAlignment = 256;
-
 constexpr uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
 const InterfaceInfo& interface_of(const Launch& launch) { return launch.op->interfaces[launch.kernel->interface]; }
@@ -57,6 +54,13 @@ std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
     uses.push_back({region_of(resource), resource.binding->access});
   }
   return uses;
+}
+
+// Rounded up to 16, as tensors are. Saturates.
+uint64_t bytes_of_scratch(const Choice& choice, size_t index) {
+  constexpr uint64_t kMost = uint64_t{1} << 58;
+  const auto each = static_cast<uint64_t>(bytes(choice.recipe->scratch[index].dtype));
+  return std::max<uint64_t>(16, round_up(std::min(choice.scratch_elements[index], kMost) * each, 16));
 }
 
 }  // namespace
@@ -96,6 +100,7 @@ Expected<std::unique_ptr<Recording::State>> Recorder::record(std::span<const Wor
   state_ = std::make_unique<Recording::State>(submission_, pipelines_);
   for (const Work& work : works) {
     if (const Done kept = keep(work.operands); !kept) return kept.error();
+    if (const Done kept = keep({&work.scratch, 1}); !kept) return kept.error();
     if (const Done sound = check_work(work, pipelines_->library()); !sound) return sound.error();
     if (const Done planned = plan(work); !planned) return planned.error();
   }
@@ -120,7 +125,7 @@ Done Recorder::keep(std::span<const DeviceTensor* const> operands) {
 }
 
 Done Recorder::plan(const Work& work) {
-  const auto scratch = place_scratch(*work.choice);
+  const auto scratch = place_scratch(work);
   if (!scratch) return scratch.error();
   for (const Launch& launch : work.choice->launches) {
     if (const Done planned = plan(work, launch, *scratch); !planned) return planned.error();
@@ -149,25 +154,25 @@ Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Regi
   return std::monostate{};
 }
 
-// Every work starts at the arena's beginning; the barriers see to it that they take turns.
-Expected<std::vector<Region>> Recorder::place_scratch(const Choice& choice) {
+// Every work starts at its beginning; the barriers see to it that they take turns.
+Expected<std::vector<Region>> Recorder::place_scratch(const Work& work) {
+  const Choice& choice = *work.choice;
   std::vector<Region> regions;
   uint64_t end = 0;
   for (size_t i = 0; i < choice.scratch_elements.size(); ++i) {
     const ScratchInfo& scratch = choice.recipe->scratch[i];
-    const Integer size = Integer(static_cast<int64_t>(choice.scratch_elements[i])) * bytes(scratch.dtype);
-    if (size > Integer(device().profile.numbers.max_storage_buffer_bytes)) {
+    const uint64_t size = bytes_of_scratch(choice, i);
+    if (size > static_cast<uint64_t>(device().profile.numbers.max_storage_buffer_bytes)) {
       return Error{Error::Kind::unsupported,
                    fmt::format("scratch '{}' of '{}' takes {} bytes, and a storage buffer of '{}' holds {}",
-                               scratch.name, choice.recipe->id, size.value, device().profile.name,
+                               scratch.name, choice.recipe->id, size, device().profile.name,
                                device().profile.numbers.max_storage_buffer_bytes),
                    "split the work, or choose another kernel"};
     }
-    const uint64_t range = std::max<uint64_t>(16, round_up(static_cast<uint64_t>(size.value), 16));
-    regions.push_back({nullptr, end, range});
-    end = round_up(end + range, kBindingAlignment);
+    regions.push_back({nullptr, end + (work.scratch ? work.scratch->memory().offset : 0), size});
+    end = round_up(end + size, kTensorAlignment);
   }
-  scratch_bytes_ = std::max(scratch_bytes_, end);
+  if (!work.scratch) scratch_bytes_ = std::max(scratch_bytes_, end);
   return regions;
 }
 
@@ -177,7 +182,9 @@ Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, c
   const OperandSource source = launch.operands[binding.operand];
   if (source.is_scratch) {
     const Region& region = scratch[source.index];
-    return BoundResource{BoundResource::Source::scratch, &binding, VK_NULL_HANDLE, region.offset, region.size, {}};
+    const auto whose = work.scratch ? BoundResource::Source::tensor : BoundResource::Source::scratch;
+    const VkBuffer buffer = work.scratch ? work.scratch->memory().buffer_handle() : VK_NULL_HANDLE;
+    return BoundResource{whose, &binding, buffer, region.offset, region.size, {}};
   }
   if (source.index == kAbsent) return bind_absent(launch, binding);
   const DeviceTensor* tensor = work.operands[source.index];
@@ -203,10 +210,10 @@ Expected<BoundResource> Recorder::bind_tensor(const DeviceTensor& tensor, const 
     resource.view = memory.image.view();
     return resource;
   }
-  resource.buffer = memory.buffer.handle();
-  // Guards may reach past what one binding holds; they are still checked.
+  resource.buffer = memory.buffer_handle();
+  resource.offset = memory.offset;
   const auto limit = static_cast<uint64_t>(device().profile.numbers.max_storage_buffer_bytes);
-  resource.range = std::min(memory.buffer.size_bytes(), limit);
+  resource.range = std::min(memory.bound_bytes(), limit);
   return resource;
 }
 
@@ -238,7 +245,7 @@ Expected<BoundResource> Recorder::bind_absent(const Launch& launch, const Bindin
 BoundResource Recorder::bind_block(const Launch& launch, const BindingInfo& binding) {
   const InterfaceInfo& interface = interface_of(launch);
   const auto block = gather_block(interface.problem_buffer, interface.problem_buffer_bytes, launch.problem);
-  const uint64_t offset = round_up(blocks_.size(), kBindingAlignment);
+  const uint64_t offset = round_up(blocks_.size(), kTensorAlignment);
   blocks_.resize(offset);
   blocks_.insert(blocks_.end(), block.begin(), block.end());
   return {BoundResource::Source::block, &binding, VK_NULL_HANDLE, offset, block.size(), VK_NULL_HANDLE};
@@ -317,6 +324,13 @@ Done Recorder::describe() {
 }
 
 }  // namespace qgen::dispatch
+
+uint64_t qgen::scratch_bytes(const Choice& choice) {
+  uint64_t end = 0;
+  for (size_t i = 0; i < choice.scratch_elements.size(); ++i)
+    end = dispatch::round_up(end, kTensorAlignment) + dispatch::bytes_of_scratch(choice, i);
+  return end;
+}
 
 // ---- encode, time ---------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,8 @@
 //
 //   check      each work against what its choice was made for (work_checks.h)
 //   plan       every launch becomes a Dispatch: its pipeline, what it binds, its push constants, whether it must wait
-//   allocate   one scratch arena (as large as the neediest work; the works share it) and one buffer of problem blocks
+//   allocate   memory for scratch (as large as the neediest work without its own; they share it) and one buffer of
+//              problem blocks
 //   describe   a descriptor set a dispatch
 //   encode     the command buffer; a second one with timestamps when time() asks
 #pragma once
@@ -75,7 +76,7 @@ class Recorder {
   Done keep(std::span<const DeviceTensor* const> operands);
   Done plan(const Work& work);
   Done plan(const Work& work, const Launch& launch, std::span<const Region> scratch);
-  Expected<std::vector<Region>> place_scratch(const Choice& choice);
+  Expected<std::vector<Region>> place_scratch(const Work& work);
   Expected<BoundResource> bind(const Work& work, const Launch& launch, const BindingInfo& binding,
                                std::span<const Region> scratch);
   Expected<BoundResource> bind_tensor(const DeviceTensor& tensor, const Launch& launch, const BindingInfo& binding);

@@ -154,15 +154,29 @@ Done check_aliases(const Work& work) {
   const std::vector<bool> is_written = written_operands(*work.choice, work.operands.size());
   for (size_t a = 0; a < work.operands.size(); ++a) {
     for (size_t b = a + 1; b < work.operands.size(); ++b) {
-      const bool is_one = work.operands[a] && work.operands[b] &&
-                          work.operands[a]->shared_memory() == work.operands[b]->shared_memory();
-      if (!is_one || !(is_written[a] || is_written[b])) continue;
-      return refused(fmt::format("{} and {} of '{}' are one tensor, and it is written", name_of(*work.choice, a),
+      const bool share =
+          work.operands[a] && work.operands[b] && overlap(work.operands[a]->memory(), work.operands[b]->memory());
+      if (!share || !(is_written[a] || is_written[b])) continue;
+      return refused(fmt::format("{} and {} of '{}' share memory, and one is written", name_of(*work.choice, a),
                                  name_of(*work.choice, b), work.choice->id),
                      "allocate() a tensor for the output: kernels read their inputs while they write");
     }
   }
   return std::monostate{};
+}
+
+// Of a work that brings its own.
+Done check_scratch(const Work& work) {
+  const uint64_t needed = scratch_bytes(*work.choice);
+  const DeviceTensor::Memory& scratch = work.scratch->memory();
+  const auto refuse = [&](const std::string& fault) {
+    return refused(fmt::format("the scratch of '{}' {}", work.choice->id, fault));
+  };
+  if (scratch.storage != Storage::buffer || scratch.tensor_bytes < needed)
+    return refuse(fmt::format("takes {} bytes of a buffer, and was given {}", needed, scratch.tensor_bytes));
+  const bool is_shared = std::ranges::any_of(
+      work.operands, [&](const DeviceTensor* operand) { return operand && overlap(operand->memory(), scratch); });
+  return is_shared ? Done(refuse("shares memory with an operand")) : Done(std::monostate{});
 }
 
 }  // namespace
@@ -180,7 +194,8 @@ Done check_work(const Work& work, const KernelLibrary& library) {
       if (Done sound = check_operand(work, i); !sound) return sound;
     }
   }
-  return check_aliases(work);
+  if (Done sound = check_aliases(work); !sound) return sound;
+  return work.scratch ? check_scratch(work) : Done(std::monostate{});
 }
 
 }  // namespace qgen::dispatch

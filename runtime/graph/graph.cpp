@@ -30,7 +30,7 @@ ValueId Graph::add_constant(std::string name, HostTensor data) {
 }
 
 ValueId Graph::add_constant(std::string name, std::shared_ptr<const HostTensor> data) {
-  return add_value(*this, {std::move(name), data->dtype, data->shape, data});
+  return add_value(*this, {std::move(name), data->dtype, data->shape, true, data});
 }
 
 ValueId Graph::add(Node node, std::string_view output) { return add(std::move(node), {&output, 1}).front(); }
@@ -107,11 +107,9 @@ class Inference {
     if (Done bound = bind_inputs(shapes); !bound) return bound.error();
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
-      if (!value.data) continue;
-      if (Done sound = check_host_tensor(*value.data, fmt::format("constant '{}'", value.name)); !sound)
-        return sound.error();
-      if (Done known = know(static_cast<ValueId>(i), {value.data->dtype, value.data->shape}); !known)
-        return known.error();
+      if (!value.is_constant) continue;
+      if (Done sound = check_constant(value); !sound) return sound.error();
+      if (Done known = know(static_cast<ValueId>(i), {value.dtype, value.shape}); !known) return known.error();
     }
     for (const Node& node : graph_.nodes) {
       const Done done = node.op == kReshape ? reshape(node) : call(node);
@@ -139,6 +137,13 @@ class Inference {
     if (id >= is_known_.size()) return refused(fmt::format("there is no value {}", id));
     if (is_known_[id]) return std::monostate{};
     return refused(fmt::format("'{}' is read before anything writes it", graph_.values[id].name));
+  }
+
+  static Done check_constant(const Value& value) {
+    if (!value.data) return check_shape(value.shape);
+    if (value.data->dtype != value.dtype || value.data->shape != value.shape)
+      return refused(fmt::format("constant '{}' is not of the dtype and shape that it has", value.name));
+    return check_host_tensor(*value.data, fmt::format("constant '{}'", value.name));
   }
 
   Done bind_inputs(const InputShapes& shapes) {
@@ -222,7 +227,7 @@ class Inference {
       const bool is_input = info != entry.tensors.end() &&
                             (info->role == TensorInfo::Role::input || info->role == TensorInfo::Role::weight);
       if (!is_input) return refused(fmt::format("'{}' has no input '{}'", entry.name, input.operand));
-      if (info->role == TensorInfo::Role::weight && !graph_.values[input.value].data)
+      if (info->role == TensorInfo::Role::weight && !graph_.values[input.value].is_constant)
         return refused(
             fmt::format("'{}' is a weight, and '{}' is no constant", input.operand, graph_.values[input.value].name));
     }

@@ -42,9 +42,10 @@ constexpr std::string_view kReshape = "reshape";
 
 struct Value {
   std::string name;
-  DType dtype = DType::f32;                          // of inputs and constants; others have what infer() says
-  Shape shape;                                       // likewise; kAnySide only of inputs
-  std::shared_ptr<const HostTensor> data = nullptr;  // of a constant
+  DType dtype = DType::f32;  // of inputs and constants; others have what infer() says
+  Shape shape;               // likewise; kAnySide only of inputs
+  bool is_constant = false;
+  std::shared_ptr<const HostTensor> data = nullptr;  // of a constant; null: it is on the device alone
 };
 
 struct Port {

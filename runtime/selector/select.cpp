@@ -132,6 +132,7 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
     for (Choice& choice : selection.ranked) choice.problem = answered;
     return selection;
   }
+  if (options.best_or_nothing) return selection;
   if (options.best_only) {
     SelectOptions with_reasons = options;
     with_reasons.best_only = false;

@@ -139,7 +139,7 @@ TEST_F(ChosenTest, WhatIsWrittenIsNoOtherOperand) {
   const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{8, 0});
   const DeviceTensor a = upload(of(iota(8))), b = allocate(DType::i32, {8});
   EXPECT_EQ(refusal({{&copy, {&a, &a}}}),
-            "operand 'input' and operand 'output' of 'copy.i32' are one tensor, and it is written");
+            "operand 'input' and operand 'output' of 'copy.i32' share memory, and one is written");
   // Read and written as one operand, or by works that take turns, it is what programs mean.
   const Choice add = kit().choice("add.i32", {1, 1, 1}, Count{8, 1});
   run({{&add, {&a}}, {&copy, {&a, &b}}, {&copy, {&b, &a}}});

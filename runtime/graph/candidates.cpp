@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/graph/candidates.h"
+
+#include <algorithm>
+
+#include "vocabulary/layouts.h"
+
+namespace qgen::graph {
+namespace {
+
+// The operator that copies a tensor of bytes from layout to layout.
+constexpr std::string_view kClone = "q8ta_clone";
+
+std::vector<Layout> layouts_for(const TensorInfo& info, DType dtype) {
+  if (!info.has_place || info.layouts == 0) return {Layout::strided};
+  std::vector<Layout> layouts = layouts_of_bytes(dtype);
+  std::erase_if(layouts, [&](Layout layout) { return !has_layout(info.layouts, Storage::buffer, layout); });
+  return layouts;
+}
+
+void put(Given& given, const Slot& slot, Layout layout) {
+  if (slot.is_output) given.set_place(slot.operand, Place{Storage::buffer, layout});
+  else given.tensors[slot.operand]->tensor.layout = layout;
+}
+
+// To the next combination; false: that was the last.
+bool next_combination(std::vector<size_t>& at, std::span<const Slot> slots) {
+  for (size_t i = slots.size(); i-- > 0;) {
+    if (++at[i] < slots[i].layouts.size()) return true;
+    at[i] = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Layout> layouts_of_bytes(DType dtype) {
+  std::vector<Layout> layouts{Layout::strided};
+  for (const LayoutInfo& row : kLayouts) {
+    if (bytes(dtype) == 1 && row.storage == Storage::buffer && row.is_packed_bytes()) layouts.push_back(row.layout);
+  }
+  return layouts;
+}
+
+Candidates::Candidates(const Chooser& chooser) : chooser_(chooser), clone_(find_operator(chooser.operators, kClone)) {}
+
+Selection Candidates::select_for(const Call& call, bool with_reasons) const {
+  const KernelTimes times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : KernelTimes();
+  return select(call.problem, chooser_.profile, chooser_.library,
+                {.best_only = true, .best_or_nothing = !with_reasons, .times = &times});
+}
+
+std::optional<double> Candidates::time_us(const Call& call) {
+  const auto [known, is_new] = times_.try_emplace(key_of(call.problem));
+  if (is_new) {
+    const Selection selection = select_for(call, false);
+    if (!selection.ranked.empty()) known->second = selection.ranked.front().time_us;
+  }
+  return known->second;
+}
+
+Expected<Offer> Candidates::of(const Node& node, const OperatorEntry& entry, Given given,
+                               const std::function<bool(ValueId)>& is_constant) {
+  Offer offer{.entry = &entry};
+  const auto add_slots = [&](std::span<const Port> ports, bool is_output, std::span<const TensorDesc> outputs) {
+    for (const Port& port : ports) {
+      if (is_constant(port.value)) continue;
+      const auto& tensor = *std::ranges::find(entry.tensors, std::string_view(port.operand), &TensorInfo::name);
+      const DType dtype = is_output ? outputs[tensor.operand].dtype : given.tensor(tensor.operand).dtype;
+      offer.slots.push_back({is_output, port.value, tensor.operand, layouts_for(tensor, dtype)});
+    }
+  };
+  const auto plain = checked(given, entry.infer);
+  if (!plain) return plain.error();
+  std::vector<TensorDesc> descs;
+  for (const auto& desc : plain->operands) descs.push_back(desc.value_or(TensorDesc()));
+  add_slots(node.inputs, false, {});
+  add_slots(node.outputs, true, descs);
+
+  std::vector<size_t> at(offer.slots.size());
+  do {
+    Way way;
+    for (size_t i = 0; i < at.size(); ++i) {
+      way.layouts.push_back(offer.slots[i].layouts[at[i]]);
+      put(given, offer.slots[i], way.layouts.back());
+    }
+    const auto call = checked(given, entry.infer);
+    const auto time = call ? time_us(*call) : std::nullopt;
+    if (!time) continue;
+    way.time_us = *time;
+    offer.ways.push_back(std::move(way));
+  } while (next_combination(at, offer.slots));
+  offer.given = std::move(given);
+  if (offer.ways.empty()) return no_kernel(select_for(*plain, true));
+  return offer;
+}
+
+Expected<Chosen> Candidates::chosen(const Offer& offer, const Way& way) {
+  Given given = *offer.given;
+  for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], way.layouts[i]);
+  return chosen(*offer.entry, checked(given, offer.entry->infer));
+}
+
+Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call) {
+  if (!call) return call.error();
+  Selection selection = select_for(*call, true);
+  if (selection.ranked.empty()) return no_kernel(selection);
+  return Chosen{&entry, *std::move(call), std::make_shared<const Choice>(std::move(selection.ranked.front()))};
+}
+
+Expected<Call> Candidates::conversion_call(const TensorDesc& tensor, Layout from, Layout to) const {
+  if (!clone_) return refused("the library has no operator that copies from layout to layout");
+  Given given(*clone_);
+  for (const TensorInfo& info : clone_->tensors) {
+    if (info.role == TensorInfo::Role::input)
+      given.set_tensor(info.operand, {tensor.dtype, tensor.shape, Storage::buffer, from});
+    else given.set_place(info.operand, Place{Storage::buffer, to});
+  }
+  return checked(given, clone_->infer);
+}
+
+std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout from, Layout to) {
+  if (bytes(tensor.dtype) != 1) return std::nullopt;
+  const auto call = conversion_call(tensor, from, to);
+  return call ? time_us(*call) : std::nullopt;
+}
+
+Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to) {
+  return chosen(*clone_, conversion_call(tensor, from, to));
+}
+
+}  // namespace qgen::graph

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// In which layouts a node can run, and how long it takes so.
+//
+//   const auto offer = candidates.of(node, *entry, given, is_constant);
+//   offer->ways          // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
+//   candidates.chosen(*offer, offer->ways[0])   // the Call and the Choice
+//
+// Equal layers of a network are asked about once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+
+namespace qgen::graph {
+
+// How to choose.
+struct Chooser {
+  const DeviceProfile& profile;
+  const KernelLibrary& library;
+  OperatorEntries operators;
+  const TimeBook* times = nullptr;  // null: by estimates
+};
+
+// An operand that the planner may place.
+struct Slot {
+  bool is_output = false;
+  ValueId value = 0;
+  uint8_t operand = 0;
+  std::vector<Layout> layouts = {};  // that the signature takes
+};
+
+struct Way {
+  std::vector<Layout> layouts;  // of each slot
+  double time_us = 0;
+};
+
+struct Offer {
+  const OperatorEntry* entry = nullptr;
+  std::optional<Given> given = {};
+  std::vector<Slot> slots;  // inputs, then outputs
+  std::vector<Way> ways = {};
+};
+
+struct Chosen {
+  const OperatorEntry* entry;
+  Call call;
+  std::shared_ptr<const Choice> choice;
+};
+
+// In which a tensor of bytes, or of others, can lie in a graph: in buffers.
+std::vector<Layout> layouts_of_bytes(DType dtype);
+
+class Candidates {
+ public:
+  explicit Candidates(const Chooser& chooser);
+
+  // `given`: complete, constants in it. Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
+  Expected<Offer> of(const Node& node, const OperatorEntry& entry, Given given,
+                     const std::function<bool(ValueId)>& is_constant);
+  Expected<Chosen> chosen(const Offer& offer, const Way& way);
+
+  // A copy of a tensor of bytes in another layout; nullopt: there is no such conversion.
+  std::optional<double> conversion_us(const TensorDesc& tensor, Layout from, Layout to);
+  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to);
+
+ private:
+  Selection select_for(const Call& call, bool with_reasons) const;
+  std::optional<double> time_us(const Call& call);
+  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call);
+  Expected<Call> conversion_call(const TensorDesc& tensor, Layout from, Layout to) const;
+
+  const Chooser& chooser_;
+  const OperatorEntry* clone_;
+  std::unordered_map<std::string, std::optional<double>> times_;  // by key_of()
+};
+
+}  // namespace qgen::graph

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A model's constants on a device: each parameter once, each weight in the forms that chosen kernels read, whatever
+// shapes the model is prepared for and how often. What is there is dropped from the host.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "runtime/calls/weight.h"
+#include "runtime/graph/graph.h"
+
+namespace qgen::graph {
+
+class Constants {
+ public:
+  // Of a graph that infer() took. Makes the weights, on the host; errors: those of Weight::create().
+  static Expected<Constants> create(const Graph& graph, const Inferred& inferred);
+
+  Weight& weight(ValueId value) { return *weights_.at(value); }
+  std::map<ValueId, TensorDesc> weight_descs() const;
+  // Uploaded on the first call.
+  Expected<const DeviceTensor*> parameter(Executor& executor, const Graph& graph, ValueId value);
+
+  // Forgets the host's copies of all that lies on the device.
+  void release(Graph& graph);
+  uint64_t device_bytes() const;
+
+ private:
+  std::map<ValueId, std::unique_ptr<Weight>> weights_;
+  std::map<ValueId, DeviceTensor> parameters_;
+};
+
+}  // namespace qgen::graph

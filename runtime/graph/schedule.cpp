@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/graph/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "runtime/graph/candidates.h"
+#include "runtime/tensor/packed_layout.h"
+
+namespace qgen::graph {
+namespace {
+
+using planner::Representation;
+using planner::RepresentationSet;
+
+// The planner sorts by name; so numbers are written that sort as they count.
+std::string numbered(size_t number, std::string_view name) { return fmt::format("{:06} {}", number, name); }
+size_t number_of(std::string_view numbered_name) { return std::stoul(std::string(numbered_name.substr(0, 6))); }
+
+// Elements that a reshape may have and still be looked at one by one.
+constexpr int64_t kMostCompared = int64_t{1} << 16;
+
+// Whether the same elements, in the order of their indices, lie in the same bytes.
+bool lie_alike(const TensorDesc& a, Layout a_layout, const TensorDesc& b, Layout b_layout) {
+  if (a_layout == Layout::strided && b_layout == Layout::strided) return true;
+  if (a_layout == b_layout && sides_of(a.shape) == sides_of(b.shape)) return true;
+  if (bytes(a.dtype) != 1 || element_count(a.shape) > kMostCompared) return false;
+  const PackedLayout lies_a = packed_layout(a.shape, info(a_layout).dims);
+  const PackedLayout lies_b = packed_layout(b.shape, info(b_layout).dims);
+  if (buffer_bytes(a.dtype, a.shape, a_layout) != buffer_bytes(b.dtype, b.shape, b_layout)) return false;
+  const auto offset = [](const PackedLayout& lies, int64_t element) {
+    Sides at{};
+    for (size_t d = 0; d < kDims; ++d) {
+      at[d] = element % lies.sides[d];
+      element /= lies.sides[d];
+    }
+    return lies.offset(at);
+  };
+  for (int64_t i = 0; i < element_count(a.shape); ++i) {
+    if (offset(lies_a, i) != offset(lies_b, i)) return false;
+  }
+  return true;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Graph& graph, const Inferred& inferred, const std::map<ValueId, TensorDesc>& weights,
+            const Chooser& chooser)
+      : graph_(graph), inferred_(inferred), weights_(weights), candidates_(chooser), chooser_(chooser) {}
+
+  Expected<Schedule> run() {
+    result_.values = inferred_.values;
+    if (Done offered = offer(); !offered) return offered.error();
+    if (Done planned = plan(); !planned) return planned.error();
+    for (const ValueId input : graph_.inputs) result_.inputs.push_back(tensor_of(input, Layout::strided));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (Done added = add_node(i); !added) return added.error();
+    }
+    for (const Named& output : graph_.outputs) {
+      const auto left = lying(output.value, Layout::strided);
+      if (!left) return left.error();
+      result_.outputs.push_back(*left);
+    }
+    place();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_constant(ValueId value) const { return graph_.values[value].is_constant; }
+
+  // ---- what the planner is asked ------------------------------------------------------------------------------------
+
+  Done offer() {
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      if (is_constant(static_cast<ValueId>(i))) continue;
+      const TensorDesc& value = result_.values[i];
+      question_.tensors.push_back(
+          {.name = numbered(i, graph_.values[i].name), .shape = value.shape, .dtype = value.dtype});
+    }
+    for (const ValueId input : graph_.inputs) asked(input).arrives_as = Representation();
+    for (const Named& output : graph_.outputs) {
+      if (is_constant(output.value)) return refused(fmt::format("output '{}' is a constant", output.name));
+      asked(output.value).leaves_as = Representation();
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Done offered = inferred_.operations[i].entry ? offer_operator(i) : offer_reshape(i);
+      if (!offered) return offered;
+    }
+    return std::monostate{};
+  }
+
+  planner::Tensor& asked(ValueId value) {
+    return *std::ranges::find(question_.tensors, numbered(value, graph_.values[value].name), &planner::Tensor::name);
+  }
+
+  planner::Node question_about(size_t node, std::span<const Slot> slots) const {
+    planner::Node asked_node{.name = numbered(node, graph_.nodes[node].name), .op = graph_.nodes[node].op};
+    for (const Slot& slot : slots) {
+      auto& side = slot.is_output ? asked_node.outputs : asked_node.inputs;
+      side.push_back(numbered(slot.value, graph_.values[slot.value].name));
+    }
+    return asked_node;
+  }
+
+  Done offer_operator(size_t node) {
+    const Inferred::Operation& operation = inferred_.operations[node];
+    Given given = *operation.given;
+    for (const Port& input : graph_.nodes[node].inputs) {
+      const auto weight = weights_.find(input.value);
+      const auto info = std::ranges::find(operation.entry->tensors, std::string_view(input.operand), &TensorInfo::name);
+      if (weight != weights_.end() && info->role == TensorInfo::Role::weight)
+        given.set_tensor(info->operand, weight->second);
+    }
+    auto offered = candidates_.of(graph_.nodes[node], *operation.entry, std::move(given), is_constant_);
+    if (!offered) return about(node, offered.error());
+    planner::Node asked_node = question_about(node, offered->slots);
+    for (size_t i = 0; i < offered->ways.size(); ++i) {
+      planner::Kernel kernel{.name = numbered(i, ""), .cost_us = offered->ways[i].time_us};
+      for (const Layout layout : offered->ways[i].layouts) kernel.takes.push_back(*Representation::of(layout));
+      asked_node.kernels.push_back(std::move(kernel));
+    }
+    question_.nodes.push_back(std::move(asked_node));
+    offers_.push_back(*std::move(offered));
+    return std::monostate{};
+  }
+
+  // Nothing is computed: it may lie in any two layouts in which the elements lie in the same bytes.
+  Done offer_reshape(size_t node) {
+    const ValueId input = graph_.nodes[node].inputs.front().value, output = graph_.nodes[node].outputs.front().value;
+    if (is_constant(input)) return about(node, refused("a reshape of a constant: give the constant its shape"));
+    Offer offer{.slots = {{false, input, 0, {}}, {true, output, 0, {}}}};
+    planner::Node asked_node = question_about(node, offer.slots);
+    for (const Layout from : layouts_of_bytes(result_.values[input].dtype)) {
+      for (const Layout to : layouts_of_bytes(result_.values[input].dtype)) {
+        if (!lie_alike(result_.values[input], from, result_.values[output], to)) continue;
+        asked_node.kernels.push_back(
+            {.name = numbered(offer.ways.size(), ""), .takes = {*Representation::of(from), *Representation::of(to)}});
+        offer.ways.push_back({.layouts = {from, to}});
+      }
+    }
+    question_.nodes.push_back(std::move(asked_node));
+    offers_.push_back(std::move(offer));
+    return std::monostate{};
+  }
+
+  Error about(size_t node, Error error) const {
+    error.message = fmt::format("node '{}': {}", graph_.nodes[node].name, error.message);
+    return error;
+  }
+
+  // ---- what it answers ----------------------------------------------------------------------------------------------
+
+  Done plan() {
+    planner::PlanOptions options{.device = planner::device_model(chooser_.profile.numbers)};
+    options.conversion = [this](const planner::Tensor& tensor, Representation from, Representation to) {
+      return candidates_.conversion_us({tensor.dtype, tensor.shape}, from.layout(), to.layout());
+    };
+    auto planned = planner::plan(question_, options);
+    if (!planned) return planned.error();
+    homes_.resize(graph_.values.size());
+    for (const planner::PlannedTensor& tensor : planned->tensors) homes_[number_of(tensor.name)] = tensor.home.layout();
+    for (const planner::PlannedNode& node : planned->nodes) ways_[number_of(node.name)] = node;
+    for (const planner::Conversion& conversion : planned->conversions) {
+      sources_[{static_cast<ValueId>(number_of(conversion.tensor)), conversion.to.layout()}] = conversion.from.layout();
+    }
+    result_.cost_us = planned->cost_us;
+    result_.lower_bound_us = planned->lower_bound_us;
+    result_.conversions = planned->conversions.size();
+    return std::monostate{};
+  }
+
+  // ---- the steps ----------------------------------------------------------------------------------------------------
+
+  uint32_t tensor_of(ValueId value, Layout layout, uint32_t alias_of = PlacedValue::kNone) {
+    const auto [found, is_new] =
+        tensors_.emplace(std::pair(value, layout), static_cast<uint32_t>(result_.tensors.size()));
+    if (is_new) result_.tensors.push_back({value, layout, alias_of});
+    return found->second;
+  }
+
+  // The value in a layout: as it is, or the copy, which is made where it is first read.
+  Expected<uint32_t> lying(ValueId value, Layout layout) {
+    if (const auto known = tensors_.find({value, layout}); known != tensors_.end()) return known->second;
+    const auto source = sources_.find({value, layout});
+    if (source == sources_.end()) return refused(fmt::format("nothing writes '{}'", graph_.values[value].name));
+    const auto from = lying(value, source->second);
+    if (!from) return from;
+    Step step{.name = fmt::format("{} as {}", graph_.values[value].name, name(layout))};
+    auto made = candidates_.conversion(result_.values[value], source->second, layout);
+    if (!made) return made.error();
+    step.entry = made->entry;
+    step.call = std::move(made->call);
+    step.choice = std::move(made->choice);
+    step.operands = {{Source::Kind::tensor, *from}, {Source::Kind::tensor, tensor_of(value, layout)}};
+    result_.steps.push_back(std::move(step));
+    return tensor_of(value, layout);
+  }
+
+  Done add_node(size_t node) {
+    const Offer& offer = offers_[node];
+    const Way& way = offer.ways[number_of(ways_.at(node).kernel)];
+    std::vector<uint32_t> stand;  // of each slot
+    for (size_t i = 0; i < offer.slots.size(); ++i) {
+      if (offer.slots[i].is_output) continue;
+      const auto input = lying(offer.slots[i].value, way.layouts[i]);
+      if (!input) return input.error();
+      stand.push_back(*input);
+    }
+    const bool is_reshape = inferred_.operations[node].entry == nullptr;
+    for (size_t i = stand.size(); i < offer.slots.size(); ++i) {
+      stand.push_back(tensor_of(offer.slots[i].value, way.layouts[i], is_reshape ? stand.front() : PlacedValue::kNone));
+    }
+    return is_reshape ? Done(std::monostate{}) : add_operator(node, offer, way, stand);
+  }
+
+  Done add_operator(size_t node, const Offer& offer, const Way& way, const std::vector<uint32_t>& stand) {
+    auto made = candidates_.chosen(offer, way);
+    if (!made) return about(node, made.error());
+    Step step{graph_.nodes[node].name, node, made->entry, std::move(made->call), std::move(made->choice)};
+    step.operands.resize(step.call.operands.size());
+    for (const Port& input : graph_.nodes[node].inputs) {
+      if (!is_constant(input.value)) continue;
+      const auto info = std::ranges::find(step.entry->tensors, std::string_view(input.operand), &TensorInfo::name);
+      const bool is_weight = info->role == TensorInfo::Role::weight;
+      step.operands[info->operand] = {is_weight ? Source::Kind::weight : Source::Kind::constant, input.value};
+    }
+    for (size_t i = 0; i < offer.slots.size(); ++i)
+      step.operands[offer.slots[i].operand] = {Source::Kind::tensor, stand[i]};
+    result_.steps.push_back(std::move(step));
+    return std::monostate{};
+  }
+
+  // ---- memory -------------------------------------------------------------------------------------------------------
+
+  uint32_t root_of(uint32_t tensor) const {
+    while (result_.tensors[tensor].alias_of != PlacedValue::kNone) tensor = result_.tensors[tensor].alias_of;
+    return tensor;
+  }
+
+  void place() {
+    const auto count = static_cast<uint32_t>(result_.tensors.size());
+    const auto end = static_cast<uint32_t>(result_.steps.size());
+    std::vector<Lifetime> lifetimes(count, {.first = end, .last = 0});
+    const auto live_at = [&](uint32_t tensor, uint32_t step) {
+      Lifetime& lifetime = lifetimes[root_of(tensor)];
+      lifetime.first = std::min(lifetime.first, step);
+      lifetime.last = std::max(lifetime.last, step);
+    };
+    for (const uint32_t input : result_.inputs) live_at(input, 0);
+    for (const uint32_t output : result_.outputs) live_at(output, end);
+    for (uint32_t i = 0; i < end; ++i) {
+      for (const Source& source : result_.steps[i].operands) {
+        if (source.kind == Source::Kind::tensor) live_at(source.index, i);
+      }
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      if (root_of(i) != i) {
+        lifetimes[i] = {};
+        continue;
+      }
+      const TensorDesc& value = result_.values[result_.tensors[i].value];
+      lifetimes[i].bytes = buffer_bytes(value.dtype, value.shape, result_.tensors[i].layout);
+      lifetimes[i].first = std::min(lifetimes[i].first, lifetimes[i].last);
+    }
+    for (uint32_t i = 0; i < end; ++i) {
+      if (const uint64_t needed = scratch_bytes(*result_.steps[i].choice)) {
+        result_.steps[i].scratch = static_cast<uint32_t>(lifetimes.size());
+        lifetimes.push_back({needed, i, i});
+      }
+    }
+    result_.memory = plan_memory(lifetimes, kTensorAlignment);
+    for (uint32_t i = 0; i < count; ++i) result_.memory.offsets[i] = result_.memory.offsets[root_of(i)];
+  }
+
+  const Graph& graph_;
+  const Inferred& inferred_;
+  const std::map<ValueId, TensorDesc>& weights_;
+  Candidates candidates_;
+  const Chooser& chooser_;
+  const std::function<bool(ValueId)> is_constant_ = [this](ValueId value) { return is_constant(value); };
+
+  planner::Graph question_;
+  std::vector<Offer> offers_;                               // by node
+  std::vector<Layout> homes_;                               // by value
+  std::map<size_t, planner::PlannedNode> ways_;             // by node
+  std::map<std::pair<ValueId, Layout>, Layout> sources_;    // of each copy: the layout that it is made from
+  std::map<std::pair<ValueId, Layout>, uint32_t> tensors_;  // into result_.tensors
+  Schedule result_;
+};
+
+}  // namespace
+
+Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
+                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser) {
+  return Scheduler(graph, inferred, weights, chooser).run();
+}
+
+}  // namespace qgen::graph
