@@ -81,7 +81,7 @@ Expected<std::vector<Figure>> time_row(Bench& bench, const Row& row) {
     if (!prepared) return prepared.error();
     auto choice = choose(bench.context, *prepared, *way);
     if (!choice) return choice.error();
-    const double bytes = row.bytes > 0 ? row.bytes : static_cast<double>(measure::bytes_moved(*prepared));
+    const double bytes = row.bytes > 0 ? row.bytes : static_cast<double>(measure::bytes_moved(prepared->call));
     auto copy = measure::copy_moving(bench.context, static_cast<uint64_t>(bytes));
     if (!copy) return copy.error();
     figures.push_back({.kernel = choice->id, .bytes = bytes});

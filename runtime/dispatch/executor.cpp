@@ -92,11 +92,13 @@ Done dispatch::check_is_from(const Allocator& allocator, const DeviceTensor::Mem
 struct Executor::State {
   State(std::shared_ptr<const Device::Handles> owner, const KernelLibrary& library, const ExecutorOptions& wanted,
         dispatch::SharedAllocator memory)
+      : State(wanted, std::move(memory), std::make_shared<dispatch::Pipelines>(owner, library)) {}
+  State(const ExecutorOptions& wanted, dispatch::SharedAllocator memory, std::shared_ptr<dispatch::Pipelines> kept)
       : options(wanted),
         allocator(std::move(memory)),
-        submission(std::make_shared<dispatch::Submission>(owner, wanted.timeout_ms)),
+        submission(std::make_shared<dispatch::Submission>(allocator->shared_device(), wanted.timeout_ms)),
         transfers(allocator, *submission),
-        pipelines(std::make_shared<dispatch::Pipelines>(owner, library)),
+        pipelines(std::move(kept)),
         absentees(allocator, transfers) {}
 
   // What is shared, recordings and tensors keep when this is gone.
@@ -210,6 +212,14 @@ Expected<Executor> Executor::create(const Device& device, const KernelLibrary& l
   if (!allocator) return allocator.error();
   auto state = std::make_unique<State>(device.handles(), library, options, *std::move(allocator));
   if (const Done made = state->init(); !made) return made.error();
+  return Executor(std::move(state));
+}
+
+Expected<Executor> Executor::create_beside(const Executor& other) {
+  if (!other.state_) return moved_from("executor");
+  const State& shared = *other.state_;
+  auto state = std::make_unique<State>(shared.options, shared.allocator, shared.pipelines);
+  if (const Done made = state->submission->init(); !made) return made.error();
   return Executor(std::move(state));
 }
 

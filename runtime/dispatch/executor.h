@@ -14,7 +14,7 @@
 // device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone. They
 // may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses those of
 // others and those that were moved from. With all that came from it, it belongs to one thread at a time; Executors of
-// one Device may work in different threads.
+// one Device may work in different threads, and with create_beside() on the same tensors.
 //
 // A work is checked against what its choice was made for: as many operands, those that were present, each with the
 // dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
@@ -111,6 +111,10 @@ class Executor {
  public:
   // The tables and the blob that `library` views must outlive the Executor: the generated ones are constants.
   static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
+
+  // One for another thread: it takes the tensors of `other`, and shares its memory and its pipelines. Recordings are each
+  // one's own. What two threads use at a time, neither may write.
+  static Expected<Executor> create_beside(const Executor& other);
 
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
   // textures cannot hold; each with the numbers.

@@ -28,6 +28,7 @@ class Allocator {
 
   VmaAllocator handle() const { return handle_; }
   const Device::Handles& device() const { return *device_; }
+  const std::shared_ptr<const Device::Handles>& shared_device() const { return device_; }
 
  private:
   explicit Allocator(std::shared_ptr<const Device::Handles> device) : device_(std::move(device)) {}

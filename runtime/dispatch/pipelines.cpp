@@ -101,6 +101,7 @@ Pipelines::Key Pipelines::key_of(const PipelineSource& source) const {
 }
 
 Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization) {
+  const std::lock_guard lock(mutex_);
   const InterfaceInfo& interface = op.interfaces[kernel.interface];
   Key key = key_of({&op, &kernel, specialization});
   if (const auto known = pipelines_.find(key); known != pipelines_.end()) return &known->second;
@@ -115,6 +116,7 @@ Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInf
 }
 
 void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
+  const std::lock_guard lock(mutex_);
   struct Job {
     Key key;
     PipelineSource source;
@@ -132,12 +134,12 @@ void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& 
   }
 
   std::atomic<size_t> next = 0;
-  std::mutex mutex;
+  std::mutex made;
   size_t done = 0;
   const auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
       const auto pipeline = make(jobs[i].source, jobs[i].layout);
-      const std::lock_guard lock(mutex);
+      const std::lock_guard one_at_a_time(made);
       if (pipeline) pipelines_.emplace(jobs[i].key, *pipeline);
       if (on_made) on_made(++done, jobs.size());
     }
@@ -230,6 +232,7 @@ Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& l
 }
 
 Done Pipelines::save_cache() {
+  const std::lock_guard lock(mutex_);
   if (cache_path_.empty()) return std::monostate{};
   size_t size = 0;
   VkResult result = device_->vk.vkGetPipelineCacheData(device_->device, cache_, &size, nullptr);

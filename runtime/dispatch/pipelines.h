@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -42,7 +43,7 @@ class Pipelines {
   Pipelines& operator=(const Pipelines&) = delete;
   ~Pipelines();
 
-  // Errors: a feature, subgroup size or number of push constants that the device lacks; a damaged module; the driver's.
+  // Safe from many threads, as make_all() and save_cache() are. Errors: a feature, subgroup size or number of push constants that the device lacks; a damaged module; the driver's.
   // The pipeline stays where it is as long as this does.
   Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
 
@@ -54,7 +55,10 @@ class Pipelines {
   const Device::Handles& device() const { return *device_; }
   const KernelLibrary& library() const { return library_; }
   Done save_cache();
-  bool has_unsaved_pipelines() const { return has_unsaved_pipelines_; }
+  bool has_unsaved_pipelines() const {
+    const std::lock_guard lock(mutex_);
+    return has_unsaved_pipelines_;
+  }
   size_t count() const { return pipelines_.size(); }
   bool was_cache_read() const { return was_cache_read_; }  // from a file that was whole and ours
 
@@ -72,6 +76,7 @@ class Pipelines {
 
   std::shared_ptr<const Device::Handles> device_;
   KernelLibrary library_;
+  mutable std::mutex mutex_;          // of what follows
   std::filesystem::path cache_path_;  // empty: none
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   bool was_cache_read_ = false;

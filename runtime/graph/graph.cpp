@@ -246,6 +246,12 @@ class Inference {
 
 }  // namespace
 
+InputShapes shapes_of(const Tensors& inputs) {
+  InputShapes shapes;
+  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape);
+  return shapes;
+}
+
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes) {
   return Inference(graph, operators).run(shapes);
 }

@@ -95,6 +95,8 @@ struct Inferred {
 // A shape for each input that has a side of kAnySide; others may be given too, and must then be what the graph says.
 using InputShapes = std::map<std::string, Shape, std::less<>>;
 
+InputShapes shapes_of(const Tensors& inputs);
+
 // Errors, with the node's name: an operator or an operand that there is not, a value that is used before it is written or
 // written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);

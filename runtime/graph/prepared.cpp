@@ -107,13 +107,11 @@ Error about(const Step& step, Error error) {
 }  // namespace
 
 Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorEntries operators, const Graph& graph,
-                                                     Constants& constants, const InputShapes& shapes,
+                                                     const Inferred& inferred, Constants& constants,
                                                      const PrepareOptions& options) {
   Stopwatch watch;
   Phases phases;
-  const auto inferred = infer(graph, operators, shapes);
-  if (!inferred) return inferred.error();
-  auto schedule = make_schedule(graph, *inferred, constants.weight_descs(),
+  auto schedule = make_schedule(graph, inferred, constants.weight_descs(),
                                 {context.profile, context.library, operators, context.times});
   if (!schedule) return schedule.error();
   phases.plan = watch.lap();

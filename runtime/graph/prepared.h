@@ -4,7 +4,8 @@
 // A graph made ready for one set of input shapes: kernels and layouts chosen, tensors placed in one arena, weights in the
 // forms that are read, pipelines made, all of it in one recording that is replayed.
 //
-//   Prepared::create(context, operators, graph, constants, {{"image", {1, 3, 224, 224}}}, {})
+//   const auto inferred = infer(graph, operators, {{"image", {1, 3, 224, 224}}});
+//   auto prepared = Prepared::create(context, operators, graph, *inferred, constants, {});
 //   const auto outputs = prepared->run({{"image", picture}});
 //
 // Inputs are written before each replay: their memory serves other tensors when their last reader has run.
@@ -17,7 +18,7 @@ namespace qgen::graph {
 
 // How long each phase took; milliseconds.
 struct Phases {
-  double plan = 0;       // shapes, kernels and layouts, memory
+  double plan = 0;       // kernels and layouts, memory
   double upload = 0;     // weights packed and copied, parameters
   double pipelines = 0;  // on all cores
   double record = 0;
@@ -30,10 +31,10 @@ struct PrepareOptions {
 
 class Prepared {
  public:
-  // What it refers to must outlive it: the context, the constants; not the graph. Errors: those of infer() and
+  // What it refers to must outlive it: the context, the constants; not the graph. Errors: those of
   // make_schedule(), and of the device.
   static Expected<std::unique_ptr<Prepared>> create(Context& context, OperatorEntries operators, const Graph& graph,
-                                                    Constants& constants, const InputShapes& shapes,
+                                                    const Inferred& inferred, Constants& constants,
                                                     const PrepareOptions& options);
 
   // All inputs in, all outputs out. Errors: an input that is missing, unknown, or of another dtype or shape.

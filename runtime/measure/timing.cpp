@@ -158,11 +158,11 @@ KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& t
   return times;
 }
 
-uint64_t bytes_moved(const PreparedCall& prepared) {
+uint64_t bytes_moved(const Call& call) {
   uint64_t total = 0;
-  const OperatorInfo& op = *prepared.call.problem.op;
-  for (size_t i = 0; i < prepared.call.operands.size(); ++i) {
-    const auto& operand = prepared.call.operands[i];
+  const OperatorInfo& op = *call.problem.op;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const auto& operand = call.operands[i];
     if (!operand) continue;
     const uint64_t size = bytes_of(*operand);
     total += op.operands[i].access == Access::read_write ? 2 * size : size;

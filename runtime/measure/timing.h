@@ -59,7 +59,7 @@ KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& t
 
 // What the operands hold, each counted as often as it must at least be moved: once if it is read or written, twice if
 // both.
-uint64_t bytes_moved(const PreparedCall& prepared);
+uint64_t bytes_moved(const Call& call);
 
 // A kernel that copies half as many bytes, which it reads and writes: what memory gives. Of a context of the shipped
 // kernels.

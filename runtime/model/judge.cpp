@@ -25,9 +25,7 @@ Expected<Tensors> outputs_of_node(const Node& node, const OperatorEntry& entry, 
 
 Expected<std::vector<HostTensor>> by_reference(const Graph& graph, OperatorEntries operators, const Tensors& inputs,
                                                const std::function<void(size_t)>& on_node) {
-  graph::InputShapes shapes;
-  for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape);
-  const auto inferred = graph::infer(graph, operators, shapes);
+  const auto inferred = graph::infer(graph, operators, graph::shapes_of(inputs));
   if (!inferred) return inferred.error();
   std::vector<HostTensor> values(graph.values.size());
   for (size_t i = 0; i < values.size(); ++i) {

@@ -5,17 +5,14 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
 
 #include "common/program.h"
 #include "registry.h"
 #include "runtime/profiles/device_file.h"
-#include "runtime/profiles/stored.h"
 #include "runtime/runner/arguments.h"
+#include "runtime/runner/opened.h"
 #include "runtime/runner/report.h"
 #include "runtime/runner/run_operator.h"
-#include "runtime/tuning/known_times.h"
 
 namespace qgen::runner {
 namespace {
@@ -67,30 +64,17 @@ Expected<int> run_in_mode(const Device& device, Context& context, const Program&
 
 int run_on_device(const Program& program, const KernelLibrary& library, const OperatorEntry* entry,
                   const Arguments& arguments) {
-  const char* validation = std::getenv("QGEN_VALIDATION");
-  // Cases are tests, and run as the project's own do: guarded, and on the pipelines that a driver keeps of those, which
-  // Mesa 26 would compile again for a device without robust access.
-  const bool runs_cases = !entry;
-  const auto device =
-      Device::open(arguments.device, {.validation = validation && *validation, .robust_buffer_access = runs_cases});
-  if (!device) return fail(program, device.error(), kWrongMachine);
-  constexpr uint32_t kGuardBytes = 256;
-  auto executor = Executor::create(*device, library, {.guard_bytes = runs_cases ? kGuardBytes : 0});
-  if (!executor) return fail(program, executor.error());
-  const profiles::StoredNumbers numbers = profiles::with_stored_numbers(device->profile());
-  if (!numbers.warning.empty()) fmt::print(stderr, "{}: warning: {}\n", program.name, numbers.warning);
-  std::optional<TimeBook> times;
-  if (!runs_cases && !arguments.is_untuned) {
-    auto known = tuning::known_times(library, tuning::Store::default_path());
-    if (known) times = *std::move(known);
-    else fmt::print(stderr, "{}: warning: {}\n", program.name, to_text(known.error()));
-  }
-  Context context{
-      .profile = numbers.profile, .library = library, .executor = *executor, .times = times ? &*times : nullptr};
-  const auto done = run_in_mode(*device, context, program, entry, arguments);
+  const bool runs_cases = !entry;  // they are tests, and run as the project's own do
+  const auto opened = Opened::open(library, arguments.device,
+                                   {.is_guarded = runs_cases, .is_untuned = runs_cases || arguments.is_untuned});
+  if (!opened) return fail(program, opened.error());
+  for (const std::string& warning : (*opened)->warnings())
+    fmt::print(stderr, "{}: warning: {}\n", program.name, warning);
+  const Device& device = (*opened)->device();
+  const auto done = run_in_mode(device, (*opened)->context(), program, entry, arguments);
   const int code = done ? *done : fail(program, done.error());
-  for (const std::string& message : device->validation_messages()) fmt::print(stderr, "validation: {}\n", message);
-  return device->validation_messages().empty() ? code : kCasesFailed;
+  for (const std::string& message : device.validation_messages()) fmt::print(stderr, "validation: {}\n", message);
+  return device.validation_messages().empty() ? code : kCasesFailed;
 }
 
 int explain_on_file(const Program& program, const KernelLibrary& library, const OperatorEntry& entry,

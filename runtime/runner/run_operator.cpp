@@ -99,7 +99,7 @@ Expected<Timed> time_choices(Context& context, Context& shipped, const PreparedC
 
   auto clock = measure::clock_of(shipped);
   if (!clock) return clock.error();
-  const uint64_t moved = measure::bytes_moved(prepared);
+  const uint64_t moved = measure::bytes_moved(prepared.call);
   const auto copy = measure::copy_moving(shipped, moved);
   if (!copy) return copy.error();
   std::vector<measure::Contestant> contestants = {copy->contestant()};

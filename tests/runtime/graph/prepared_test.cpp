@@ -3,12 +3,13 @@
 //
 // Small networks on a device, in one arena, beside the definitions of their operators: every value is an integer, and
 // every one is the same.
-#include "runtime/graph/prepared.h"
-
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "operators.h"
 #include "registry.h"
+#include "runtime/graph/model.h"
 #include "runtime/model/judge.h"
 #include "tests/support/device_test.h"
 #include "tests/support/tensors.h"
@@ -118,17 +119,7 @@ class PreparedTest : public testing::DeviceTest {
     context_.emplace(Context{device().profile(), *library_, *executor_});
   }
 
-  std::unique_ptr<Prepared> prepare(const Graph& graph, const InputShapes& shapes) {
-    const auto inferred = infer(graph, operators(), shapes);
-    EXPECT_TRUE(inferred) << to_text(inferred.error());
-    if (!inferred) return nullptr;
-    auto constants = Constants::create(graph, *inferred);
-    EXPECT_TRUE(constants) << to_text(constants.error());
-    constants_.push_back(std::make_unique<Constants>(*std::move(constants)));
-    auto prepared = Prepared::create(*context_, operators(), graph, *constants_.back(), shapes, {});
-    EXPECT_TRUE(prepared) << to_text(prepared.error());
-    return prepared ? *std::move(prepared) : nullptr;
-  }
+  Model model_of(Graph graph) { return Model::create(*context_, operators(), std::move(graph), {}); }
 
   static void expect_reference(const Graph& graph, const Tensors& inputs, const Tensors& outputs) {
     const auto expected = model::by_reference(graph, operators(), inputs);
@@ -143,61 +134,90 @@ class PreparedTest : public testing::DeviceTest {
   std::optional<KernelLibrary> library_;
   std::optional<Executor> executor_;
   std::optional<Context> context_;
-  std::vector<std::unique_ptr<Constants>> constants_;
 };
 
 TEST_F(PreparedTest, ResidualNetworkIsItsReference) {
   const Graph graph = residual_network(2);
-  const auto prepared = prepare(graph, {});
-  ASSERT_TRUE(prepared);
+  Model model = model_of(graph);
   for (const uint32_t seed : {1u, 2u}) {  // the second time in memory that the first has used
     const Tensors inputs{{"image", Random(seed).reals(DType::f32, {2, 3, 20, 20}, -4, 4)}};
-    const auto outputs = prepared->run(inputs);
+    const auto outputs = model.run(inputs);
     ASSERT_TRUE(outputs) << to_text(outputs.error());
     expect_reference(graph, inputs, *outputs);
   }
 }
 
+// The constants are on the device alone after the first of them.
 TEST_F(PreparedTest, DepthwiseNetworkIsItsReferenceAtAnyBatch) {
   const Graph graph = depthwise_network();
-  for (const int64_t batch : {1, 3}) {
-    const Shape shape{batch, 5, 9, 7};
-    const auto prepared = prepare(graph, {{"image", shape}});
-    ASSERT_TRUE(prepared);
-    const Tensors inputs{{"image", Random(7).reals(DType::f32, shape, -4, 4)}};
-    const auto outputs = prepared->run(inputs);
+  Model model = Model::create(*context_, operators(), graph, {.most_prepared = 2});
+  for (const int64_t batch : {1, 3, 2, 1}) {
+    const Tensors inputs{{"image", Random(7).reals(DType::f32, {batch, 5, 9, 7}, -4, 4)}};
+    const auto outputs = model.run(inputs);
     ASSERT_TRUE(outputs) << to_text(outputs.error());
     expect_reference(graph, inputs, *outputs);
+  }
+}
+
+TEST_F(PreparedTest, ThreadsShareWeights) {
+  const Graph graph = residual_network(1);
+  const Model model = model_of(graph);
+  constexpr size_t kThreads = 4;
+  std::vector<Tensors> inputs;
+  for (uint32_t i = 0; i < kThreads; ++i)
+    inputs.push_back({{"image", Random(i).reals(DType::f32, {1, 3, 20, 20}, -4, 4)}});
+  std::vector<Expected<Tensors>> outputs(kThreads, Expected<Tensors>(Tensors()));
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        auto executor = Executor::create_beside(*executor_);
+        if (!executor) {
+          outputs[i] = executor.error();
+          return;
+        }
+        Context context{device().profile(), *library_, *executor};
+        Model own = model.beside(context);
+        for (int replay = 0; replay < 3; ++replay) outputs[i] = own.run(inputs[i]);
+      });
+    }
+  }
+  for (size_t i = 0; i < kThreads; ++i) {
+    ASSERT_TRUE(outputs[i]) << to_text(outputs[i].error());
+    expect_reference(graph, inputs[i], *outputs[i]);
   }
 }
 
 TEST_F(PreparedTest, SharesMemory) {
-  const auto prepared = prepare(residual_network(2), {});
-  ASSERT_TRUE(prepared);
-  const MemoryPlan& memory = prepared->schedule().memory;
+  Model model = model_of(residual_network(2));
+  const auto prepared = model.prepare({});
+  ASSERT_TRUE(prepared) << to_text(prepared.error());
+  const MemoryPlan& memory = (*prepared)->schedule().memory;
   EXPECT_EQ(memory.bytes, memory.lower_bound);
   EXPECT_LT(memory.bytes, memory.naive);
 }
 
 TEST_F(PreparedTest, TimesEachStep) {
-  const auto prepared = prepare(residual_network(1), {});
-  ASSERT_TRUE(prepared);
-  const auto times = prepared->step_times_us();
+  Model model = model_of(residual_network(1));
+  const auto prepared = model.prepare({});
+  ASSERT_TRUE(prepared) << to_text(prepared.error());
+  const auto times = (*prepared)->step_times_us();
   ASSERT_TRUE(times) << to_text(times.error());
-  EXPECT_EQ(times->size(), prepared->schedule().steps.size());
+  EXPECT_EQ(times->size(), (*prepared)->schedule().steps.size());
 }
 
 TEST_F(PreparedTest, RefusesOtherInputs) {
-  const auto prepared = prepare(residual_network(1), {});
-  ASSERT_TRUE(prepared);
+  Model model = model_of(residual_network(1));
+  const auto prepared = model.prepare({});
+  ASSERT_TRUE(prepared) << to_text(prepared.error());
   const HostTensor image = zeros(DType::f32, {1, 3, 20, 20});
-  const auto missing = prepared->run({});
+  const auto missing = (*prepared)->run({});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "input 'image' is missing");
-  const auto unknown = prepared->run({{"image", image}, {"label", image}});
+  const auto unknown = (*prepared)->run({{"image", image}, {"label", image}});
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message, "the model has no input 'label'");
-  const auto smaller = prepared->run({{"image", zeros(DType::f32, {1, 3, 19, 20})}});
+  const auto smaller = (*prepared)->run({{"image", zeros(DType::f32, {1, 3, 19, 20})}});
   EXPECT_FALSE(smaller);
 }
 

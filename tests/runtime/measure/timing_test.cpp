@@ -12,11 +12,11 @@
 namespace qgen::measure {
 namespace {
 
-PreparedCall call_of(const OperatorInfo& op, std::vector<std::optional<TensorDesc>> operands) {
-  PreparedCall prepared;
-  prepared.call.problem.op = &op;
-  prepared.call.operands = std::move(operands);
-  return prepared;
+Call call_of(const OperatorInfo& op, std::vector<std::optional<TensorDesc>> operands) {
+  Call call;
+  call.problem.op = &op;
+  call.operands = std::move(operands);
+  return call;
 }
 
 TEST(BytesMoved, AreThoseOfAllOperands) {

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: qgen authors
+"""Writes quantized ONNX models that `qgen-model` and others are measured and compared on.
+
+    bench/models/make_models.py build/models                      # all of them
+    bench/models/make_models.py build/models resnet50 --size 64   # one, for images of 64 x 64
+
+Networks are those of their papers; weights are seeded random numbers, scaled layer by layer so that what comes out has
+a standard deviation of one, as a trained network's normalization sees to. Scales and zero points come from the least and
+the greatest value of each tensor on seeded images (min-max calibration). What is written has QuantizeLinear and
+DequantizeLinear around every operator, as ONNX Runtime's static quantization writes it: weights int8, one scale a
+channel; activations int8 or uint8, one scale a tensor; biases int32 at the product of both scales.
+
+Beside NAME.onnx lies NAME.input.npy, one seeded input. Needs Debian's python3-onnx and python3-numpy.
+"""
+
+import argparse
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 13
+
+
+def columns(x, kernel, stride, pads, dilation=1, fill=0.0):
+    """[N, C, H, W] -> [N, C, kernel, kernel, OH, OW], the taps of each place."""
+    x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=fill)
+    height = (x.shape[2] - dilation * (kernel - 1) - 1) // stride + 1
+    width = (x.shape[3] - dilation * (kernel - 1) - 1) // stride + 1
+    taps = [[x[:, :, i * dilation:i * dilation + stride * (height - 1) + 1:stride,
+               j * dilation:j * dilation + stride * (width - 1) + 1:stride] for j in range(kernel)]
+            for i in range(kernel)]
+    return np.stack([np.stack(row, 2) for row in taps], 2)
+
+
+def convolve(x, weight, stride, pads, groups):
+    outputs, inner, kernel = weight.shape[0], weight.shape[1], weight.shape[2]
+    patches = columns(x, kernel, stride, pads)
+    n, _, _, _, height, width = patches.shape
+    if inner == 1 and groups == x.shape[1]:
+        return np.einsum("ncijhw,cij->nchw", patches, weight[:, 0], optimize=True)
+    assert groups == 1
+    flat = patches.transpose(0, 4, 5, 1, 2, 3).reshape(n * height * width, inner * kernel * kernel)
+    y = flat @ weight.reshape(outputs, -1).T
+    return y.reshape(n, height, width, outputs).transpose(0, 3, 1, 2)
+
+
+class Network:
+    """A float network that computes its calibration images while it is built, and writes itself quantized.
+
+    A tensor is a name; `values` has what it is on the calibration images.
+    """
+
+    def __init__(self, seed, is_unsigned):
+        self.random = np.random.default_rng(seed)
+        self.is_unsigned = is_unsigned
+        self.values = {}
+        self.nodes = []
+        self.constants = []
+        self.quantized = {}  # tensor -> what DequantizeLinear gives of it
+        self.scales = {}
+
+    # ---- quantization
+
+    def constant(self, name, array):
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def scale_of(self, tensor):
+        """Scale and zero point of an activation, from its range; 0 is always in it, so that it is exact."""
+        if tensor not in self.scales:
+            low, high = min(float(self.values[tensor].min()), 0.0), max(float(self.values[tensor].max()), 0.0)
+            scale = np.float32((high - low) / 255) if high > low else np.float32(1)
+            least = 0 if self.is_unsigned else -128
+            zero_point = int(np.clip(np.rint(least - low / scale), least, least + 255))
+            self.scales[tensor] = scale, zero_point
+        return self.scales[tensor]
+
+    def dequantized(self, tensor):
+        """`tensor` through QuantizeLinear and DequantizeLinear, once."""
+        if tensor not in self.quantized:
+            scale, zero_point = self.scale_of(tensor)
+            dtype = np.uint8 if self.is_unsigned else np.int8
+            names = [self.constant(f"{tensor}.scale", np.array(scale, np.float32)),
+                     self.constant(f"{tensor}.zero_point", np.array(zero_point, dtype))]
+            self.node("QuantizeLinear", [tensor, *names], f"{tensor}.q")
+            self.node("DequantizeLinear", [f"{tensor}.q", *names], f"{tensor}.dq")
+            self.quantized[tensor] = f"{tensor}.dq"
+        return self.quantized[tensor]
+
+    def weight(self, name, array, axis, source):
+        """int8, one scale a channel; and the bias of as many channels."""
+        others = tuple(d for d in range(array.ndim) if d != axis)
+        scales = np.maximum(np.abs(array).max(axis=others), 1e-6).astype(np.float32) / np.float32(127)
+        shape = [1] * array.ndim
+        shape[axis] = -1
+        codes = np.clip(np.rint(array / scales.reshape(shape)), -127, 127).astype(np.int8)
+        names = [self.constant(f"{name}.weight", codes), self.constant(f"{name}.weight_scale", scales),
+                 self.constant(f"{name}.weight_zero_point", np.zeros(len(scales), np.int8))]
+        self.node("DequantizeLinear", names, f"{name}.weight_dq", axis=axis)
+        bias_scales = (self.scale_of(source)[0] * scales).astype(np.float32)
+        bias = self.random.normal(0, 0.1, len(scales))
+        names = [self.constant(f"{name}.bias", np.rint(bias / bias_scales).astype(np.int32)),
+                 self.constant(f"{name}.bias_scale", bias_scales),
+                 self.constant(f"{name}.bias_zero_point", np.zeros(len(scales), np.int32))]
+        self.node("DequantizeLinear", names, f"{name}.bias_dq", axis=0)
+        return bias
+
+    # ---- operators
+
+    def node(self, op, inputs, output, **attributes):
+        self.nodes.append(helper.make_node(op, inputs, [output], name=f"{op}_{len(self.nodes)}", **attributes))
+        return output
+
+    def layer(self, name, x, weight, axis, compute, op, **attributes):
+        """A layer with a weight: scaled so that its output has a standard deviation of one."""
+        source = self.dequantized(x)
+        y = compute(weight)
+        weight = weight / max(float(y.std()), 1e-6)
+        y /= max(float(y.std()), 1e-6)
+        bias = self.weight(name, weight, axis, x)
+        self.values[name] = y + (bias.reshape(1, -1, 1, 1) if y.ndim == 4 else bias)
+        return self.node(op, [source, f"{name}.weight_dq", f"{name}.bias_dq"], name, **attributes)
+
+    def conv(self, name, x, outputs, kernel, stride=1, groups=1):
+        inner = self.values[x].shape[1] // groups
+        weight = self.random.normal(0, 1, (outputs, inner, kernel, kernel)).astype(np.float32)
+        pads = [kernel // 2] * 4
+        return self.layer(name, x, weight, 0, lambda w: convolve(self.values[x], w, stride, pads, groups), "Conv",
+                          kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=pads, group=groups)
+
+    def conv_transpose(self, name, x, outputs):
+        """Twice as large: taps of 2, stride 2."""
+        channels = self.values[x].shape[1]
+        weight = self.random.normal(0, 1, (channels, outputs, 2, 2)).astype(np.float32)
+
+        def compute(w):
+            n, _, height, width = self.values[x].shape
+            y = np.einsum("nchw,coij->nohiwj", self.values[x], w, optimize=True)
+            return y.reshape(n, outputs, 2 * height, 2 * width)
+
+        return self.layer(name, x, weight, 1, compute, "ConvTranspose", kernel_shape=[2, 2], strides=[2, 2])
+
+    def linear(self, name, x, outputs):
+        weight = self.random.normal(0, 1, (outputs, self.values[x].shape[-1])).astype(np.float32)
+        return self.layer(name, x, weight, 0, lambda w: self.values[x] @ w.T, "Gemm", transB=1)
+
+    def relu(self, name, x):
+        """Reads what x is before it is quantized."""
+        self.values[name] = np.maximum(self.values[x], 0)
+        return self.node("Relu", [x], name)
+
+    def relu6(self, name, x):
+        self.values[name] = np.clip(self.values[x], 0, 6)
+        if not any(c.name == "six" for c in self.constants):
+            self.constant("zero", np.array(0, np.float32))
+            self.constant("six", np.array(6, np.float32))
+        return self.node("Clip", [x, "zero", "six"], name)
+
+    def add(self, name, x, y):
+        self.values[name] = self.values[x] + self.values[y]
+        return self.node("Add", [self.dequantized(x), self.dequantized(y)], name)
+
+    def max_pool(self, name, x, kernel, stride, pad):
+        self.values[name] = columns(self.values[x], kernel, stride, [pad] * 4, fill=-np.inf).max((2, 3))
+        self.scales[name] = self.scale_of(x)
+        return self.node("MaxPool", [self.dequantized(x)], name, kernel_shape=[kernel] * 2, strides=[stride] * 2,
+                         pads=[pad] * 4)
+
+    def global_pool(self, name, x):
+        self.values[name] = self.values[x].mean((2, 3), keepdims=True)
+        return self.node("GlobalAveragePool", [self.dequantized(x)], name)
+
+    def flatten(self, name, x):
+        self.values[name] = self.values[x].reshape(len(self.values[x]), -1)
+        self.scales[name] = self.scale_of(x)
+        return self.node("Flatten", [self.dequantized(x)], name)
+
+    def concat(self, name, x, y):
+        self.values[name] = np.concatenate([self.values[x], self.values[y]], 1)
+        return self.node("Concat", [self.dequantized(x), self.dequantized(y)], name, axis=1)
+
+    # ---- the file
+
+    def image(self, shape):
+        self.values["input"] = self.random.normal(0, 1, shape).astype(np.float32)
+        return "input"
+
+    def save(self, folder, name, output):
+        last = self.dequantized(output)
+        shape = self.values["input"].shape
+        batch = ["batch", *shape[1:]]
+        graph = helper.make_graph(
+            self.nodes, name, [helper.make_tensor_value_info("input", TensorProto.FLOAT, batch)],
+            [helper.make_tensor_value_info(last, TensorProto.FLOAT, ["batch", *self.values[output].shape[1:]])],
+            self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8,
+                                  producer_name="qgen")
+        onnx.checker.check_model(model)
+        onnx.save(model, str(folder / f"{name}.onnx"))
+        np.save(folder / f"{name}.input.npy", np.random.default_rng(7).normal(0, 1, (1, *shape[1:])).astype(np.float32))
+
+
+def resnet50(net, size):
+    """He, Zhang, Ren, Sun 2015, with the stride in the 3x3 convolution, as PyTorch has it."""
+    x = net.image((2, 3, size, size))
+    x = net.max_pool("pool", net.relu("relu", net.conv("conv1", x, 64, 7, 2)), 3, 2, 1)
+    for stage, (width, blocks) in enumerate([(64, 3), (128, 4), (256, 6), (512, 3)]):
+        for block in range(blocks):
+            name = f"layer{stage + 1}.{block}"
+            stride = 2 if stage > 0 and block == 0 else 1
+            y = net.relu(f"{name}.relu1", net.conv(f"{name}.conv1", x, width, 1))
+            y = net.relu(f"{name}.relu2", net.conv(f"{name}.conv2", y, width, 3, stride))
+            y = net.conv(f"{name}.conv3", y, 4 * width, 1)
+            shortcut = net.conv(f"{name}.downsample", x, 4 * width, 1, stride) if block == 0 else x
+            x = net.relu(f"{name}.relu3", net.add(f"{name}.add", y, shortcut))
+    return net.linear("fc", net.flatten("flat", net.global_pool("mean", x)), 1000)
+
+
+def mobilenet_v2(net, size):
+    """Sandler, Howard, Zhu, Zhmoginov, Chen 2018."""
+    x = net.relu6("relu", net.conv("conv1", net.image((2, 3, size, size)), 32, 3, 2))
+    channels = 32
+    for stage, (expansion, outputs, blocks, stride) in enumerate(
+            [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]):
+        for block in range(blocks):
+            name = f"block{stage + 1}.{block}"
+            y, wide = x, channels * expansion
+            if expansion > 1:
+                y = net.relu6(f"{name}.relu1", net.conv(f"{name}.expand", y, wide, 1))
+            step = stride if block == 0 else 1
+            y = net.relu6(f"{name}.relu2", net.conv(f"{name}.depthwise", y, wide, 3, step, wide))
+            y = net.conv(f"{name}.project", y, outputs, 1)
+            x = net.add(f"{name}.add", y, x) if step == 1 and channels == outputs else y
+            channels = outputs
+    x = net.relu6("relu_last", net.conv("conv_last", x, 1280, 1))
+    return net.linear("classifier", net.flatten("flat", net.global_pool("mean", x)), 1000)
+
+
+def unet(net, size):
+    """Ronneberger, Fischer, Brox 2015, with three levels, padded convolutions, and additions for the copies across."""
+    def double(name, x, channels):
+        x = net.relu(f"{name}.relu1", net.conv(f"{name}.conv1", x, channels, 3))
+        return net.relu(f"{name}.relu2", net.conv(f"{name}.conv2", x, channels, 3))
+
+    a = double("down1", net.image((2, 3, size, size)), 16)
+    b = double("down2", net.max_pool("pool1", a, 2, 2, 0), 32)
+    c = double("bottom", net.max_pool("pool2", b, 2, 2, 0), 64)
+    d = double("up2", net.add("skip2", net.conv_transpose("rise2", c, 32), b), 32)
+    e = double("up1", net.add("skip1", net.conv_transpose("rise1", d, 16), a), 16)
+    return net.conv("head", e, 4, 1)
+
+
+NETWORKS = {"resnet50": (resnet50, 224), "mobilenet_v2": (mobilenet_v2, 224), "unet": (unet, 128)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, help="where the models go")
+    parser.add_argument("networks", nargs="*", metavar="NETWORK", help=f"of {', '.join(NETWORKS)}; without: all")
+    parser.add_argument("--size", type=int, help="of the images' sides; without: that of the network's paper")
+    parser.add_argument("--unsigned", action="store_true", help="activations in uint8 instead of int8")
+    arguments = parser.parse_args()
+    for name in arguments.networks:
+        if name not in NETWORKS:
+            parser.error(f"'{name}' is none of {', '.join(NETWORKS)}")
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name in arguments.networks or NETWORKS:
+        build, size = NETWORKS[name]
+        net = Network(1, arguments.unsigned)
+        net.save(arguments.folder, name, build(net, arguments.size or size))
+        print(f"{arguments.folder / name}.onnx")
+
+
+if __name__ == "__main__":
+    main()

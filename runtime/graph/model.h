@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A graph with its constants on a device, prepared for each set of input shapes that it is run with.
+//
+//   auto model = Model::create(context, operators, graph, {});
+//   const auto outputs = model->run({{"image", picture}});      // prepares it for [1, 3, 224, 224], and replays
+//   const auto others = model->run({{"image", pictures}});      // and for [8, 3, 224, 224]: the same weights
+//
+// The most recently used few stay prepared. Another thread runs the same model by a context of its own, whose executor was
+// made beside this one's; weights are shared, recordings and tensors are not:
+//
+//   Model own = model->beside(context_of_the_thread);
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "runtime/graph/prepared.h"
+
+namespace qgen::graph {
+
+struct ModelOptions {
+  size_t most_prepared = 4;
+  std::function<void(size_t made, size_t total)> on_pipeline = {};  // PrepareOptions
+};
+
+class Model {
+ public:
+  // `context` and `operators` must outlive it. Nothing is done yet: errors are those of the first prepare().
+  static Model create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options);
+  Model beside(Context& context) const;
+
+  // Ready for these shapes; it stays so until others have taken its place. Errors: those of Prepared::create().
+  Expected<Prepared*> prepare(const InputShapes& shapes);
+  Expected<Tensors> run(const Tensors& inputs);
+
+  const Graph& graph() const { return shared_->graph; }
+  uint64_t constant_bytes() const;  // on the device
+
+ private:
+  struct Shared {
+    Graph graph;
+    std::optional<Constants> constants;
+    std::mutex mutex;
+  };
+  struct Ready {
+    InputShapes shapes;
+    std::unique_ptr<Prepared> prepared;
+  };
+
+  Model(Context& context, OperatorEntries operators, std::shared_ptr<Shared> shared, ModelOptions options)
+      : context_(&context), operators_(operators), options_(std::move(options)), shared_(std::move(shared)) {}
+  Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes);
+
+  Context* context_;
+  OperatorEntries operators_;
+  ModelOptions options_;
+  std::shared_ptr<Shared> shared_;
+  std::list<Ready> ready_;  // the most recently used first
+};
+
+}  // namespace qgen::graph

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "common/progress.h"
+#include "runtime/graph/model.h"
+#include "runtime/model/commands.h"
+#include "runtime/model/inputs.h"
+#include "runtime/model/judge.h"
+#include "runtime/model/load.h"
+#include "runtime/runner/arguments.h"
+#include "runtime/runner/opened.h"
+#include "runtime/tensor/npy.h"
+
+namespace qgen::model {
+namespace {
+
+struct Difference {
+  int64_t count = 0, equal = 0;
+  double largest = 0;
+};
+
+Expected<Difference> difference_of(const HostTensor& got, const HostTensor& expected) {
+  if (got.shape != expected.shape)
+    return refused(fmt::format("is {}, and should be {}", to_text(got.shape), to_text(expected.shape)));
+  Difference difference{.count = element_count(got.shape)};
+  for (int64_t i = 0; i < difference.count; ++i) {
+    const double a = element(got, i), b = element(expected, i);
+    const bool is_equal = a == b || (std::isnan(a) && std::isnan(b));
+    difference.equal += is_equal;
+    if (!is_equal) difference.largest = std::max(difference.largest, std::isnan(a - b) ? HUGE_VAL : std::abs(a - b));
+  }
+  return difference;
+}
+
+// What each output should be: of files, or by the definitions of the operators.
+Expected<Tensors> expected_outputs(const Program& program, const Arguments& arguments, const graph::Graph& graph,
+                                   const Tensors& inputs) {
+  Tensors expected;
+  const auto files = files_of_outputs(graph, "--expect", arguments.expected);
+  if (!files) return files.error();
+  for (const auto& [name, file] : *files) {
+    auto tensor = load_npy(file);
+    if (!tensor) return tensor.error();
+    expected.emplace(name, *std::move(tensor));
+  }
+  if (!expected.empty()) return expected;
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  auto values = by_reference(graph, program.operators, inputs,
+                             [&](size_t node) { progress.show_at_once("definitions", node, graph.nodes.size()); });
+  if (!values) return values.error();
+  for (const graph::Named& output : graph.outputs) expected.emplace(output.name, (*values)[output.value]);
+  return expected;
+}
+
+}  // namespace
+
+Expected<int> check(const Program& program, const Arguments& arguments) {
+  const auto loaded = load(arguments.model);
+  if (!loaded) return loaded.error();
+  const graph::Graph& graph = loaded->graph;
+  const auto inputs = inputs_of(graph, arguments);
+  if (!inputs) return inputs.error();
+  const auto expected = expected_outputs(program, arguments, graph, inputs->tensors);
+  if (!expected) return expected.error();
+
+  const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
+  if (!opened) return opened.error();
+  graph::Model model = graph::Model::create((*opened)->context(), program.operators, graph, {});
+  const auto outputs = model.run(inputs->tensors);
+  if (!outputs) return outputs.error();
+
+  bool is_good = true;
+  for (const auto& [name, wanted] : *expected) {
+    const auto difference = difference_of(outputs->at(name), wanted);
+    if (!difference) return refused(fmt::format("output '{}' {}", name, difference.error().message));
+    const bool fits = difference->largest <= arguments.tolerance;
+    is_good &= fits;
+    fmt::print("{}: {}: {} of {} elements are equal, the largest difference is {:.6g}\n", fits ? "ok" : "FAILED", name,
+               difference->equal, difference->count, difference->largest);
+  }
+  return is_good ? runner::kDone : runner::kCasesFailed;
+}
+
+}  // namespace qgen::model

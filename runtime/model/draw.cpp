@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/model/draw.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+extern char** environ;
+
+namespace qgen::model {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+Error no_dot(std::string_view why) {
+  return {Error::Kind::system, fmt::format("cannot draw: {}", why),
+          "install Graphviz, or name a file that ends in .dot, which needs no program"};
+}
+
+}  // namespace
+
+Expected<std::string> drawing(const std::string& dot, const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension();
+  if (ending == ".dot") return dot;
+  if (ending != ".svg" && ending != ".png" && ending != ".pdf")
+    return refused(fmt::format("'{}' ends in none of .svg, .png, .pdf and .dot", file));
+  // Files without names, so that neither side waits for the other.
+  const File input(std::tmpfile()), output(std::tmpfile());
+  if (!input || !output) return no_dot("no temporary file can be made");
+  if (std::fwrite(dot.data(), 1, dot.size(), input.get()) != dot.size() || std::fflush(input.get()) != 0)
+    return no_dot("the disk is full");
+  std::rewind(input.get());
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(input.get()), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(output.get()), STDOUT_FILENO);
+  std::string program = "dot", format = "-T" + ending.substr(1);
+  char* arguments[] = {program.data(), format.data(), nullptr};
+  pid_t child = 0;
+  const int failed = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return no_dot("the program 'dot' cannot be started");
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return no_dot("the program 'dot' failed");
+
+  std::string picture;
+  std::rewind(output.get());
+  char piece[1 << 14];
+  for (size_t count; (count = std::fread(piece, 1, sizeof(piece), output.get())) > 0;) picture.append(piece, count);
+  return picture;
+}
+
+}  // namespace qgen::model

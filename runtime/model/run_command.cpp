@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "common/files.h"
+#include "common/progress.h"
+#include "runtime/graph/model.h"
+#include "runtime/model/commands.h"
+#include "runtime/model/draw.h"
+#include "runtime/model/inputs.h"
+#include "runtime/model/layers.h"
+#include "runtime/model/load.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/runner/arguments.h"
+#include "runtime/runner/opened.h"
+#include "runtime/tensor/npy.h"
+
+namespace qgen::model {
+namespace {
+
+using graph::Prepared;
+using graph::Schedule;
+using Clock = std::chrono::steady_clock;
+
+// How often a replay is taken apart into layers.
+constexpr size_t kProfiled = 50;
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+void print_notes(const Loaded& loaded) {
+  for (const std::string& note : loaded.notes) fmt::print(stderr, "qgen-model: note: {}\n", note);
+}
+
+std::string bytes_text(uint64_t bytes) {
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10))
+                         : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
+  const graph::MemoryPlan& memory = schedule.memory;
+  std::string text = fmt::format("memory: {} of tensors; {} at least, {} if none were shared", bytes_text(memory.bytes),
+                                 bytes_text(memory.lower_bound), bytes_text(memory.naive));
+  if (constant_bytes > 0) text += fmt::format("; {} of weights", bytes_text(constant_bytes));
+  return text + "\n";
+}
+
+std::string plan_text(const Schedule& schedule) {
+  const bool is_best = schedule.cost_us == schedule.lower_bound_us;
+  return fmt::format("plan: {} steps, {} of them conversions; {:.1f} us estimated, {}\n", schedule.steps.size(),
+                     schedule.conversions, schedule.cost_us,
+                     is_best ? "and no other choice of layouts is better"
+                             : fmt::format("and none takes less than {:.1f}", schedule.lower_bound_us));
+}
+
+// ---- --explain ------------------------------------------------------------------------------------------------------
+
+// The whole decision for each layer whose name has `part` in it.
+Expected<std::string> reasons_of(const Schedule& schedule, const std::string& part, const graph::Chooser& chooser) {
+  std::string text;
+  for (const graph::Step& step : schedule.steps) {
+    if (step.name.find(part) == std::string::npos) continue;
+    const KernelTimes times = chooser.times ? chooser.times->of(step.call.problem, chooser.profile) : KernelTimes();
+    text += fmt::format("\n{}\n{}", step.name,
+                        explain(select(step.call.problem, chooser.profile, chooser.library, {.times = &times})));
+  }
+  if (!text.empty()) return text;
+  return refused(fmt::format("no layer's name has '{}' in it", part), "--explain alone lists them");
+}
+
+Done print_explanation(const Schedule& schedule, const std::string& part, const graph::Chooser& chooser) {
+  if (part.empty()) {
+    fmt::print("{}", table_of(layers_of(schedule, {}), 0));
+    return std::monostate{};
+  }
+  const auto text = reasons_of(schedule, part, chooser);
+  if (!text) return text.error();
+  fmt::print("{}", *text);
+  return std::monostate{};
+}
+
+Expected<int> explain_on_file(const Program& program, const Arguments& arguments, const Loaded& loaded,
+                              const Inputs& inputs) {
+  const auto device = profiles::load_device(arguments.device_file);
+  if (!device) return device.error();
+  const auto inferred = graph::infer(loaded.graph, program.operators, graph::shapes_of(inputs.tensors));
+  if (!inferred) return inferred.error();
+  const auto constants = graph::Constants::create(loaded.graph, *inferred);
+  if (!constants) return constants.error();
+  const graph::Chooser chooser{*device, program.library, program.operators};
+  const auto schedule = graph::make_schedule(loaded.graph, *inferred, constants->weight_descs(), chooser);
+  if (!schedule) return schedule.error();
+  if (Done printed = print_explanation(*schedule, *arguments.explained, chooser); !printed) return printed.error();
+  fmt::print("{}{}", plan_text(*schedule), memory_text(*schedule, 0));
+  return runner::kDone;
+}
+
+// ---- --time, --profile ----------------------------------------------------------------------------------------------
+
+struct Headline {
+  measure::Spread device_us, wall_us;
+};
+
+Expected<Headline> time(Prepared& prepared, uint32_t replays) {
+  std::vector<double> device, wall;
+  for (uint32_t i = 0; i < replays; ++i) {
+    const auto us = prepared.time_us();
+    if (!us) return us.error();
+    device.push_back(*us);
+    const auto start = Clock::now();
+    if (Done done = prepared.replay(); !done) return done.error();
+    wall.push_back(microseconds_since(start));
+  }
+  return Headline{measure::spread_of(std::move(device)), measure::spread_of(std::move(wall))};
+}
+
+std::string headline_text(const Headline& times) {
+  const auto text = [](const measure::Spread& us) {
+    return fmt::format("{:.1f} us ({:.1f} to {:.1f})", us.median, us.low, us.high);
+  };
+  std::string line =
+      fmt::format("time: {} by the device's clock; {} from call to return, so {:.1f} us of the host's\n",
+                  text(times.device_us), text(times.wall_us), times.wall_us.median - times.device_us.median);
+  if (times.device_us.high > 1.1 * times.device_us.median)
+    line += "warning: the times vary by more than a tenth; something else works on the device, or its clock moves\n";
+  return line;
+}
+
+Expected<std::vector<std::vector<double>>> profile(Prepared& prepared) {
+  std::vector<std::vector<double>> samples;
+  for (size_t i = 0; i < kProfiled; ++i) {
+    auto times = prepared.step_times_us();
+    if (!times) return times.error();
+    samples.push_back(*std::move(times));
+  }
+  return samples;
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------
+
+Done write_outputs(const graph::Graph& graph, const Arguments& arguments, const Tensors& tensors) {
+  const auto files = files_of_outputs(graph, "--output", arguments.outputs);
+  if (!files) return files.error();
+  Outputs outputs;
+  for (const auto& [name, file] : *files) {
+    if (Done added = add_npy(outputs, file, tensors.at(name)); !added) return added;
+  }
+  return outputs.commit();
+}
+
+std::string tensor_text(const std::string& name, const HostTensor& tensor) {
+  std::string values;
+  const int64_t count = element_count(tensor.shape);
+  for (int64_t i = 0; i < std::min<int64_t>(count, 6); ++i) values += fmt::format(" {:.6g}", element(tensor, i));
+  return fmt::format("{}: {} {}:{}{}\n", name, qgen::name(tensor.dtype), to_text(tensor.shape), values,
+                     count > 6 ? " ..." : "");
+}
+
+bool is_measuring(const Arguments& arguments) {
+  return arguments.is_timed || !arguments.profile.empty() || !arguments.json.empty();
+}
+
+Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph& graph, const Arguments& arguments) {
+  std::vector<std::vector<double>> samples;
+  double headline_us = 0;
+  if (is_measuring(arguments)) {
+    auto clock = measure::clock_of(context);
+    if (!clock) return clock.error();
+    if (const auto level = clock->raise(); !level) return level.error();
+    const auto times = time(prepared, arguments.replays);
+    if (!times) return times.error();
+    fmt::print("{}", headline_text(*times));
+    headline_us = times->device_us.median;
+    if (!arguments.profile.empty() || !arguments.json.empty()) {
+      auto profiled = profile(prepared);
+      if (!profiled) return profiled.error();
+      samples = *std::move(profiled);
+    }
+  }
+  const std::vector<Layer> layers = layers_of(prepared.schedule(), samples);
+  if (!samples.empty()) fmt::print("{}", table_of(layers, headline_us));
+  Outputs outputs;
+  const auto add = [&](const std::string& path, const std::string& text) {
+    return path.empty() ? Done(std::monostate{}) : outputs.add(path, text);
+  };
+  if (Done added = add(arguments.profile, trace_of(layers, arguments.model, context.profile.name)); !added)
+    return added;
+  if (Done added = add(arguments.json, json_of(layers, samples.size())); !added) return added;
+  if (!arguments.plot.empty()) {
+    const auto drawn = drawing(dot_of(graph, prepared.schedule(), layers), arguments.plot);
+    if (!drawn) return drawn.error();
+    if (Done added = outputs.add(arguments.plot, *drawn); !added) return added;
+  }
+  return outputs.commit();
+}
+
+}  // namespace
+
+Expected<int> run(const Program& program, const Arguments& arguments) {
+  auto loaded = load(arguments.model);
+  if (!loaded) return loaded.error();
+  print_notes(*loaded);
+  const auto inputs = inputs_of(loaded->graph, arguments);
+  if (!inputs) return inputs.error();
+  if (const auto files = files_of_outputs(loaded->graph, "--output", arguments.outputs); !files) return files.error();
+  if (!arguments.device_file.empty()) return explain_on_file(program, arguments, *loaded, *inputs);
+
+  const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
+  if (!opened) return opened.error();
+  for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
+  Context& context = (*opened)->context();
+  Progress progress(::isatty(STDERR_FILENO) != 0);
+  graph::Model model = graph::Model::create(
+      context, program.operators, std::move(loaded->graph),
+      {.on_pipeline = [&](size_t done, size_t total) { progress.show("pipelines", done, total); }});
+  const auto made = model.prepare(graph::shapes_of(inputs->tensors));
+  if (!made) return made.error();
+  progress.clear();
+  Prepared& prepared = **made;
+  const auto start = Clock::now();
+  const auto outputs = prepared.run(inputs->tensors);
+  if (!outputs) return outputs.error();
+  const double first_run_ms = microseconds_since(start) / 1e3;
+
+  if (!inputs->made_up.empty()) fmt::print("made up: {}\n", fmt::join(inputs->made_up, ", "));
+  for (const auto& [name, tensor] : *outputs) fmt::print("{}", tensor_text(name, tensor));
+  const graph::Phases& phases = prepared.phases();
+  fmt::print(
+      "load: parse {:.1f} ms, fuse {:.1f}, plan {:.1f}, upload {:.1f}, pipelines {:.1f}, record {:.1f}; first run "
+      "{:.1f}\n",
+      loaded->parse_ms, loaded->fuse_ms, phases.plan, phases.upload, phases.pipelines, phases.record, first_run_ms);
+  fmt::print("{}{}", plan_text(prepared.schedule()), memory_text(prepared.schedule(), model.constant_bytes()));
+  if (arguments.explained) {
+    const graph::Chooser chooser{context.profile, program.library, program.operators, context.times};
+    if (Done printed = print_explanation(prepared.schedule(), *arguments.explained, chooser); !printed)
+      return printed.error();
+  }
+  if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
+    return reported.error();
+  if (Done written = write_outputs(model.graph(), arguments, *outputs); !written) return written.error();
+  return runner::kDone;
+}
+
+}  // namespace qgen::model

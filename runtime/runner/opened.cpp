@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/runner/opened.h"
+
+#include <cstdlib>
+
+#include "runtime/tuning/known_times.h"
+
+namespace qgen::runner {
+namespace {
+
+constexpr uint32_t kGuardBytes = 256;
+
+}  // namespace
+
+Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, const std::string& name,
+                                               const UseOfDevice& use) {
+  const char* validation = std::getenv("QGEN_VALIDATION");
+  auto device = Device::open(name, {.validation = validation && *validation, .robust_buffer_access = use.is_guarded});
+  if (!device) return device.error();
+  auto executor = Executor::create(
+      *device, library,
+      {.pipeline_cache_folder = use.pipeline_cache_folder, .guard_bytes = use.is_guarded ? kGuardBytes : 0});
+  if (!executor) return executor.error();
+  std::unique_ptr<Opened> opened(new Opened(*std::move(device), *std::move(executor)));
+  opened->numbers_ = profiles::with_stored_numbers(opened->device_.profile());
+  if (!opened->numbers_.warning.empty()) opened->warnings_.push_back(opened->numbers_.warning);
+  if (!use.is_untuned) {
+    auto known = tuning::known_times(library, tuning::Store::default_path());
+    if (known) opened->times_ = *std::move(known);
+    else opened->warnings_.push_back(to_text(known.error()));
+  }
+  opened->context_.emplace(Context{.profile = opened->numbers_.profile,
+                                   .library = library,
+                                   .executor = opened->executor_,
+                                   .times = opened->times_ ? &*opened->times_ : nullptr});
+  return opened;
+}
+
+}  // namespace qgen::runner

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A device as programs open it: with the numbers that were measured of it, and the times that were measured on it.
+//
+//   auto opened = Opened::open(library, "nvidia", {});
+//   for (const std::string& warning : (*opened)->warnings()) ...
+//   run(opened->context(), ...)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/calls/call.h"
+#include "runtime/profiles/stored.h"
+
+namespace qgen::runner {
+
+struct UseOfDevice {
+  // As tests run: tensors guarded, and on the pipelines that a driver keeps of those, which Mesa 26 would compile again
+  // for a device without robust access.
+  bool is_guarded = false;
+  bool is_untuned = false;  // times are left aside
+  std::filesystem::path pipeline_cache_folder = {};
+};
+
+class Opened {
+ public:
+  // `library` must outlive it. Errors: those of Device::open() and Executor::create().
+  static Expected<std::unique_ptr<Opened>> open(const KernelLibrary& library, const std::string& device,
+                                                const UseOfDevice& use);
+
+  Context& context() { return *context_; }
+  const Device& device() const { return device_; }
+  const std::vector<std::string>& warnings() const {
+    return warnings_;
+  }  // measured numbers or times that are of no use
+
+ private:
+  Opened(Device device, Executor executor) : device_(std::move(device)), executor_(std::move(executor)) {}
+
+  Device device_;
+  Executor executor_;
+  profiles::StoredNumbers numbers_;
+  std::optional<TimeBook> times_;
+  std::optional<Context> context_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace qgen::runner
