@@ -45,10 +45,10 @@ std::vector<Layout> layouts_of_bytes(DType dtype) {
 
 Candidates::Candidates(const Chooser& chooser) : chooser_(chooser), clone_(find_operator(chooser.operators, kClone)) {}
 
-Selection Candidates::select_for(const Call& call, bool with_reasons) const {
+Selection Candidates::select_for(const Call& call, bool with_reasons, const std::string& kernel) const {
   const KernelTimes times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : KernelTimes();
   return select(call.problem, chooser_.profile, chooser_.library,
-                {.best_only = true, .best_or_nothing = !with_reasons, .times = &times});
+                {.force = kernel, .best_only = true, .best_or_nothing = !with_reasons, .times = &times});
 }
 
 std::optional<double> Candidates::time_us(const Call& call) {
@@ -60,8 +60,8 @@ std::optional<double> Candidates::time_us(const Call& call) {
   return known->second;
 }
 
-Expected<Offer> Candidates::of(const Node& node, const OperatorEntry& entry, Given given,
-                               const std::function<bool(ValueId)>& is_constant) {
+Expected<Offer> Candidates::slots_of(const Node& node, const OperatorEntry& entry, Given given,
+                                     const std::function<bool(ValueId)>& is_constant) const {
   Offer offer{.entry = &entry};
   const auto add_slots = [&](std::span<const Port> ports, bool is_output, std::span<const TensorDesc> outputs) {
     for (const Port& port : ports) {
@@ -77,7 +77,14 @@ Expected<Offer> Candidates::of(const Node& node, const OperatorEntry& entry, Giv
   for (const auto& desc : plain->operands) descs.push_back(desc.value_or(TensorDesc()));
   add_slots(node.inputs, false, {});
   add_slots(node.outputs, true, descs);
+  offer.given = std::move(given);
+  return offer;
+}
 
+Expected<Offer> Candidates::with_ways(Offer offer) {
+  Given given = *offer.given;
+  const auto plain = checked(given, offer.entry->infer);
+  if (!plain) return plain.error();
   std::vector<size_t> at(offer.slots.size());
   do {
     Way way;
@@ -85,26 +92,26 @@ Expected<Offer> Candidates::of(const Node& node, const OperatorEntry& entry, Giv
       way.layouts.push_back(offer.slots[i].layouts[at[i]]);
       put(given, offer.slots[i], way.layouts.back());
     }
-    const auto call = checked(given, entry.infer);
+    const auto call = checked(given, offer.entry->infer);
     const auto time = call ? time_us(*call) : std::nullopt;
     if (!time) continue;
     way.time_us = *time;
     offer.ways.push_back(std::move(way));
   } while (next_combination(at, offer.slots));
-  offer.given = std::move(given);
   if (offer.ways.empty()) return no_kernel(select_for(*plain, true));
   return offer;
 }
 
-Expected<Chosen> Candidates::chosen(const Offer& offer, const Way& way) {
+Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts,
+                                    const std::string& kernel) const {
   Given given = *offer.given;
-  for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], way.layouts[i]);
-  return chosen(*offer.entry, checked(given, offer.entry->infer));
+  for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], layouts[i]);
+  return chosen(*offer.entry, checked(given, offer.entry->infer), kernel);
 }
 
-Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call) {
+Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const std::string& kernel) const {
   if (!call) return call.error();
-  Selection selection = select_for(*call, true);
+  Selection selection = select_for(*call, true, kernel);
   if (selection.ranked.empty()) return no_kernel(selection);
   return Chosen{&entry, *std::move(call), std::make_shared<const Choice>(std::move(selection.ranked.front()))};
 }
@@ -126,8 +133,11 @@ std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout
   return call ? time_us(*call) : std::nullopt;
 }
 
-Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to) {
-  return chosen(*clone_, conversion_call(tensor, from, to));
+Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to,
+                                        const std::string& kernel) const {
+  auto call = conversion_call(tensor, from, to);
+  if (!call) return call.error();
+  return chosen(*clone_, std::move(call), kernel);
 }
 
 }  // namespace qgen::graph

@@ -3,9 +3,9 @@
 //
 // In which layouts a node can run, and how long it takes so.
 //
-//   const auto offer = candidates.of(node, *entry, given, is_constant);
-//   offer->ways          // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
-//   candidates.chosen(*offer, offer->ways[0])   // the Call and the Choice
+//   auto offer = candidates.slots_of(node, *entry, given, is_constant);   // input, output
+//   offer = candidates.with_ways(*offer);   // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
+//   candidates.chosen(*offer, offer->ways[0].layouts, "")                 // the Call and the Choice
 //
 // Equal layers of a network are asked about once.
 #pragma once
@@ -61,19 +61,22 @@ class Candidates {
  public:
   explicit Candidates(const Chooser& chooser);
 
-  // `given`: complete, constants in it. Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
-  Expected<Offer> of(const Node& node, const OperatorEntry& entry, Given given,
-                     const std::function<bool(ValueId)>& is_constant);
-  Expected<Chosen> chosen(const Offer& offer, const Way& way);
+  // Without ways. `given`: complete, constants in it.
+  Expected<Offer> slots_of(const Node& node, const OperatorEntry& entry, Given given,
+                           const std::function<bool(ValueId)>& is_constant) const;
+  // Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
+  Expected<Offer> with_ways(Offer offer);
+  // `kernel`: SelectOptions::force.
+  Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const std::string& kernel) const;
 
   // A copy of a tensor of bytes in another layout; nullopt: there is no such conversion.
   std::optional<double> conversion_us(const TensorDesc& tensor, Layout from, Layout to);
-  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to);
+  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to, const std::string& kernel) const;
 
  private:
-  Selection select_for(const Call& call, bool with_reasons) const;
+  Selection select_for(const Call& call, bool with_reasons, const std::string& kernel = "") const;
   std::optional<double> time_us(const Call& call);
-  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call);
+  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const std::string& kernel) const;
   Expected<Call> conversion_call(const TensorDesc& tensor, Layout from, Layout to) const;
 
   const Chooser& chooser_;

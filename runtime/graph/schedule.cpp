@@ -52,10 +52,12 @@ class Scheduler {
             const Chooser& chooser)
       : graph_(graph), inferred_(inferred), weights_(weights), candidates_(chooser), chooser_(chooser) {}
 
-  Expected<Schedule> run() {
+  // `known`: null, or what is done again.
+  Expected<Schedule> run(const Decision* known) {
     result_.values = inferred_.values;
+    is_known_ = known != nullptr;
     if (Done offered = offer(); !offered) return offered.error();
-    if (Done planned = plan(); !planned) return planned.error();
+    if (Done decided = known ? take(*known) : plan(); !decided) return decided.error();
     for (const ValueId input : graph_.inputs) result_.inputs.push_back(tensor_of(input, Layout::strided));
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (Done added = add_node(i); !added) return added.error();
@@ -115,7 +117,8 @@ class Scheduler {
       if (weight != weights_.end() && info->role == TensorInfo::Role::weight)
         given.set_tensor(info->operand, weight->second);
     }
-    auto offered = candidates_.of(graph_.nodes[node], *operation.entry, std::move(given), is_constant_);
+    auto offered = candidates_.slots_of(graph_.nodes[node], *operation.entry, std::move(given), is_constant_);
+    if (offered && !is_known_) offered = candidates_.with_ways(*std::move(offered));
     if (!offered) return about(node, offered.error());
     planner::Node asked_node = question_about(node, offered->slots);
     for (size_t i = 0; i < offered->ways.size(); ++i) {
@@ -132,10 +135,11 @@ class Scheduler {
   Done offer_reshape(size_t node) {
     const ValueId input = graph_.nodes[node].inputs.front().value, output = graph_.nodes[node].outputs.front().value;
     if (is_constant(input)) return about(node, refused("a reshape of a constant: give the constant its shape"));
-    Offer offer{.slots = {{false, input, 0, {}}, {true, output, 0, {}}}};
+    const std::vector<Layout> layouts = layouts_of_bytes(result_.values[input].dtype);
+    Offer offer{.slots = {{false, input, 0, layouts}, {true, output, 0, layouts}}};
     planner::Node asked_node = question_about(node, offer.slots);
-    for (const Layout from : layouts_of_bytes(result_.values[input].dtype)) {
-      for (const Layout to : layouts_of_bytes(result_.values[input].dtype)) {
+    for (const Layout from : layouts) {
+      for (const Layout to : layouts) {
         if (!lie_alike(result_.values[input], from, result_.values[output], to)) continue;
         asked_node.kernels.push_back(
             {.name = numbered(offer.ways.size(), ""), .takes = {*Representation::of(from), *Representation::of(to)}});
@@ -161,16 +165,46 @@ class Scheduler {
     };
     auto planned = planner::plan(question_, options);
     if (!planned) return planned.error();
-    homes_.resize(graph_.values.size());
-    for (const planner::PlannedTensor& tensor : planned->tensors) homes_[number_of(tensor.name)] = tensor.home.layout();
-    for (const planner::PlannedNode& node : planned->nodes) ways_[number_of(node.name)] = node;
-    for (const planner::Conversion& conversion : planned->conversions) {
-      sources_[{static_cast<ValueId>(number_of(conversion.tensor)), conversion.to.layout()}] = conversion.from.layout();
+    Decision& decision = result_.decision;
+    decision.ways.resize(graph_.nodes.size());
+    for (const planner::PlannedNode& node : planned->nodes) {
+      const size_t number = number_of(node.name);
+      decision.ways[number] = offers_[number].ways[number_of(node.kernel)].layouts;
     }
-    result_.cost_us = planned->cost_us;
-    result_.lower_bound_us = planned->lower_bound_us;
-    result_.conversions = planned->conversions.size();
+    for (const planner::Conversion& conversion : planned->conversions) {
+      decision.copies.push_back({static_cast<ValueId>(number_of(conversion.tensor)), conversion.from.layout(),
+                                 conversion.to.layout()});
+    }
+    decision.cost_us = planned->cost_us;
+    decision.lower_bound_us = planned->lower_bound_us;
     return std::monostate{};
+  }
+
+  Done take(const Decision& known) {
+    const auto refuse = [] { return refused("the decision is that of another graph"); };
+    if (known.ways.size() != graph_.nodes.size()) return refuse();
+    for (size_t i = 0; i < known.ways.size(); ++i) {
+      const std::vector<Slot>& slots = offers_[i].slots;
+      if (known.ways[i].size() != slots.size()) return refuse();
+      for (size_t slot = 0; slot < slots.size(); ++slot) {
+        if (std::ranges::count(slots[slot].layouts, known.ways[i][slot]) == 0) return refuse();
+      }
+    }
+    result_.decision = known;
+    given_kernels_ = std::exchange(result_.decision.kernels, {});
+    return std::monostate{};
+  }
+
+  // What the step that comes next is forced to; empty: it is chosen.
+  Expected<std::string> next_kernel() const {
+    if (!is_known_) return std::string();
+    if (result_.steps.size() < given_kernels_.size()) return given_kernels_[result_.steps.size()];
+    return refused("the decision is that of another graph");
+  }
+
+  void add(Step step) {
+    result_.decision.kernels.push_back(step.choice->id);
+    result_.steps.push_back(std::move(step));
   }
 
   // ---- the steps ----------------------------------------------------------------------------------------------------
@@ -185,40 +219,49 @@ class Scheduler {
   // The value in a layout: as it is, or the copy, which is made where it is first read.
   Expected<uint32_t> lying(ValueId value, Layout layout) {
     if (const auto known = tensors_.find({value, layout}); known != tensors_.end()) return known->second;
-    const auto source = sources_.find({value, layout});
-    if (source == sources_.end()) return refused(fmt::format("nothing writes '{}'", graph_.values[value].name));
-    const auto from = lying(value, source->second);
+    const auto copy = std::ranges::find_if(result_.decision.copies, [&](const Decision::Copy& one) {
+      return one.value == value && one.to == layout && one.from != layout;
+    });
+    if (copy == result_.decision.copies.end() || ++depth_ > kTensorLayoutCount)
+      return refused(fmt::format("nothing writes '{}' as {}", graph_.values[value].name, name(layout)));
+    const auto from = lying(value, copy->from);
+    --depth_;
     if (!from) return from;
+    const auto kernel = next_kernel();
+    if (!kernel) return kernel.error();
     Step step{.name = fmt::format("{} as {}", graph_.values[value].name, name(layout))};
-    auto made = candidates_.conversion(result_.values[value], source->second, layout);
+    auto made = candidates_.conversion(result_.values[value], copy->from, layout, *kernel);
     if (!made) return made.error();
     step.entry = made->entry;
     step.call = std::move(made->call);
     step.choice = std::move(made->choice);
     step.operands = {{Source::Kind::tensor, *from}, {Source::Kind::tensor, tensor_of(value, layout)}};
-    result_.steps.push_back(std::move(step));
+    add(std::move(step));
     return tensor_of(value, layout);
   }
 
   Done add_node(size_t node) {
     const Offer& offer = offers_[node];
-    const Way& way = offer.ways[number_of(ways_.at(node).kernel)];
+    const std::vector<Layout> layouts = result_.decision.ways[node];
     std::vector<uint32_t> stand;  // of each slot
     for (size_t i = 0; i < offer.slots.size(); ++i) {
       if (offer.slots[i].is_output) continue;
-      const auto input = lying(offer.slots[i].value, way.layouts[i]);
+      const auto input = lying(offer.slots[i].value, layouts[i]);
       if (!input) return input.error();
       stand.push_back(*input);
     }
     const bool is_reshape = inferred_.operations[node].entry == nullptr;
     for (size_t i = stand.size(); i < offer.slots.size(); ++i) {
-      stand.push_back(tensor_of(offer.slots[i].value, way.layouts[i], is_reshape ? stand.front() : PlacedValue::kNone));
+      stand.push_back(tensor_of(offer.slots[i].value, layouts[i], is_reshape ? stand.front() : PlacedValue::kNone));
     }
-    return is_reshape ? Done(std::monostate{}) : add_operator(node, offer, way, stand);
+    return is_reshape ? Done(std::monostate{}) : add_operator(node, offer, layouts, stand);
   }
 
-  Done add_operator(size_t node, const Offer& offer, const Way& way, const std::vector<uint32_t>& stand) {
-    auto made = candidates_.chosen(offer, way);
+  Done add_operator(size_t node, const Offer& offer, std::span<const Layout> layouts,
+                    const std::vector<uint32_t>& stand) {
+    const auto kernel = next_kernel();
+    if (!kernel) return kernel.error();
+    auto made = candidates_.chosen(offer, layouts, *kernel);
     if (!made) return about(node, made.error());
     Step step{graph_.nodes[node].name, node, made->entry, std::move(made->call), std::move(made->choice)};
     step.operands.resize(step.call.operands.size());
@@ -230,7 +273,7 @@ class Scheduler {
     }
     for (size_t i = 0; i < offer.slots.size(); ++i)
       step.operands[offer.slots[i].operand] = {Source::Kind::tensor, stand[i]};
-    result_.steps.push_back(std::move(step));
+    add(std::move(step));
     return std::monostate{};
   }
 
@@ -285,9 +328,9 @@ class Scheduler {
 
   planner::Graph question_;
   std::vector<Offer> offers_;                               // by node
-  std::vector<Layout> homes_;                               // by value
-  std::map<size_t, planner::PlannedNode> ways_;             // by node
-  std::map<std::pair<ValueId, Layout>, Layout> sources_;    // of each copy: the layout that it is made from
+  bool is_known_ = false;
+  std::vector<std::string> given_kernels_;                  // of a known decision
+  size_t depth_ = 0;                                        // of copies of copies
   std::map<std::pair<ValueId, Layout>, uint32_t> tensors_;  // into result_.tensors
   Schedule result_;
 };
@@ -295,8 +338,9 @@ class Scheduler {
 }  // namespace
 
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
-                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser) {
-  return Scheduler(graph, inferred, weights, chooser).run();
+                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
+                                 const Decision* decision) {
+  return Scheduler(graph, inferred, weights, chooser).run(decision);
 }
 
 }  // namespace qgen::graph

@@ -51,19 +51,32 @@ struct Step {
   static constexpr size_t kConversion = std::numeric_limits<size_t>::max();
 };
 
+// What was chosen, so that it can be done again without choosing.
+struct Decision {
+  struct Copy {
+    ValueId value = 0;
+    Layout from = Layout::strided, to = Layout::strided;
+  };
+  std::vector<std::vector<Layout>> ways;  // by node, of each tensor that is placed: inputs, then outputs
+  std::vector<Copy> copies;
+  std::vector<std::string> kernels;  // by step: Choice::id
+  double cost_us = 0, lower_bound_us = 0;  // of the planner: equal where no other choice of layouts is better
+};
+
 struct Schedule {
   std::vector<TensorDesc> values;    // as infer() has them, at home
   std::vector<PlacedValue> tensors;  // no constants
   std::vector<Step> steps;
   std::vector<uint32_t> inputs, outputs;   // into `tensors`, as the graph's
   MemoryPlan memory;                       // of `tensors`, those that alias too, then of scratch
-  double cost_us = 0, lower_bound_us = 0;  // of the planner: equal where no other choice of layouts is better
-  size_t conversions = 0;
+  Decision decision;
 };
 
 // `weights`: how each constant that is a weight can be had (desc_of(Weight)). Errors: no kernel fits a node in any
-// layout, with the reasons of its plainest form.
+// layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing is
+// weighed: errors are then what makes it one of another graph, device or library.
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
-                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser);
+                                 const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
+                                 const Decision* decision = nullptr);
 
 }  // namespace qgen::graph

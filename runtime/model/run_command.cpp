@@ -52,11 +52,12 @@ std::string memory_text(const Schedule& schedule, uint64_t constant_bytes) {
 }
 
 std::string plan_text(const Schedule& schedule) {
-  const bool is_best = schedule.cost_us == schedule.lower_bound_us;
+  const graph::Decision& decision = schedule.decision;
+  const bool is_best = decision.cost_us == decision.lower_bound_us;
   return fmt::format("plan: {} steps, {} of them conversions; {:.1f} us estimated, {}\n", schedule.steps.size(),
-                     schedule.conversions, schedule.cost_us,
+                     decision.copies.size(), decision.cost_us,
                      is_best ? "and no other choice of layouts is better"
-                             : fmt::format("and none takes less than {:.1f}", schedule.lower_bound_us));
+                             : fmt::format("and none takes less than {:.1f}", decision.lower_bound_us));
 }
 
 // ---- --explain ------------------------------------------------------------------------------------------------------
