@@ -51,8 +51,57 @@ Expected<Weight> Weight::create(PackedWeight packed, const WeightOptions& option
   auto source = unpack(packed);
   if (!source) return source.error();
   auto weight = create(*std::move(source), options);
-  if (weight) weight->loaded_ = std::move(packed);
+  if (weight) {
+    const Layout layout = packed.layout;
+    weight->loaded_.emplace(layout, std::move(packed));
+  }
   return weight;
+}
+
+Expected<Weight> Weight::create(SavedWeight saved) {
+  if (const Done matrix = check_weight(DType::i8, saved.shape); !matrix) return matrix.error();
+  Weight weight(saved.shape, saved.fits_four_bits, std::numeric_limits<uint64_t>::max());
+  for (PackedWeight& form : saved.forms) {
+    const WeightForm* row = find_weight_form(form.layout);
+    if (!row || form.shape != saved.shape || bytes_of(*row, form.shape) != form.bytes.size())
+      return refused(fmt::format("a weight {} was saved with a form of another size", to_text(saved.shape)));
+    const Layout layout = form.layout;
+    weight.loaded_.insert_or_assign(layout, std::move(form));
+  }
+  if (weight.loaded_.empty() && saved.turned.empty())
+    return refused(fmt::format("a weight {} was saved without a form", to_text(saved.shape)));
+  for (auto& [run, sums] : saved.sums) {
+    if (sums.dtype != DType::i32 || run < 1 || sums.shape != run_sums_shape(saved.shape, run) ||
+        !check_host_tensor(sums))
+      return refused(fmt::format("a weight {} was saved with sums of another size", to_text(saved.shape)));
+    weight.loaded_sums_.emplace(run, std::move(sums));
+  }
+  for (auto& [groups, turned] : saved.turned) {
+    auto made = create(std::move(turned));
+    if (!made) return made.error();
+    weight.turned_.emplace(groups, std::make_unique<Weight>(*std::move(made)));
+  }
+  return weight;
+}
+
+Expected<SavedWeight> Weight::saved(Executor& executor) const {
+  SavedWeight all{.shape = shape_, .fits_four_bits = fits_four_bits_};
+  for (const auto& [layout, form] : forms_) {
+    auto stored = executor.download_stored(form);
+    if (!stored) return stored.error();
+    all.forms.push_back({layout, shape_, *std::move(stored)});
+  }
+  for (const auto& [run, sums] : sums_) {
+    auto numbers = executor.download(sums);
+    if (!numbers) return numbers.error();
+    all.sums.emplace(run, *std::move(numbers));
+  }
+  for (const auto& [groups, weight] : turned_) {
+    auto turned = weight->saved(executor);
+    if (!turned) return turned.error();
+    all.turned.emplace(groups, *std::move(turned));
+  }
+  return all;
 }
 
 Expected<Weight> Weight::create(DeviceTensor form, const WeightOptions& options) {
@@ -64,8 +113,14 @@ Expected<Weight> Weight::create(DeviceTensor form, const WeightOptions& options)
   return weight;
 }
 
-// The matrix in plain rows, from the device if the host does not have it.
+// The matrix in plain rows, from a form if the host does not have it.
 Expected<const HostTensor*> Weight::source(Executor& executor) {
+  if (!source_ && !loaded_.empty()) {
+    auto unpacked = unpack(loaded_.begin()->second);
+    if (!unpacked) return unpacked.error();
+    source_ = *std::move(unpacked);
+  }
+  if (!source_ && forms_.empty()) return refused(fmt::format("of a weight {} no form is left", to_text(shape_)));
   if (!source_) {
     auto downloaded = executor.download(forms_.begin()->second);
     if (!downloaded) return downloaded.error();
@@ -91,19 +146,23 @@ Expected<const WeightForm*> Weight::affordable(Layout layout) const {
                  "raise max_form_bytes, or choose a kernel that reads a form which is there");
 }
 
+Expected<DeviceTensor> Weight::packed_on_device(Executor& executor, Layout layout) {
+  const auto matrix = source(executor);
+  if (!matrix) return matrix.error();
+  return executor.upload(**matrix, Storage::buffer, layout);
+}
+
 Expected<const DeviceTensor*> Weight::form(Executor& executor, Layout layout) {
   if (const auto made = forms_.find(layout); made != forms_.end()) return &made->second;
   const auto form = affordable(layout);
   if (!form) return form.error();
-  const auto matrix = source(executor);
-  if (!matrix) return matrix.error();
-  const bool is_loaded = loaded_ && loaded_->layout == layout;
-  auto tensor = is_loaded ? executor.allocate(DType::i8, shape_, Storage::buffer, layout)
-                          : executor.upload(**matrix, Storage::buffer, layout);
+  const auto loaded = loaded_.find(layout);
+  auto tensor = loaded == loaded_.end() ? packed_on_device(executor, layout)
+                                        : executor.allocate(DType::i8, shape_, Storage::buffer, layout);
   if (!tensor) return tensor.error();
-  if (is_loaded) {
-    if (const Done written = executor.write_stored(*tensor, loaded_->bytes); !written) return written.error();
-    loaded_.reset();
+  if (loaded != loaded_.end()) {
+    if (const Done written = executor.write_stored(*tensor, loaded->second.bytes); !written) return written.error();
+    loaded_.erase(loaded);
   }
   form_bytes_ += bytes_of(**form, shape_);
   return &forms_.emplace(layout, *std::move(tensor)).first->second;
@@ -157,12 +216,21 @@ Expected<Weight*> Weight::turned(Executor& executor, int64_t groups) {
 }
 
 void Weight::release_source() {
-  if (!forms_.empty()) source_.reset();
+  if (!forms_.empty()) {
+    source_.reset();
+    loaded_.clear();
+  }
   for (auto& [groups, weight] : turned_) weight->release_source();
 }
 
 Expected<const DeviceTensor*> Weight::sums(Executor& executor, int64_t run) {
   if (const auto made = sums_.find(run); made != sums_.end()) return &made->second;
+  if (const auto loaded = loaded_sums_.find(run); loaded != loaded_sums_.end()) {
+    auto tensor = executor.upload(loaded->second, Storage::buffer);
+    if (!tensor) return tensor.error();
+    loaded_sums_.erase(loaded);
+    return &sums_.emplace(run, *std::move(tensor)).first->second;
+  }
   const auto matrix = source(executor);
   if (!matrix) return matrix.error();
   const HostTensor sums = make_tensor<int32_t>(DType::i32, run_sums_shape(shape_, run), run_sums(**matrix, run));

@@ -32,12 +32,23 @@ struct WeightOptions {
   std::span<const int32_t> zero_points;
 };
 
+// All that is on the device of a weight, to be put there again: nothing is packed or added up twice.
+struct SavedWeight {
+  Shape shape;
+  bool fits_four_bits = false;
+  std::vector<PackedWeight> forms;
+  std::map<int64_t, HostTensor> sums;     // by run
+  std::map<int64_t, SavedWeight> turned;  // by groups
+};
+
 class Weight {
  public:
   // Errors: the source is no weight or lacks some of it, a zero point is not 0, not one form fits the bound.
   static Expected<Weight> create(HostTensor source, const WeightOptions& options);
   // Of a form that was saved. Errors: those of unpack() too.
   static Expected<Weight> create(PackedWeight packed, const WeightOptions& options);
+  // Each form goes to the device when it is first asked for. Errors: none is there, a form or sums of another size.
+  static Expected<Weight> create(SavedWeight saved);
   // Of a form on the device. Errors: those of keep() too.
   static Expected<Weight> create(DeviceTensor form, const WeightOptions& options);
 
@@ -58,6 +69,8 @@ class Weight {
   // A form that was made elsewhere, as by pack_weight() on the device, takes the place of the one that form() would
   // make. Errors: the tensor is no form of a matrix of this shape, past the bound.
   Done keep(DeviceTensor form);
+  // What was asked for until now.
+  Expected<SavedWeight> saved(Executor& executor) const;
   // The matrix in one form, to save.
   Expected<PackedWeight> packed(Executor& executor, Layout layout);
   // A transposed convolution's weight [C, N / groups, H, W], as [N, C / groups, H, W]: made once. Errors: no weight of
@@ -72,6 +85,7 @@ class Weight {
  private:
   Weight(Shape shape, bool fits_four_bits, uint64_t max_form_bytes)
       : shape_(std::move(shape)), fits_four_bits_(fits_four_bits), max_form_bytes_(max_form_bytes) {}
+  Expected<DeviceTensor> packed_on_device(Executor& executor, Layout layout);
   Expected<const WeightForm*> affordable(Layout layout) const;
   Expected<const HostTensor*> source(Executor& executor);
 
@@ -79,8 +93,9 @@ class Weight {
   std::optional<HostTensor> source_;  // nullopt: it is on the device alone
   bool fits_four_bits_;
   uint64_t max_form_bytes_;
-  uint64_t form_bytes_ = 0;             // of forms_
-  std::optional<PackedWeight> loaded_;  // until it is uploaded
+  uint64_t form_bytes_ = 0;                // of forms_
+  std::map<Layout, PackedWeight> loaded_;  // until they are uploaded
+  std::map<int64_t, HostTensor> loaded_sums_;
   std::map<Layout, DeviceTensor> forms_;
   std::map<int64_t, DeviceTensor> sums_;               // by run
   std::map<int64_t, std::unique_ptr<Weight>> turned_;  // by groups

@@ -17,14 +17,20 @@ void for_each_weight(const Node& node, const OperatorEntry& entry, const std::fu
   }
 }
 
+Expected<Weight> weight_of(const Value& value) {
+  return value.data ? Weight::create(*value.data, {}) : Expected<Weight>(refused("its numbers are not there"));
+}
+
 }  // namespace
 
-Expected<Constants> Constants::create(const Graph& graph, const Inferred& inferred) {
+Expected<Constants> Constants::create(const Graph& graph, const Inferred& inferred, SavedWeights saved) {
   Constants constants;
   Done made = std::monostate{};
   const auto make = [&](ValueId value) {
     if (!made || constants.weights_.contains(value)) return;
-    auto weight = Weight::create(*graph.values[value].data, {});
+    const auto known = saved.find(value);
+    auto weight = known != saved.end() ? Weight::create(std::move(known->second)) : weight_of(graph.values[value]);
+    if (weight && weight->shape() != graph.values[value].shape) weight = refused("it was saved with another shape");
     if (!weight) made = refused(fmt::format("constant '{}': {}", graph.values[value].name, weight.error().message));
     else constants.weights_.emplace(value, std::make_unique<Weight>(*std::move(weight)));
   };
@@ -35,6 +41,16 @@ Expected<Constants> Constants::create(const Graph& graph, const Inferred& inferr
   return constants;
 }
 
+Expected<Constants::SavedWeights> Constants::saved_weights(Executor& executor) const {
+  SavedWeights saved;
+  for (const auto& [value, weight] : weights_) {
+    auto one = weight->saved(executor);
+    if (!one) return one.error();
+    saved.emplace(value, *std::move(one));
+  }
+  return saved;
+}
+
 std::map<ValueId, TensorDesc> Constants::weight_descs() const {
   std::map<ValueId, TensorDesc> descs;
   for (const auto& [value, weight] : weights_) descs.emplace(value, desc_of(*weight));
@@ -43,9 +59,21 @@ std::map<ValueId, TensorDesc> Constants::weight_descs() const {
 
 Expected<const DeviceTensor*> Constants::parameter(Executor& executor, const Graph& graph, ValueId value) {
   if (const auto known = parameters_.find(value); known != parameters_.end()) return &known->second;
+  if (!graph.values[value].data)
+    return refused(fmt::format("the numbers of constant '{}' are not there", graph.values[value].name));
   auto uploaded = executor.upload(*graph.values[value].data, Storage::buffer);
   if (!uploaded) return uploaded.error();
   return &parameters_.emplace(value, *std::move(uploaded)).first->second;
+}
+
+Done Constants::fetch_parameters(Executor& executor, Graph& graph) const {
+  for (const auto& [value, parameter] : parameters_) {
+    if (graph.values[value].data) continue;
+    auto data = executor.download(parameter);
+    if (!data) return data.error();
+    graph.values[value].data = std::make_shared<const HostTensor>(*std::move(data));
+  }
+  return std::monostate{};
 }
 
 void Constants::release(Graph& graph) {

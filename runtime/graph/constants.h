@@ -16,12 +16,22 @@ namespace qgen::graph {
 class Constants {
  public:
   // Of a graph that infer() took. Makes the weights, on the host; errors: those of Weight::create().
-  static Expected<Constants> create(const Graph& graph, const Inferred& inferred);
+  static Expected<Constants> create(const Graph& graph, const Inferred& inferred) {
+    return create(graph, inferred, {});
+  }
+
+  // With weights that were saved: those of the graph.
+  using SavedWeights = std::map<ValueId, SavedWeight>;
+  static Expected<Constants> create(const Graph& graph, const Inferred& inferred, SavedWeights saved);
+  Expected<SavedWeights> saved_weights(Executor& executor) const;
 
   Weight& weight(ValueId value) { return *weights_.at(value); }
   std::map<ValueId, TensorDesc> weight_descs() const;
   // Uploaded on the first call.
   Expected<const DeviceTensor*> parameter(Executor& executor, const Graph& graph, ValueId value);
+
+  // Puts the parameters' data back into a graph from which release() took them.
+  Done fetch_parameters(Executor& executor, Graph& graph) const;
 
   // Forgets the host's copies of all that lies on the device.
   void release(Graph& graph);

@@ -3,12 +3,20 @@
 #include "runtime/graph/model.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace qgen::graph {
 
 Model Model::create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options) {
   auto shared = std::make_shared<Shared>();
   shared->graph = std::move(graph);
+  return {context, operators, std::move(shared), options};
+}
+
+Model Model::create(Context& context, OperatorEntries operators, Compiled compiled, const ModelOptions& options) {
+  auto shared = std::make_shared<Shared>();
+  shared->graph = std::exchange(compiled.graph, {});
+  shared->compiled.emplace(std::move(compiled));
   return {context, operators, std::move(shared), options};
 }
 
@@ -20,12 +28,19 @@ Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes) {
   const auto inferred = infer(shared_->graph, operators_, shapes);
   if (!inferred) return inferred.error();
   if (!shared_->constants) {
-    auto constants = Constants::create(shared_->graph, *inferred);
+    Constants::SavedWeights saved;
+    if (shared_->compiled) saved = std::exchange(shared_->compiled->weights, {});
+    auto constants = Constants::create(shared_->graph, *inferred, std::move(saved));
     if (!constants) return constants.error();
     shared_->constants.emplace(*std::move(constants));
   }
-  auto prepared = Prepared::create(*context_, operators_, shared_->graph, *inferred, *shared_->constants,
-                                   {.on_pipeline = options_.on_pipeline});
+  PrepareOptions how{.on_pipeline = options_.on_pipeline, .decision = decision_for(shapes)};
+  auto prepared = Prepared::create(*context_, operators_, shared_->graph, *inferred, *shared_->constants, how);
+  is_chosen_anew_ = shared_->compiled && !(how.decision && prepared && has_same_kernels((*prepared)->schedule()));
+  if (how.decision && is_chosen_anew_) {
+    how.decision = nullptr;
+    prepared = Prepared::create(*context_, operators_, shared_->graph, *inferred, *shared_->constants, how);
+  }
   if (prepared) shared_->constants->release(shared_->graph);
   return prepared;
 }
@@ -47,6 +62,43 @@ Expected<Tensors> Model::run(const Tensors& inputs) {
   const auto prepared = prepare(shapes_of(inputs));
   if (!prepared) return prepared.error();
   return (*prepared)->run(inputs);
+}
+
+// Null: nothing was chosen for these shapes and this device.
+const Decision* Model::decision_for(const InputShapes& shapes) const {
+  const auto& compiled = shared_->compiled;
+  const bool holds = compiled && compiled->shapes == shapes && compiled->device == device_text(context_->profile);
+  return holds ? &compiled->decision : nullptr;
+}
+
+std::vector<uint64_t> Model::digests_of(const Schedule& schedule) const {
+  std::vector<uint64_t> digests;
+  for (const Step& step : schedule.steps) {
+    const OperatorInfo* op = kernels_of(*step.entry, context_->library);
+    digests.push_back(op ? digest_of(*op, step.choice->id, context_->library).value_or(0) : 0);
+  }
+  return digests;
+}
+
+bool Model::has_same_kernels(const Schedule& schedule) const {
+  return digests_of(schedule) == shared_->compiled->digests;
+}
+
+Expected<Compiled> Model::compiled() const {
+  if (ready_.empty()) return refused("the model is prepared for no shapes", "prepare() it first");
+  const std::lock_guard lock(shared_->mutex);
+  const Schedule& schedule = ready_.front().prepared->schedule();
+  Compiled compiled{.graph = shared_->graph,
+                    .shapes = ready_.front().shapes,
+                    .decision = schedule.decision,
+                    .device = device_text(context_->profile),
+                    .digests = digests_of(schedule)};
+  auto weights = shared_->constants->saved_weights(context_->executor);
+  if (!weights) return weights.error();
+  compiled.weights = *std::move(weights);
+  if (Done filled = shared_->constants->fetch_parameters(context_->executor, compiled.graph); !filled)
+    return filled.error();
+  return compiled;
 }
 
 uint64_t Model::constant_bytes() const {

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 
+#include "runtime/graph/compiled.h"
 #include "runtime/graph/prepared.h"
 
 namespace qgen::graph {
@@ -30,11 +31,18 @@ class Model {
  public:
   // `context` and `operators` must outlive it. Nothing is done yet: errors are those of the first prepare().
   static Model create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options);
+  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; else it
+  // is chosen anew, which is_chosen_anew() then says.
+  static Model create(Context& context, OperatorEntries operators, Compiled compiled, const ModelOptions& options);
   Model beside(Context& context) const;
 
   // Ready for these shapes; it stays so until others have taken its place. Errors: those of Prepared::create().
   Expected<Prepared*> prepare(const InputShapes& shapes);
   Expected<Tensors> run(const Tensors& inputs);
+
+  // Of the shapes that were prepared last. Errors: none were, and those of downloading.
+  Expected<Compiled> compiled() const;
+  bool is_chosen_anew() const { return is_chosen_anew_; }
 
   const Graph& graph() const { return shared_->graph; }
   uint64_t constant_bytes() const;  // on the device
@@ -43,6 +51,7 @@ class Model {
   struct Shared {
     Graph graph;
     std::optional<Constants> constants;
+    std::optional<Compiled> compiled;  // its graph and weights are those above
     std::mutex mutex;
   };
   struct Ready {
@@ -53,11 +62,15 @@ class Model {
   Model(Context& context, OperatorEntries operators, std::shared_ptr<Shared> shared, ModelOptions options)
       : context_(&context), operators_(operators), options_(std::move(options)), shared_(std::move(shared)) {}
   Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes);
+  const Decision* decision_for(const InputShapes& shapes) const;
+  std::vector<uint64_t> digests_of(const Schedule& schedule) const;
+  bool has_same_kernels(const Schedule& schedule) const;
 
   Context* context_;
   OperatorEntries operators_;
   ModelOptions options_;
   std::shared_ptr<Shared> shared_;
+  bool is_chosen_anew_ = false;
   std::list<Ready> ready_;  // the most recently used first
 };
 

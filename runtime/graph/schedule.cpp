@@ -172,8 +172,8 @@ class Scheduler {
       decision.ways[number] = offers_[number].ways[number_of(node.kernel)].layouts;
     }
     for (const planner::Conversion& conversion : planned->conversions) {
-      decision.copies.push_back({static_cast<ValueId>(number_of(conversion.tensor)), conversion.from.layout(),
-                                 conversion.to.layout()});
+      decision.copies.push_back(
+          {static_cast<ValueId>(number_of(conversion.tensor)), conversion.from.layout(), conversion.to.layout()});
     }
     decision.cost_us = planned->cost_us;
     decision.lower_bound_us = planned->lower_bound_us;
@@ -327,7 +327,7 @@ class Scheduler {
   const std::function<bool(ValueId)> is_constant_ = [this](ValueId value) { return is_constant(value); };
 
   planner::Graph question_;
-  std::vector<Offer> offers_;                               // by node
+  std::vector<Offer> offers_;  // by node
   bool is_known_ = false;
   std::vector<std::string> given_kernels_;                  // of a known decision
   size_t depth_ = 0;                                        // of copies of copies

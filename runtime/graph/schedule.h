@@ -59,7 +59,7 @@ struct Decision {
   };
   std::vector<std::vector<Layout>> ways;  // by node, of each tensor that is placed: inputs, then outputs
   std::vector<Copy> copies;
-  std::vector<std::string> kernels;  // by step: Choice::id
+  std::vector<std::string> kernels;        // by step: Choice::id
   double cost_us = 0, lower_bound_us = 0;  // of the planner: equal where no other choice of layouts is better
 };
 
@@ -67,8 +67,8 @@ struct Schedule {
   std::vector<TensorDesc> values;    // as infer() has them, at home
   std::vector<PlacedValue> tensors;  // no constants
   std::vector<Step> steps;
-  std::vector<uint32_t> inputs, outputs;   // into `tensors`, as the graph's
-  MemoryPlan memory;                       // of `tensors`, those that alias too, then of scratch
+  std::vector<uint32_t> inputs, outputs;  // into `tensors`, as the graph's
+  MemoryPlan memory;                      // of `tensors`, those that alias too, then of scratch
   Decision decision;
 };
 

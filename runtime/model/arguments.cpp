@@ -18,11 +18,14 @@ Examples:
   qgen-model run resnet50.onnx --explain --device-file devices/adreno-740.yaml
   qgen-model run resnet50.onnx --profile trace.json         for ui.perfetto.dev or chrome://tracing
   qgen-model check resnet50.onnx --input x.npy              beside the definitions of its operators
+  qgen-model compile resnet50.onnx -o resnet50.qgen         prepared for this device; `run` loads it in milliseconds
 
 Exit codes: 0 done, 1 a check failed, 2 the arguments or the model are wrong, 3 the machine is.)";
 
 void add_common(CLI::App& app, Arguments& arguments) {
-  app.add_option("MODEL", arguments.model, "an ONNX file")->required()->type_name("");
+  app.add_option("MODEL", arguments.model, "an ONNX file, or what `compile` made of one (.qgen)")
+      ->required()
+      ->type_name("");
   const auto typed = [&](const char* flag, std::vector<std::string>& values, const char* text) {
     app.add_option(flag, values, text)->allow_extra_args(false)->option_text("[NAME=]...");
   };
@@ -83,11 +86,18 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1e30))
       ->option_text("NUMBER");
   check->callback([&] { arguments.command = Command::check; });
+
+  CLI::App* compile = app.add_subcommand("compile", "store it prepared: weights packed, kernels and layouts chosen");
+  add_common(*compile, arguments);
+  compile->add_option("-o,--output", arguments.compiled, "a file that ends in .qgen")->required()->type_name("FILE");
+  compile->callback([&] { arguments.command = Command::compile; });
   try {
     app.parse(argc, argv);
     if (run->count("--explain") > 0 && !arguments.explained) arguments.explained = "";
     if (!arguments.device_file.empty() && !arguments.explained)
       throw CLI::ValidationError("--device-file", "goes with --explain");
+    if (arguments.command == Command::compile && !arguments.compiled.ends_with(".qgen"))
+      throw CLI::ValidationError("--output", "is to end in .qgen");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? runner::kDone : runner::kWrongInput;
   }

@@ -11,7 +11,7 @@
 
 namespace qgen::model {
 
-enum class Command : uint8_t { run, check };
+enum class Command : uint8_t { run, check, compile };
 
 struct Arguments {
   Command command = Command::run;
@@ -21,7 +21,8 @@ struct Arguments {
   std::vector<std::string> outputs;  // file.npy of the only output, or name=file.npy
   std::vector<std::string> expected;
   double tolerance = 0;
-  int64_t batch = 1;  // of inputs that are made up
+  std::string compiled;
+  std::optional<int64_t> batch;  // of inputs that are made up; nullopt: what the model was compiled for, or 1
   std::string device;
   std::string device_file;
   std::string profile;  // a file for a trace

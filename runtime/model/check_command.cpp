@@ -60,17 +60,20 @@ Expected<Tensors> expected_outputs(const Program& program, const Arguments& argu
 }  // namespace
 
 Expected<int> check(const Program& program, const Arguments& arguments) {
-  const auto loaded = load(arguments.model);
+  auto loaded = load(arguments.model);
   if (!loaded) return loaded.error();
+  if (loaded->compiled && arguments.expected.empty())
+    return refused("a compiled model has its weights packed, and cannot be computed by definition",
+                   "check the model that it was made of, or give --expect");
   const graph::Graph& graph = loaded->graph;
-  const auto inputs = inputs_of(graph, arguments);
+  const auto inputs = inputs_of(graph, arguments, {});
   if (!inputs) return inputs.error();
   const auto expected = expected_outputs(program, arguments, graph, inputs->tensors);
   if (!expected) return expected.error();
 
   const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
   if (!opened) return opened.error();
-  graph::Model model = graph::Model::create((*opened)->context(), program.operators, graph, {});
+  graph::Model model = model_of((*opened)->context(), program.operators, *std::move(loaded), {});
   const auto outputs = model.run(inputs->tensors);
   if (!outputs) return outputs.error();
 

@@ -16,5 +16,6 @@ struct Program {
 
 Expected<int> run(const Program& program, const Arguments& arguments);
 Expected<int> check(const Program& program, const Arguments& arguments);
+Expected<int> compile(const Program& program, const Arguments& arguments);
 
 }  // namespace qgen::model

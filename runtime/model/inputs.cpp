@@ -63,7 +63,7 @@ HostTensor seeded(DType dtype, Shape shape, int64_t batch) {
 
 }  // namespace
 
-Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments) {
+Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes) {
   Inputs inputs;
   const auto names = input_names(graph);
   for (const std::string& typed : arguments.inputs) {
@@ -84,7 +84,10 @@ Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments
   for (const graph::ValueId id : graph.inputs) {
     const graph::Value& input = graph.values[id];
     if (inputs.tensors.contains(input.name)) continue;
-    inputs.tensors.emplace(input.name, seeded(input.dtype, input.shape, arguments.batch));
+    const auto known = shapes.find(input.name);
+    const bool is_known = known != shapes.end() && !arguments.batch;
+    const Shape& shape = is_known ? known->second : input.shape;
+    inputs.tensors.emplace(input.name, seeded(input.dtype, shape, arguments.batch.value_or(1)));
     inputs.made_up.push_back(input.name);
   }
   return inputs;

@@ -9,13 +9,13 @@
 
 namespace qgen::model {
 
-// Each input of the graph: read, made up as --shape says, or seeded numbers from -1 to 1 with --batch for each side that
-// is not known. `made_up`: the names of those. Errors: unknown names, files that cannot be read.
+// Each input of the graph: read, made up as --shape says, or seeded numbers from -1 to 1, of the shape in `shapes` or with
+// --batch for each side that is not known. `made_up`: the names of those. Errors: unknown names, files that cannot be read.
 struct Inputs {
   Tensors tensors;
   std::vector<std::string> made_up;
 };
-Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments);
+Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes);
 
 // Files by the outputs' names.
 Expected<std::map<std::string, std::string>> files_of_outputs(const graph::Graph& graph, std::string_view flag,

@@ -6,17 +6,20 @@
 
 #include <filesystem>
 
-#include "runtime/graph/graph.h"
+#include "runtime/graph/model.h"
 
 namespace qgen::model {
 
 struct Loaded {
-  graph::Graph graph;
-  std::vector<std::string> notes;  // for people: what runs otherwise than they may think
-  double parse_ms = 0;             // the file
-  double fuse_ms = 0;              // its patterns
+  graph::Graph graph;                       // of a compiled model: without the data of weights
+  std::optional<graph::Compiled> compiled;  // nullopt: of an ONNX file
+  std::vector<std::string> notes;           // for people: what runs otherwise than they may think
+  double parse_ms = 0;                      // the file
+  double fuse_ms = 0;                       // its patterns
 };
 // Errors: the file cannot be read, or is refused.
 Expected<Loaded> load(const std::filesystem::path& file);
+
+graph::Model model_of(Context& context, OperatorEntries operators, Loaded loaded, const graph::ModelOptions& options);
 
 }  // namespace qgen::model

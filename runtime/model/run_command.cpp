@@ -92,7 +92,8 @@ Expected<int> explain_on_file(const Program& program, const Arguments& arguments
   if (!device) return device.error();
   const auto inferred = graph::infer(loaded.graph, program.operators, graph::shapes_of(inputs.tensors));
   if (!inferred) return inferred.error();
-  const auto constants = graph::Constants::create(loaded.graph, *inferred);
+  const auto constants = graph::Constants::create(
+      loaded.graph, *inferred, loaded.compiled ? loaded.compiled->weights : graph::Constants::SavedWeights());
   if (!constants) return constants.error();
   const graph::Chooser chooser{*device, program.library, program.operators};
   const auto schedule = graph::make_schedule(loaded.graph, *inferred, constants->weight_descs(), chooser);
@@ -207,7 +208,8 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   auto loaded = load(arguments.model);
   if (!loaded) return loaded.error();
   print_notes(*loaded);
-  const auto inputs = inputs_of(loaded->graph, arguments);
+  const auto inputs =
+      inputs_of(loaded->graph, arguments, loaded->compiled ? loaded->compiled->shapes : graph::InputShapes());
   if (!inputs) return inputs.error();
   if (const auto files = files_of_outputs(loaded->graph, "--output", arguments.outputs); !files) return files.error();
   if (!arguments.device_file.empty()) return explain_on_file(program, arguments, *loaded, *inputs);
@@ -217,12 +219,17 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
   Context& context = (*opened)->context();
   Progress progress(::isatty(STDERR_FILENO) != 0);
-  graph::Model model = graph::Model::create(
-      context, program.operators, std::move(loaded->graph),
-      {.on_pipeline = [&](size_t done, size_t total) { progress.show("pipelines", done, total); }});
+  const double parse_ms = loaded->parse_ms, fuse_ms = loaded->fuse_ms;
+  graph::Model model =
+      model_of(context, program.operators, *std::move(loaded),
+               {.on_pipeline = [&](size_t done, size_t total) { progress.show("pipelines", done, total); }});
   const auto made = model.prepare(graph::shapes_of(inputs->tensors));
   if (!made) return made.error();
   progress.clear();
+  if (model.is_chosen_anew())
+    fmt::print(stderr,
+               "qgen-model: note: compiled for another device, driver, shape or kernels, so kernels and layouts "
+               "were chosen anew\n");
   Prepared& prepared = **made;
   const auto start = Clock::now();
   const auto outputs = prepared.run(inputs->tensors);
@@ -235,7 +242,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   fmt::print(
       "load: parse {:.1f} ms, fuse {:.1f}, plan {:.1f}, upload {:.1f}, pipelines {:.1f}, record {:.1f}; first run "
       "{:.1f}\n",
-      loaded->parse_ms, loaded->fuse_ms, phases.plan, phases.upload, phases.pipelines, phases.record, first_run_ms);
+      parse_ms, fuse_ms, phases.plan, phases.upload, phases.pipelines, phases.record, first_run_ms);
   fmt::print("{}{}", plan_text(prepared.schedule()), memory_text(prepared.schedule(), model.constant_bytes()));
   if (arguments.explained) {
     const graph::Chooser chooser{context.profile, program.library, program.operators, context.times};

@@ -188,6 +188,63 @@ TEST_F(PreparedTest, ThreadsShareWeights) {
   }
 }
 
+TEST_F(PreparedTest, CompiledIsTheSame) {
+  const Tensors inputs{{"image", Random(3).reals(DType::f32, {2, 3, 20, 20}, -4, 4)}};
+  Model model = model_of(residual_network(2));
+  const auto outputs = model.run(inputs);
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto compiled = model.compiled();
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  const std::vector<std::byte> file = write_compiled(*compiled);
+
+  auto read = read_compiled(file);
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(write_compiled(*read), file);
+  Model again = Model::create(*context_, operators(), *std::move(read), {});
+  const auto outputs_again = again.run(inputs);
+  ASSERT_TRUE(outputs_again) << to_text(outputs_again.error());
+  EXPECT_FALSE(again.is_chosen_anew());
+  EXPECT_TRUE(outputs->at("scores").data == outputs_again->at("scores").data);
+}
+
+// At another batch, and as though it came from another device: kernels are chosen anew, weights packed again.
+TEST_F(PreparedTest, CompiledForOthersIsChosenAnew) {
+  const Graph graph = depthwise_network();
+  Model model = model_of(graph);
+  ASSERT_TRUE(model.prepare({{"image", {1, 5, 9, 7}}}));
+  auto compiled = model.compiled();
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  for (const int64_t batch : {1, 5}) {
+    Compiled other = *compiled;
+    if (batch == 1) other.digests.front() ^= 1;
+    Model again = Model::create(*context_, operators(), std::move(other), {});
+    const Tensors inputs{{"image", Random(7).reals(DType::f32, {batch, 5, 9, 7}, -4, 4)}};
+    const auto outputs = again.run(inputs);
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    EXPECT_TRUE(again.is_chosen_anew());
+    expect_reference(graph, inputs, *outputs);
+  }
+}
+
+// Not one byte may differ; what is cut short, or has something behind it, is no model either.
+TEST_F(PreparedTest, DamagedFilesAreRefused) {
+  Model model = model_of(depthwise_network());
+  ASSERT_TRUE(model.prepare({{"image", {1, 5, 9, 7}}}));
+  const auto compiled = model.compiled();
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  const std::vector<std::byte> file = write_compiled(*compiled);
+  for (size_t at = 0; at < file.size(); at += at < 64 ? 1 : 97) {
+    std::vector<std::byte> other = file;
+    other[at] ^= std::byte{1};
+    EXPECT_FALSE(read_compiled(other)) << at;
+  }
+  for (const size_t length : {size_t{0}, size_t{31}, size_t{40}, file.size() / 2, file.size() - 1})
+    EXPECT_FALSE(read_compiled(std::span(file).first(length))) << length;
+  std::vector<std::byte> longer = file;
+  longer.push_back(std::byte{0});
+  EXPECT_FALSE(read_compiled(longer));
+}
+
 TEST_F(PreparedTest, SharesMemory) {
   Model model = model_of(residual_network(2));
   const auto prepared = model.prepare({});

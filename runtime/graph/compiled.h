@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A model as a file that is ready to run: the graph, its weights in the forms that the chosen kernels read, and what was
+// chosen for one device and one set of shapes. Loading it packs nothing and weighs nothing.
+//
+//   const auto bytes = write_compiled(*model.compiled());
+//   auto compiled = read_compiled(bytes);                    // refused where a byte is missing or another
+//   Model model = Model::create(context, operators, *std::move(compiled), {});
+//
+// On another device, or with other kernels, the same file runs as well: kernels and layouts are then chosen anew, and
+// weights that are read in another form are packed again.
+//
+//   bytes 0..31   "QGENMODL", version, bytes of the head, XXH3 of all else
+//   head          JSON: values, nodes, inputs, outputs, constants, weights, decision
+//   data          what the head names by offset and size, each at a multiple of 64
+#pragma once
+
+#include <span>
+
+#include "runtime/graph/schedule.h"
+
+namespace qgen::graph {
+
+struct Compiled {
+  Graph graph;  // its parameters with their data; of weights none
+  std::map<ValueId, SavedWeight> weights;
+  InputShapes shapes;  // that were chosen for
+  Decision decision;
+  std::string device;             // device_text() of the one that was chosen for
+  std::vector<uint64_t> digests;  // by step: digest_of() what was chosen
+};
+
+// By which a decision's device is known: UUIDs and the driver's version.
+std::string device_text(const DeviceProfile& profile);
+
+std::vector<std::byte> write_compiled(const Compiled& compiled);
+// Errors: another file, another version, a byte that is missing or another, and a head that does not hold together.
+Expected<Compiled> read_compiled(std::span<const std::byte> file);
+
+}  // namespace qgen::graph
