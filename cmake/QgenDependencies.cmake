@@ -9,6 +9,7 @@
 #   qgen_vulkan                                                       the runtime: headers, volk, VMA; never libvulkan
 #   qgen_sqlite                                                       the store of measurements
 #   qgen_eigen                                                        fitting the constants of costs
+#   qgen_onnx_schema                                                  ONNX's messages, compiled from its .proto
 #   qgen_png                                                          examples/picture, if the system has it
 #   GTest::*, benchmark::benchmark                                    tests/, bench/
 #
@@ -152,6 +153,36 @@ target_link_libraries(qgen_sqlite INTERFACE
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 add_library(qgen_eigen INTERFACE)
 target_link_libraries(qgen_eigen INTERFACE $<BUILD_INTERFACE:Eigen3::Eigen>)
+
+# ---- protobuf >= 3.12 and ONNX's schema, onnx.proto: models in files. What protoc makes of it needs the lite runtime only.
+# ---- The schema's version does not limit opsets: dtypes and operators that came later are numbers and names to it
+qgen_find(Protobuf 3.12)
+if(NOT Protobuf_FOUND)
+  qgen_fetch_protobuf()
+endif()
+if(NOT QGEN_FETCH_ALL)
+  find_path(QGEN_ONNX_INCLUDE onnx/onnx.proto)
+  mark_as_advanced(QGEN_ONNX_INCLUDE)
+endif()
+if(NOT QGEN_ONNX_INCLUDE)
+  qgen_fetch_onnx()
+  set(QGEN_ONNX_INCLUDE "${onnx_SOURCE_DIR}")
+endif()
+set(QGEN_ONNX_SCHEMA "${CMAKE_CURRENT_BINARY_DIR}/onnx_schema")
+file(MAKE_DIRECTORY "${QGEN_ONNX_SCHEMA}/onnx")
+add_custom_command(OUTPUT "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc" "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.h"
+  COMMAND protobuf::protoc "--cpp_out=lite:${QGEN_ONNX_SCHEMA}" "-I${QGEN_ONNX_INCLUDE}" onnx/onnx.proto
+  DEPENDS "${QGEN_ONNX_INCLUDE}/onnx/onnx.proto" VERBATIM)
+add_library(qgen_onnx_schema STATIC "${QGEN_ONNX_SCHEMA}/onnx/onnx.pb.cc")
+target_compile_options(qgen_onnx_schema PRIVATE -w)
+target_include_directories(qgen_onnx_schema SYSTEM PUBLIC "${QGEN_ONNX_SCHEMA}")
+get_target_property(QGEN_PROTOBUF_TYPE protobuf::libprotobuf-lite TYPE)
+if(QGEN_STATIC AND NOT QGEN_PROTOBUF_TYPE STREQUAL "STATIC_LIBRARY")
+  qgen_find_archive(QGEN_PROTOBUF_LIBRARY protobuf-lite)
+  target_link_libraries(qgen_onnx_schema PUBLIC "${QGEN_PROTOBUF_LIBRARY}" Threads::Threads)
+else()
+  target_link_libraries(qgen_onnx_schema PUBLIC protobuf::libprotobuf-lite)
+endif()
 
 # ---- libpng: the pictures that examples/picture writes; without it that example is left out
 find_package(PNG QUIET)

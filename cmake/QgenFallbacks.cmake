@@ -97,6 +97,16 @@ function(qgen_fetch_xxhash)  # 0.8.2
   set(xxhash_SOURCE_DIR "${xxhash_SOURCE_DIR}" PARENT_SCOPE)
 endfunction()
 
+function(qgen_fetch_protobuf)  # 21.12
+  qgen_fetch(protobuf protocolbuffers/protobuf f0dc78d7e6e331b8c6bb2d5283e06aa26883ca7c
+    OPTIONS protobuf_BUILD_TESTS=OFF protobuf_INSTALL=OFF protobuf_WITH_ZLIB=OFF)
+endfunction()
+
+function(qgen_fetch_onnx)  # 1.12.0; only its schema is read
+  qgen_fetch(onnx onnx/onnx f7ee1ac60d06abe8e26c9b6bbe1e3db5286b614b SUBDIRECTORY schema-only)
+  set(onnx_SOURCE_DIR "${onnx_SOURCE_DIR}" PARENT_SCOPE)
+endfunction()
+
 function(qgen_fetch_googletest)  # 1.15.2
   qgen_fetch(googletest google/googletest b514bdc898e2951020cbdca1304b75f5950d1f59 OPTIONS INSTALL_GTEST=OFF)
 endfunction()

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/onnx/model.h"
+
+#include <cstring>
+#include <limits>
+
+namespace qgen::onnx {
+namespace {
+
+struct TypeRow {
+  ElementType type;
+  std::string_view name;
+  int64_t bytes;
+  bool is_real;
+  std::optional<DType> dtype;
+};
+constexpr TypeRow kTypes[] = {
+    {ElementType::f32, "float32", 4, true, DType::f32},    {ElementType::f64, "float64", 8, true, {}},
+    {ElementType::f16, "float16", 2, true, DType::f16},    {ElementType::bf16, "bfloat16", 2, true, DType::bf16},
+    {ElementType::boolean, "bool", 1, false, {}},          {ElementType::i4, "int4", 1, false, {}},
+    {ElementType::u4, "uint4", 1, false, {}},              {ElementType::i8, "int8", 1, false, DType::i8},
+    {ElementType::u8, "uint8", 1, false, DType::u8},       {ElementType::i16, "int16", 2, false, DType::i16},
+    {ElementType::u16, "uint16", 2, false, DType::u16},    {ElementType::i32, "int32", 4, false, DType::i32},
+    {ElementType::u32, "uint32", 4, false, DType::u32},    {ElementType::i64, "int64", 8, false, {}},
+    {ElementType::u64, "uint64", 8, false, {}},            {ElementType::other, "a type without numbers", 0, false, {}},
+};
+const TypeRow& row(ElementType type) { return kTypes[static_cast<size_t>(type)]; }
+
+template <typename T>
+T load(const Tensor& tensor, int64_t index) {
+  T value;
+  std::memcpy(&value, tensor.data.data() + static_cast<size_t>(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+T attribute_or(const Node& node, std::string_view attribute, T otherwise) {
+  const AttributeData* found = node.find(attribute);
+  const T* value = found ? std::get_if<T>(found) : nullptr;
+  return value ? *value : otherwise;
+}
+
+}  // namespace
+
+std::string_view name(ElementType type) { return row(type).name; }
+int64_t bytes(ElementType type) { return row(type).bytes; }
+bool is_real(ElementType type) { return row(type).is_real; }
+std::optional<DType> dtype_of(ElementType type) { return row(type).dtype; }
+
+int64_t Tensor::integer(int64_t index) const {
+  switch (type) {
+    case ElementType::boolean:
+    case ElementType::u4:
+    case ElementType::u8: return load<uint8_t>(*this, index);
+    case ElementType::i4:
+    case ElementType::i8: return load<int8_t>(*this, index);
+    case ElementType::i16: return load<int16_t>(*this, index);
+    case ElementType::u16: return load<uint16_t>(*this, index);
+    case ElementType::i32: return load<int32_t>(*this, index);
+    case ElementType::u32: return load<uint32_t>(*this, index);
+    case ElementType::i64: return load<int64_t>(*this, index);
+    case ElementType::u64: {
+      const auto value = load<uint64_t>(*this, index);
+      constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+      return static_cast<int64_t>(value < kMost ? value : kMost);
+    }
+    default: return 0;
+  }
+}
+
+float Tensor::real(int64_t index) const {
+  switch (type) {
+    case ElementType::f32: return load<float>(*this, index);
+    case ElementType::f64: return static_cast<float>(load<double>(*this, index));
+    case ElementType::f16: return f16_to_f32(load<uint16_t>(*this, index));
+    case ElementType::bf16: return bf16_to_f32(load<uint16_t>(*this, index));
+    default: return static_cast<float>(integer(index));
+  }
+}
+
+const AttributeData* Node::find(std::string_view attribute) const {
+  const auto found = attributes.find(attribute);
+  return found == attributes.end() ? nullptr : &found->second;
+}
+int64_t Node::integer(std::string_view attribute, int64_t otherwise) const {
+  return attribute_or(*this, attribute, otherwise);
+}
+float Node::real(std::string_view attribute, float otherwise) const { return attribute_or(*this, attribute, otherwise); }
+std::string_view Node::word(std::string_view attribute, std::string_view otherwise) const {
+  const AttributeData* found = find(attribute);
+  const auto* value = found ? std::get_if<std::string>(found) : nullptr;
+  return value ? std::string_view(*value) : otherwise;
+}
+std::vector<int64_t> Node::integers(std::string_view attribute) const {
+  return attribute_or(*this, attribute, std::vector<int64_t>{});
+}
+
+}  // namespace qgen::onnx

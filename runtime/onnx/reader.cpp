@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The only file that knows protobuf. Its parser bounds the depth of messages and checks every length; what is left is
+// what the messages say. Strings and data are moved out of them, so that a model is in memory once.
+#include "runtime/onnx/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "onnx/onnx.pb.h"
+#include "runtime/onnx/external_data.h"
+
+namespace qgen::onnx {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+// TensorProto.DataType by number: those that came after the schema was compiled are numbers to it.
+ElementType type_of(int32_t number) {
+  constexpr ElementType other = ElementType::other;
+  constexpr ElementType kTypes[] = {
+      other,            ElementType::f32, ElementType::u8,      ElementType::i8,  ElementType::u16, ElementType::i16,
+      ElementType::i32, ElementType::i64, other,                ElementType::boolean, ElementType::f16, ElementType::f64,
+      ElementType::u32, ElementType::u64, other,                other,            ElementType::bf16, other,
+      other,            other,            other,                ElementType::u4,  ElementType::i4};
+  return number >= 0 && number < std::ssize(kTypes) ? kTypes[number] : other;
+}
+
+bool is_nibbles(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
+
+// Two a byte, the first in the low half.
+std::vector<std::byte> spread_nibbles(std::span<const std::byte> packed, int64_t count, ElementType type) {
+  std::vector<std::byte> spread(static_cast<size_t>(count));
+  for (size_t i = 0; i < spread.size(); ++i) {
+    const unsigned nibble = (std::to_integer<unsigned>(packed[i / 2]) >> (4 * (i % 2))) & 15U;
+    spread[i] = static_cast<std::byte>(type == ElementType::i4 && nibble >= 8 ? nibble | 0xf0U : nibble);
+  }
+  return spread;
+}
+
+template <typename T, typename Field>
+std::vector<std::byte> bytes_of(const Field& values) {
+  std::vector<std::byte> data(static_cast<size_t>(values.size()) * sizeof(T));
+  for (int i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<T>(values.Get(i));
+    std::memcpy(data.data() + static_cast<size_t>(i) * sizeof(T), &value, sizeof(T));
+  }
+  return data;
+}
+
+// The typed field that a tensor without raw_data keeps its elements in. f16 and bf16 are bits there, and four-bit
+// integers two an element.
+std::vector<std::byte> typed_data(const ::onnx::TensorProto& proto, ElementType type) {
+  switch (type) {
+    case ElementType::f32: return bytes_of<float>(proto.float_data());
+    case ElementType::f64: return bytes_of<double>(proto.double_data());
+    case ElementType::i64: return bytes_of<int64_t>(proto.int64_data());
+    case ElementType::u32: return bytes_of<uint32_t>(proto.uint64_data());
+    case ElementType::u64: return bytes_of<uint64_t>(proto.uint64_data());
+    case ElementType::i32: return bytes_of<int32_t>(proto.int32_data());
+    case ElementType::i16:
+    case ElementType::u16:
+    case ElementType::f16:
+    case ElementType::bf16: return bytes_of<uint16_t>(proto.int32_data());
+    default: return bytes_of<uint8_t>(proto.int32_data());
+  }
+}
+
+std::optional<int64_t> number_in(const std::string& text) {
+  int64_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+class Reader {
+ public:
+  explicit Reader(const ReadOptions& options) : options_(options) {}
+
+  Expected<Model> run(::onnx::ModelProto& proto) {
+    Model model;
+    for (const auto& opset : proto.opset_import())
+      model.opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();
+    if (!proto.has_graph()) return refused("the model has no graph");
+    auto& graph = *proto.mutable_graph();
+    const auto nodes = static_cast<size_t>(graph.node_size());
+    if (nodes > options_.limits.nodes)
+      return refused(fmt::format("the model has {} nodes, and can have {}", nodes, options_.limits.nodes));
+    if (graph.sparse_initializer_size() > 0) return refused("the model has sparse initializers");
+
+    for (auto& initializer : *graph.mutable_initializer()) {
+      const std::string name = initializer.name();
+      auto read = tensor(initializer);
+      if (!read) return read.error();
+      if (name.empty() || !model.graph.initializers.emplace(name, *std::move(read)).second)
+        return refused(fmt::format("two initializers are called '{}'", name));
+    }
+    for (const auto& input : graph.input()) {
+      if (!model.graph.initializers.contains(input.name())) model.graph.inputs.push_back(value_info(input));
+    }
+    for (const auto& output : graph.output()) model.graph.outputs.push_back(value_info(output));
+    for (auto& node_proto : *graph.mutable_node()) {
+      auto read = node(node_proto, model.graph.nodes.size());
+      if (!read) return read.error();
+      model.graph.nodes.push_back(*std::move(read));
+    }
+    return model;
+  }
+
+ private:
+  static ValueInfo value_info(const ::onnx::ValueInfoProto& proto) {
+    ValueInfo info{.name = proto.name()};
+    if (!proto.type().has_tensor_type()) return info;
+    const auto& tensor = proto.type().tensor_type();
+    info.type = type_of(tensor.elem_type());
+    if (!tensor.has_shape()) return info;
+    info.shape.emplace();
+    for (const auto& side : tensor.shape().dim()) {
+      // A side without a name is one of its own; so is -1, which some exporters write.
+      const std::string unnamed = fmt::format("{}.{}", proto.name(), info.shape->size());
+      if (side.has_dim_value() && side.dim_value() >= 0) info.shape->push_back({side.dim_value(), {}});
+      else info.shape->push_back({0, side.dim_param().empty() ? unnamed : side.dim_param()});
+    }
+    return info;
+  }
+
+  Expected<TensorPtr> tensor(::onnx::TensorProto& proto) {
+    const auto refuse = [&](const std::string& fault) {
+      return refused(fmt::format("tensor '{}': {}", proto.name(), fault));
+    };
+    Tensor result{.name = proto.name(), .type = type_of(proto.data_type())};
+    if (result.type == ElementType::other)
+      return refuse(fmt::format("data type {} is not supported", proto.data_type()));
+    result.shape.assign(proto.dims().begin(), proto.dims().end());
+    if (Done sound = check_shape(result.shape); !sound) return refuse(sound.error().message);
+    const int64_t count = result.size();
+    const int64_t stored = is_nibbles(result.type) ? (count + 1) / 2 : count * bytes(result.type);
+    if (stored > static_cast<int64_t>(options_.limits.data_bytes - used_bytes_))
+      return refuse(fmt::format("the model's tensors have more than {} bytes", options_.limits.data_bytes));
+
+    std::vector<std::byte> data;
+    if (proto.data_location() == ::onnx::TensorProto::EXTERNAL) {
+      auto external = external_data(proto, stored);
+      if (!external) return refuse(external.error().message);
+      data = *std::move(external);
+    } else if (proto.has_raw_data()) {
+      const auto raw = std::as_bytes(std::span(proto.raw_data()));
+      data.assign(raw.begin(), raw.end());
+      proto.clear_raw_data();
+    } else {
+      data = typed_data(proto, result.type);
+    }
+    if (static_cast<int64_t>(data.size()) != stored)
+      return refuse(fmt::format("its shape takes {} bytes, and it has {}", stored, data.size()));
+    used_bytes_ += data.size();
+    result.data = is_nibbles(result.type) ? spread_nibbles(data, count, result.type) : std::move(data);
+    return std::make_shared<const Tensor>(std::move(result));
+  }
+
+  Expected<std::vector<std::byte>> external_data(const ::onnx::TensorProto& proto, int64_t stored) const {
+    ExternalPlace place;
+    for (const auto& entry : proto.external_data()) {
+      if (entry.key() == "location") place.location = entry.value();
+      if (entry.key() != "offset" && entry.key() != "length") continue;
+      const auto number = number_in(entry.value());
+      if (!number) return refused(fmt::format("the {} of its external data is no integer", entry.key()));
+      if (entry.key() == "offset") place.offset = *number;
+      else if (*number != stored)
+        return refused(fmt::format("its shape takes {} bytes, and its external data have {}", stored, *number));
+    }
+    return read_external(options_.folder, place, stored);
+  }
+
+  Expected<Node> node(::onnx::NodeProto& proto, size_t place) {
+    Node result{.name = proto.name(), .op = proto.op_type(), .domain = proto.domain()};
+    if (result.domain == "ai.onnx") result.domain.clear();
+    if (result.name.empty()) result.name = fmt::format("{}_{}", result.op, place);
+    result.inputs.assign(proto.input().begin(), proto.input().end());
+    result.outputs.assign(proto.output().begin(), proto.output().end());
+    for (auto& attribute_proto : *proto.mutable_attribute()) {
+      auto value = attribute(attribute_proto);
+      if (!value) {
+        Error error = value.error();
+        error.message = fmt::format("node '{}': attribute '{}': {}", result.name, attribute_proto.name(), error.message);
+        return error;
+      }
+      if (!result.attributes.emplace(attribute_proto.name(), *std::move(value)).second)
+        return refused(fmt::format("node '{}': attribute '{}' stands twice", result.name, attribute_proto.name()));
+    }
+    return result;
+  }
+
+  Expected<AttributeData> attribute(::onnx::AttributeProto& proto) {
+    using Proto = ::onnx::AttributeProto;
+    switch (proto.type()) {
+      case Proto::INT: return AttributeData(proto.i());
+      case Proto::FLOAT: return AttributeData(proto.f());
+      case Proto::STRING: return AttributeData(proto.s());
+      case Proto::INTS: return AttributeData(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+      case Proto::FLOATS: return AttributeData(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+      case Proto::STRINGS:
+        return AttributeData(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+      case Proto::TENSOR: {
+        auto value = tensor(*proto.mutable_t());
+        if (!value) return value.error();
+        return AttributeData(*std::move(value));
+      }
+      case Proto::GRAPH:
+      case Proto::GRAPHS: return AttributeData(Subgraph{});
+      default: return refused("its kind is not supported");
+    }
+  }
+
+  const ReadOptions& options_;
+  size_t used_bytes_ = 0;
+};
+
+}  // namespace
+
+Expected<Model> read_model(std::span<const std::byte> file, const ReadOptions& options) {
+  const size_t most = std::min<size_t>(options.limits.file_bytes, std::numeric_limits<int>::max());
+  if (file.size() > most)
+    return refused(fmt::format("the model has {} bytes, and can have {}", file.size(), most),
+                   "larger models keep their weights in files beside them (external data)");
+  ::onnx::ModelProto proto;
+  if (!proto.ParseFromArray(file.data(), static_cast<int>(file.size())))
+    return refused("these bytes are no ONNX model, or they are not complete");
+  return Reader(options).run(proto);
+}
+
+}  // namespace qgen::onnx
