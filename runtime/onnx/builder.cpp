@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/onnx/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace qgen::onnx {
+namespace {
+
+HostTensor scalar(float value) { return make_tensor<float>(DType::f32, {1}, std::span(&value, 1)); }
+HostTensor scalar(int32_t value) { return make_tensor<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
+
+void set_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters) {
+  node.attributes.insert_or_assign(fmt::format("{}_scale", port), AttributeValue(double{parameters.scale}));
+  node.attributes.insert_or_assign(fmt::format("{}_zero_point", port), AttributeValue(int64_t{parameters.zero_point}));
+}
+
+void set_bounds(graph::Node& node, const IntegerRange& range) {
+  node.attributes.insert_or_assign("quant_min", AttributeValue(range.min));
+  node.attributes.insert_or_assign("quant_max", AttributeValue(range.max));
+}
+
+Error unsupported(std::string message) { return {Error::Kind::unsupported, std::move(message), {}}; }
+
+// The reals of a constant, in one of the dtypes that operators take.
+HostTensor reals_of(const Tensor& tensor, DType dtype) {
+  HostTensor result = zeros(dtype, tensor.shape);
+  for (int64_t i = 0; i < tensor.size(); ++i) set_element(result, i, tensor.real(i));
+  return result;
+}
+
+}  // namespace
+
+void Builder::note(const std::string& node, std::string reason) {
+  if (told_.emplace(node, reason).second) notes.push_back({node, std::move(reason)});
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+ValueId Builder::input(const std::string& name, DType dtype, const Dims& shape) {
+  Shape sides;
+  for (const Number& side : shape) sides.push_back(side.is_symbol ? graph::kAnySide : side.value);
+  shapes.push_back(shape);
+  return graph.add_input(name, dtype, std::move(sides));
+}
+
+ValueId Builder::constant(const std::string& name, HostTensor data) {
+  shapes.push_back(dims_of(data.shape));
+  return graph.add_constant(name, std::move(data));
+}
+
+ValueId Builder::add(graph::Node node, const Dims& shape) {
+  shapes.push_back(shape);
+  return graph.add(std::move(node));
+}
+
+Expected<ValueId> Builder::reshape(const std::string& name, ValueId value, const Dims& shape) {
+  if (shapes[value] == shape) return value;
+  const auto list = reshape_list(shapes[value], shape);
+  if (!list)
+    return unsupported(fmt::format("{} becomes {}, with two sides that are not known", to_text(shapes[value]),
+                                   to_text(shape)));
+  return add({.name = name,
+              .op = std::string(graph::kReshape),
+              .inputs = {{"input", value}},
+              .attributes = {{"shape", *list}}},
+             shape);
+}
+
+std::optional<View> Builder::view_of(const Known& known) {
+  if (const auto* view = known.as<View>()) return *view;
+  const auto* constant = known.as<QuantizedConstant>();
+  if (!constant) return std::nullopt;
+  const auto parameters = per_tensor_of(constant->parameters);
+  if (!parameters || !is_byte(constant->codes->type)) return std::nullopt;
+  return View{constant_of(constant->codes, "", [&] { return signed_codes(*constant->codes); }), *parameters};
+}
+
+ValueId Builder::dequantized(const View& view) {
+  const std::string what = fmt::format("dequantize {} {:x} {}", view.codes,
+                                       std::bit_cast<uint32_t>(view.quantization.scale), view.quantization.zero_point);
+  const auto found = made_.find(what);
+  if (found != made_.end()) return found->second;
+  graph::Node node{.name = fmt::format("dequantize {}", graph.values[view.codes].name),
+                   .op = "q8ta_dequantize",
+                   .inputs = {{"input", view.codes}}};
+  set_parameters(node, "input", view.quantization);
+  return made_[what] = add(std::move(node), shapes[view.codes]);
+}
+
+Expected<Real> Builder::real_of(const Known& known, DType constants_are) {
+  if (const auto* it = known.as<Real>()) return *it;
+  if (const auto* it = known.as<View>()) return Real{dequantized(*it)};
+  if (const auto* it = known.as<PendingPtr>()) return real(**it);
+  if (const auto* it = known.as<TensorPtr>()) {
+    if (!onnx::is_real((*it)->type)) return unsupported(fmt::format("'{}' is of {}", (*it)->name, name((*it)->type)));
+    const std::string form = constants_are == DType::f16 ? " f16" : "";
+    return Real{constant_of(*it, form, [&] { return reals_of(**it, constants_are); }), constants_are};
+  }
+  if (const auto* it = known.as<QuantizedConstant>()) {
+    return Real{constant(it->codes->name + " reals", onnx::dequantized(*it))};
+  }
+  return unsupported("an input consists of integers that nothing dequantizes");
+}
+
+Expected<Pending::Operand> Builder::operand_of(std::string_view port, const Known& known, DType constants_are) {
+  if (const auto view = view_of(known)) return Pending::Operand{port, *view, known.shape};
+  if (const auto* constant = known.as<QuantizedConstant>(); constant && is_byte(constant->codes->type))
+    return Pending::Operand{port, *constant, known.shape};
+  const auto real = real_of(known, constants_are);
+  if (!real) return real.error();
+  return Pending::Operand{port, *real, known.shape};
+}
+
+// ---- nodes ----------------------------------------------------------------------------------------------------------
+
+void Builder::add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters) {
+  const std::string scale = fmt::format("{}_scale", port), zero_point = fmt::format("{}_zero_point", port);
+  node.inputs.push_back({scale, constant(fmt::format("{} {}", node.name, scale), scalar(parameters.scale))});
+  if (parameters.zero_point == 0) return;
+  node.inputs.push_back(
+      {zero_point, constant(fmt::format("{} {}", node.name, zero_point), scalar(parameters.zero_point))});
+}
+
+Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form) {
+  graph::Node node{.name = pending.name, .op = std::string(form.op), .attributes = pending.attributes};
+  for (const Pending::Operand& operand : pending.operands) {
+    const std::string port(operand.port);
+    const auto* view = std::get_if<View>(&operand.value);
+    if (const auto* real = std::get_if<Real>(&operand.value)) {
+      if (form.style == Style::q8ta) return unsupported(fmt::format("{} is real", port));
+      node.inputs.push_back({port, real->value});
+    } else if (view && form.style == Style::q8ta) {
+      node.inputs.push_back({port, view->codes});
+      set_parameters(node, port, view->quantization);
+    } else if (view && form.style == Style::fused) {
+      node.inputs.push_back({port, view->codes});
+      add_parameters(node, port, view->quantization);
+    } else if (view) {
+      node.inputs.push_back({port, dequantized(*view)});
+      if (form.style == Style::quantizes) set_parameters(node, port, view->quantization);
+    } else if (form.style == Style::fused) {
+      // Bytes with a scale, and perhaps a zero point, for each channel: as they are, in their own dtype.
+      const auto& [codes, parameters] = std::get<QuantizedConstant>(operand.value);
+      const DType dtype = is_unsigned_byte(codes->type) ? DType::u8 : DType::i8;
+      node.inputs.push_back(
+          {port, constant_of(codes, " as it is", [&] { return HostTensor{dtype, codes->shape, codes->data}; })});
+      const std::span<const float> scales = parameters.scales;
+      const std::span<const int32_t> zeros = parameters.zero_points;
+      node.inputs.push_back({port + "_scale", constant(fmt::format("{} {}_scale", node.name, port),
+                                                       make_tensor(DType::f32, parameters.shape, scales))});
+      node.inputs.push_back({port + "_zero_point", constant(fmt::format("{} {}_zero_point", node.name, port),
+                                                            make_tensor(DType::i32, parameters.shape, zeros))});
+    } else {
+      return unsupported(fmt::format("{} has several scales", port));
+    }
+  }
+  node.inputs.insert(node.inputs.end(), pending.constants.begin(), pending.constants.end());
+  return node;
+}
+
+ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& node_name,
+                             std::optional<IntegerRange> bounds) {
+  const bool is_same = from.scale == to.scale && from.zero_point == to.zero_point;
+  if (is_same && !bounds) return codes;
+  const std::string what = fmt::format("requantize {} {:x} {} {:x} {} {} {}", codes,
+                                       std::bit_cast<uint32_t>(from.scale), from.zero_point,
+                                       std::bit_cast<uint32_t>(to.scale), to.zero_point, bounds ? bounds->min : -128,
+                                       bounds ? bounds->max : 127);
+  const auto found = made_.find(what);
+  if (found != made_.end()) return found->second;
+  graph::Node node{.name = node_name, .op = "requantize", .inputs = {{"input", codes}}};
+  add_parameters(node, "input", from);
+  add_parameters(node, "output", to);
+  if (bounds) set_bounds(node, *bounds);
+  return made_[what] = add(std::move(node), shapes[codes]);
+}
+
+// The function is a word, bounds or a table of the operator that computes what it is of, or a node behind it.
+Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) {
+  const Pending::Key key{output.scale, output.zero_point};
+  const auto found = pending.quantized.find(key);
+  if (found != pending.quantized.end()) return found->second;
+
+  Form form = pending.pattern->quantized;
+  std::optional<Function> function = pending.function;
+  const bool is_unary = is_identity(pending) && function && !function->q8ta.empty();
+  if (is_unary) form = {function->q8ta, Style::q8ta};
+  if (!form) {
+    const auto reals = real(pending);
+    if (!reals) return reals.error();
+    graph::Node node{.name = fmt::format("quantize {}", pending.name),
+                     .op = "q8ta_quantize",
+                     .inputs = {{"input", reals->value}}};
+    set_parameters(node, "output", output);
+    return pending.quantized[key] = add(std::move(node), shapes[reals->value]);
+  }
+  auto node = node_of(pending, form);
+  if (!node) return node.error();
+  if (is_unary) {
+    if (function->slope) node->attributes.insert_or_assign("slope", AttributeValue(*function->slope));
+    function.reset();
+  }
+  std::optional<IntegerRange> bounds;
+  if (function && form.has_activation && !function->word.empty()) {
+    node->attributes.insert_or_assign("activation", AttributeValue(std::string(function->word)));
+  } else if (function && form.has_table) {
+    const FunctionTable table = table_of(*function, output);
+    node->inputs.push_back({"table", constant(pending.name + " table",
+                                              make_tensor<int8_t>(DType::i8, {256}, table.table))});
+    set_parameters(*node, "table_input", table.input);
+    if (!function->bounds)
+      note(pending.name, fmt::format("its function is a table of 256 bytes, of integers with a scale of {}, since the "
+                                     "model has no quantization between the two",
+                                     table.input.scale));
+  } else if (function && function->bounds) {
+    bounds = integer_bounds(*function->bounds, output);
+    if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));
+  } else if (function) {
+    return unsupported(fmt::format("a function that {} has no place for stands between it and its quantization",
+                                   form.op));
+  }
+  if (form.style == Style::fused) add_parameters(*node, "output", output);
+  else set_parameters(*node, "output", output);
+  ValueId codes = add(*std::move(node), pending.shape);
+  if (bounds) codes = requantized(codes, output, output, pending.name + " bounds", bounds);
+  const auto seen = reshape(pending.name + " reshaped", codes, pending.reshaped.value_or(pending.shape));
+  if (!seen) return seen;
+  return pending.quantized[key] = *seen;
+}
+
+Expected<Real> Builder::applied(const std::string& node_name, const Function& function, Real input) {
+  if (function.real.empty())
+    return unsupported("a function that no operator of reals has stands behind it, and nothing quantizes the result");
+  return Real{add({.name = node_name, .op = std::string(function.real), .inputs = {{"input", input.value}}},
+                  shapes[input.value]),
+              input.dtype};
+}
+
+Expected<Real> Builder::real(Pending& pending) {
+  if (pending.real) return *pending.real;
+  const Form& form = pending.pattern->real;
+  if (!form)
+    return unsupported(fmt::format("its result is not quantized, and {} of reals needs an operator that there is not",
+                                   pending.pattern->op));
+  Real result;
+  bool has_function = false;
+  if (is_identity(pending)) {
+    result = Real{dequantized(std::get<View>(pending.operands.front().value))};
+  } else {
+    auto node = node_of(pending, form);
+    if (!node) return node.error();
+    has_function = pending.function && form.has_activation && !pending.function->word.empty();
+    if (has_function)
+      node->attributes.insert_or_assign("activation", AttributeValue(std::string(pending.function->word)));
+    for (const auto& operand : pending.operands) {
+      if (const auto* it = std::get_if<Real>(&operand.value)) result.dtype = it->dtype;
+    }
+    result.value = add(*std::move(node), pending.shape);
+  }
+  if (pending.function && !has_function) {
+    const auto behind = applied(pending.name + " function", *pending.function, result);
+    if (!behind) return behind;
+    result = *behind;
+  }
+  const auto seen = reshape(pending.name + " reshaped", result.value, pending.reshaped.value_or(pending.shape));
+  if (!seen) return seen.error();
+  result.value = *seen;
+  pending.real = result;
+  return result;
+}
+
+Expected<ValueId> Builder::quantized(const Known& known, const PerTensor& output, const std::string& node_name) {
+  if (const auto* pending = known.as<PendingPtr>()) return quantized(**pending, output);
+  if (const auto view = view_of(known)) return requantized(view->codes, view->quantization, output, node_name);
+  const auto reals = real_of(known);
+  if (!reals) return reals.error();
+  const std::string what = fmt::format("quantize {} {:x} {}", reals->value, std::bit_cast<uint32_t>(output.scale),
+                                       output.zero_point);
+  const auto found = made_.find(what);
+  if (found != made_.end()) return found->second;
+  graph::Node node{.name = node_name, .op = "q8ta_quantize", .inputs = {{"input", reals->value}}};
+  set_parameters(node, "output", output);
+  return made_[what] = add(std::move(node), shapes[reals->value]);
+}
+
+}  // namespace qgen::onnx

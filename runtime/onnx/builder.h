@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The graph as it grows: known values become operands, pending operations nodes.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "runtime/onnx/patterns.h"
+
+namespace qgen::onnx {
+
+// What was not done in integers, and why.
+struct Note {
+  std::string node;
+  std::string reason;
+};
+
+class Builder {
+ public:
+  graph::Graph graph;
+  std::vector<Dims> shapes;  // by value of the graph
+  std::vector<Note> notes;   // each once
+  int64_t next_symbol = 0;
+
+  void note(const std::string& node, std::string reason);
+
+  ValueId input(const std::string& name, DType dtype, const Dims& shape);
+  ValueId constant(const std::string& name, HostTensor data);
+  // One for all that make the same of a tensor; `form` says what.
+  template <typename Make>
+  ValueId constant_of(const TensorPtr& tensor, const std::string& form, Make make) {
+    const auto found = constants_.find({tensor.get(), form});
+    if (found != constants_.end()) return found->second.value;
+    const ValueId value = constant(tensor->name + form, make());
+    constants_.emplace(std::pair{tensor.get(), form}, Shared{tensor, value});
+    return value;
+  }
+  ValueId add(graph::Node node, const Dims& shape);
+  // The same elements in another shape; the value itself where that is the same.
+  Expected<ValueId> reshape(const std::string& name, ValueId value, const Dims& shape);
+
+  // Bytes with one scale; nullopt: it is something else.
+  std::optional<View> view_of(const Known& known);
+  // A pending operation is computed in reals.
+  Expected<Real> real_of(const Known& known, DType constants_are = DType::f32);
+  Expected<Pending::Operand> operand_of(std::string_view port, const Known& known, DType constants_are = DType::f32);
+
+  // Errors: no operator does it.
+  Expected<ValueId> quantized(Pending& pending, const PerTensor& output);
+  Expected<Real> real(Pending& pending);
+  Expected<Real> applied(const std::string& name, const Function& function, Real input);
+  Expected<ValueId> quantized(const Known& known, const PerTensor& output, const std::string& name);
+  ValueId requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& name,
+                      std::optional<IntegerRange> bounds = {});
+
+ private:
+  struct Shared {
+    TensorPtr keeps;  // its address stays its own
+    ValueId value = 0;
+  };
+
+  ValueId dequantized(const View& view);
+  Expected<graph::Node> node_of(const Pending& pending, const Form& form);
+  void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
+
+  std::map<std::pair<const Tensor*, std::string>, Shared> constants_;
+  std::map<std::string, ValueId> made_;  // nodes that several need: by what they do
+  std::set<std::pair<std::string, std::string>> told_;
+};
+
+}  // namespace qgen::onnx

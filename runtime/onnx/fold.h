@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is known before the model runs: constants, what is computed of shapes, and how a node that only gives its input
+// another shape changes it.
+//
+//   Shape -> Gather(0) -> Unsqueeze -> Concat(-1)         Numbers [batch, -1]
+//   Transpose, Reshape of a constant, quantized or not    the same constant, turned
+#pragma once
+
+#include "runtime/onnx/builder.h"
+
+namespace qgen::onnx {
+
+// What the node gives, if it is known; nullopt: it is to be computed. Errors: a node that is wrong.
+Expected<std::optional<Known>> fold(Builder& builder, const Node& node, Arguments arguments);
+
+// Of Reshape, Flatten, Squeeze, Unsqueeze and others that leave the elements in their order: the shape of the output;
+// nullopt: the node does something else.
+Expected<std::optional<Dims>> output_shape_of_view(Builder& builder, const Node& node, Arguments arguments);
+
+// A constant or a shape as integers of rank 0 or 1; nullopt: it is neither.
+std::optional<std::vector<Number>> numbers_of(const Known& known);
+
+}  // namespace qgen::onnx

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A quantized ONNX model as a graph of qgen's operators. docs/onnx.md says what is imported and what becomes of it.
+//
+//   const auto model = onnx::import_model("resnet50_int8.onnx");
+//   if (!model) return model.error();   // "node 'Softmax_12' (Softmax): needs an operator for softmax"
+//   for (const onnx::Note& note : model->notes) print(note.node, note.reason);
+//   graph::infer(model->graph, operators, {{"image", {8, 3, 224, 224}}});
+//
+// Nodes of the graph are called after the model's: "Conv_5 + Relu_6 + Add_7". Bytes are signed in the graph; an input or
+// output that is unsigned in the model stays so.
+#pragma once
+
+#include <filesystem>
+
+#include "runtime/onnx/builder.h"
+#include "runtime/onnx/reader.h"
+
+namespace qgen::onnx {
+
+struct Imported {
+  graph::Graph graph;
+  std::vector<Note> notes;  // what runs in reals or otherwise than the model says it, and why
+};
+
+Expected<Imported> import_model(const std::filesystem::path& file, const ReadLimits& limits = {});
+// Without a folder, external data are refused.
+Expected<Imported> import_model(std::span<const std::byte> file, const ReadOptions& options = {});
+Expected<Imported> import_model(Model model);
+
+}  // namespace qgen::onnx

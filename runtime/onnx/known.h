@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is known of a value of the model while its nodes are gone through in order. Nothing is put into the graph before
+// it must be: a DequantizeLinear is a way to see integers (View), and a float operation waits for what its user wants
+// of it (Pending). If that is a QuantizeLinear, integers are computed at once; otherwise reals.
+//
+//   x -> QuantizeLinear -> DequantizeLinear -> Conv -> Relu -> QuantizeLinear -> DequantizeLinear -> ...
+//   Real   Codes             View              Pending Pending   Codes (here one node is added)  View
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/graph/graph.h"
+#include "runtime/onnx/dims.h"
+#include "runtime/onnx/functions.h"
+#include "runtime/onnx/quantized.h"
+
+namespace qgen::onnx {
+
+using graph::ValueId;
+
+// Bytes in the graph, i8 always.
+struct Codes {
+  ValueId value = 0;
+  bool is_unsigned = false;  // to the model: each is 128 more
+};
+// Bytes as the reals that they stand for.
+struct View {
+  ValueId codes = 0;
+  PerTensor quantization;
+};
+struct Real {
+  ValueId value = 0;
+  DType dtype = DType::f32;
+};
+// A shape, or what was computed of one: rank 0 or 1.
+struct Numbers {
+  std::vector<Number> numbers;
+};
+
+struct Pattern;
+
+// An operation on reals that is not in the graph yet, without what depends on how its result is wanted.
+struct Pending {
+  struct Operand {
+    std::string_view port;
+    std::variant<View, Real, QuantizedConstant> value;
+    Dims shape = {};
+  };
+  struct Key {
+    float scale;
+    int32_t zero_point;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  const Pattern* pattern = nullptr;
+  std::string name;  // of all nodes that are in it: "Conv_5 + Relu_6"
+  std::vector<Operand> operands = {};
+  std::vector<graph::Port> constants = {};  // weight, scales, bias
+  Attributes attributes = {};
+  Dims shape = {};                            // of the operation's result
+  std::optional<Function> function = {};      // of the result
+  std::optional<Dims> reshaped = {};          // what it is seen as
+  std::map<Key, ValueId> quantized = {};      // what has been put into the graph
+  std::optional<Real> real = {};
+};
+using PendingPtr = std::shared_ptr<Pending>;
+
+struct Known {
+  std::variant<TensorPtr, Numbers, QuantizedConstant, Codes, View, Real, PendingPtr> what;
+  Dims shape = {};
+
+  template <typename T>
+  const T* as() const {
+    return std::get_if<T>(&what);
+  }
+  // Of a constant.
+  TensorPtr tensor() const { return as<TensorPtr>() ? *as<TensorPtr>() : nullptr; }
+};
+
+}  // namespace qgen::onnx

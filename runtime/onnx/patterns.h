@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What operations become: a table with a row for each way to compute one. The rows of an operation are tried in order,
+// and each says why it does not fit; if none does, the reasons are what the user reads. A new operator of qgen is a new
+// row, and a function that takes the node apart if none of those that are there does.
+//
+//   of the model   operands            before a QuantizeLinear    otherwise
+//   Conv           int8, int8 weight   q8ta_conv2d                conv2d_q8ta_q8csw
+//   Conv           real, int8 weight                              conv2d_q8csw
+#pragma once
+
+#include <span>
+
+#include "runtime/onnx/known.h"
+
+namespace qgen::onnx {
+
+class Builder;
+
+// How an operator of qgen is told what its operands are.
+enum class Style : uint8_t {
+  none,       // there is no such operator
+  q8ta,       // int8 operands; attributes input_scale, input_zero_point
+  fused,      // operands that may be quantized; further operands input_scale, input_zero_point
+  quantizes,  // takes reals and quantizes them itself; attributes input_scale, input_zero_point
+  real,       // reals
+};
+
+struct Form {
+  std::string_view op = {};
+  Style style = Style::none;
+  bool has_activation = false;  // the attribute
+  bool has_table = false;       // the operand
+
+  explicit operator bool() const { return style != Style::none; }
+};
+
+// The node's inputs; of one that is left out, nullptr.
+using Arguments = std::span<const Known* const>;
+
+struct Pattern {
+  std::string_view op;
+  std::string_view operands;  // for people
+  Form quantized;
+  Form real;
+  // Everything but pattern and name. Error::Kind::unsupported: this row does not fit, and why.
+  Expected<Pending> (*match)(Builder& builder, const Node& node, Arguments arguments);
+};
+
+std::span<const Pattern> patterns();
+
+// What would be needed of operators that nothing here computes: "an operator that concatenates". Empty: unknown.
+std::string_view lacking(std::string_view op);
+
+// The operation as the first row that fits has it. `op` is a float operation: that of the node, or what an
+// operator-oriented node stands for.
+Expected<Pending> match(Builder& builder, std::string_view op, const Node& node, Arguments arguments);
+// The view itself, as an operation that does nothing.
+Pending identity(const View& view, const Dims& shape);
+bool is_identity(const Pending& pending);
+
+}  // namespace qgen::onnx

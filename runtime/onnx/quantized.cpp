@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/onnx/quantized.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "runtime/tensor/quant_params.h"
+
+namespace qgen::onnx {
+
+bool is_byte(ElementType type) { return type == ElementType::i8 || type == ElementType::u8; }
+bool is_nibble(ElementType type) { return type == ElementType::i4 || type == ElementType::u4; }
+bool is_unsigned_byte(ElementType type) { return type == ElementType::u8; }
+
+// ---- parameters -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Range {
+  int64_t min, max;
+};
+std::optional<Range> range_of_integers(ElementType type) {
+  switch (type) {
+    case ElementType::i4: return Range{-8, 7};
+    case ElementType::u4: return Range{0, 15};
+    case ElementType::i8: return Range{-128, 127};
+    case ElementType::u8: return Range{0, 255};
+    case ElementType::i16: return Range{-32768, 32767};
+    case ElementType::u16: return Range{0, 65535};
+    case ElementType::i32: return Range{INT32_MIN, INT32_MAX};
+    default: return std::nullopt;
+  }
+}
+
+Expected<Parameters> read_parameters(const TensorPtr& scale, const TensorPtr& zero_point, ElementType type) {
+  if (!scale || !is_real(scale->type)) return refused("its scale is no constant of reals");
+  Parameters result{.shape = scale->shape, .type = zero_point ? zero_point->type : type};
+  const auto range = range_of_integers(result.type);
+  if (!range) return refused(fmt::format("its integers are of {}", name(result.type)));
+  if (zero_point && zero_point->size() != scale->size() && zero_point->size() != 1)
+    return refused(fmt::format("it has {} scales and {} zero points", scale->size(), zero_point->size()));
+  for (int64_t i = 0; i < scale->size(); ++i) {
+    const float value = scale->real(i);
+    if (!(value > 0) || std::isinf(value)) return refused(fmt::format("its scale is {}", value));
+    result.scales.push_back(value);
+    const int64_t zero = zero_point ? zero_point->integer(zero_point->size() == 1 ? 0 : i) : 0;
+    if (zero < range->min || zero > range->max) return refused(fmt::format("its zero point is {}", zero));
+    result.zero_points.push_back(static_cast<int32_t>(zero));
+  }
+  if (result.scales.empty()) return refused("it has no scale");
+  return result;
+}
+
+}  // namespace
+
+Expected<Parameters> parameters_along(size_t axis, size_t rank, const TensorPtr& scale, const TensorPtr& zero_point,
+                                      ElementType type) {
+  auto result = read_parameters(scale, zero_point, type);
+  if (!result) return result;
+  const auto count = static_cast<int64_t>(result->scales.size());
+  result->shape.clear();
+  if (count == 1) return result;
+  result->shape.assign(rank, 1);
+  result->shape[axis] = count;
+  return result;
+}
+
+Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, const TensorPtr& zero_point,
+                                   ElementType type, const std::optional<Shape>& data) {
+  auto result = read_parameters(scale, zero_point, type);
+  if (!result || result->is_per_tensor()) {
+    if (result) result->shape.clear();
+    return result;
+  }
+  if (!data) return refused("it has several scales, and its input a side that is not known");
+  const auto rank = static_cast<int64_t>(data->size());
+  int64_t axis = node.integer("axis", 1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return refused(fmt::format("axis {} of a tensor of rank {}", axis, rank));
+  const int64_t block = node.integer("block_size", 0), side = (*data)[static_cast<size_t>(axis)];
+  if (block == 0) {
+    if (scale->shape.size() != 1 || scale->shape[0] != side)
+      return refused(fmt::format("it has scales {} for {} elements along axis {}", to_text(scale->shape), side, axis));
+    result->shape.assign(data->size(), 1);
+    result->shape[static_cast<size_t>(axis)] = side;
+    return result;
+  }
+  Shape blocks = *data;
+  blocks[static_cast<size_t>(axis)] = block > 0 ? (side + block - 1) / block : 0;
+  if (block < 0 || scale->shape != blocks)
+    return refused(fmt::format("it has scales {} for {} in blocks of {} along axis {}", to_text(scale->shape),
+                               to_text(*data), block, axis));
+  if (side % block != 0) return refused(fmt::format("its last block of {} is not whole", block));
+  return result;
+}
+
+Expected<PerTensor> per_tensor_of(const Parameters& parameters) {
+  if (!parameters.is_per_tensor())
+    return refused("it has a scale for each channel, and activations have one for all");
+  if (!is_byte(parameters.type))
+    return refused(fmt::format("its integers are of {}, and activations of int8 or uint8", name(parameters.type)));
+  const float scale = parameters.scales.front();
+  if (scale < kLeastScale || scale > kLargestScale)
+    return refused(fmt::format("its scale is {}, and can be 2^-125 to 2^119", scale));
+  return PerTensor{scale, parameters.zero_points.front() - (is_unsigned_byte(parameters.type) ? 128 : 0)};
+}
+
+// ---- constants ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The parameter of each element, in order.
+std::vector<int64_t> parameter_indices(const Shape& data, const Parameters& parameters) {
+  std::vector<int64_t> indices(static_cast<size_t>(element_count(data)), 0);
+  if (parameters.is_per_tensor()) return indices;
+  const auto block = block_of(data, parameters.shape);
+  for (size_t i = 0; block && i < indices.size(); ++i) indices[i] = param_index(data, *block, static_cast<int64_t>(i));
+  return indices;
+}
+
+}  // namespace
+
+Expected<TensorPtr> quantized(const Tensor& reals, const Parameters& parameters) {
+  const auto range = range_of_integers(parameters.type);
+  if (!range || bytes(parameters.type) != 1)
+    return refused(fmt::format("constants are not quantized to {}", name(parameters.type)));
+  Tensor codes{reals.name, parameters.type, reals.shape, {}};
+  const auto indices = parameter_indices(reals.shape, parameters);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const auto parameter = static_cast<size_t>(indices[i]);
+    const double t = std::nearbyint(reals.real(static_cast<int64_t>(i)) / parameters.scales[parameter]);
+    const double q = std::isnan(t) ? parameters.zero_points[parameter] : t + parameters.zero_points[parameter];
+    const double bounded = std::clamp<double>(q, static_cast<double>(range->min), static_cast<double>(range->max));
+    codes.data.push_back(static_cast<std::byte>(static_cast<int>(bounded)));
+  }
+  return TensorPtr(std::make_shared<const Tensor>(std::move(codes)));
+}
+
+HostTensor dequantized(const QuantizedConstant& constant) {
+  HostTensor reals = zeros(DType::f32, constant.codes->shape);
+  const auto indices = parameter_indices(constant.codes->shape, constant.parameters);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const auto parameter = static_cast<size_t>(indices[i]);
+    const int64_t code = constant.codes->integer(static_cast<int64_t>(i));
+    reals.as<float>()[i] = static_cast<float>(code - constant.parameters.zero_points[parameter]) *
+                           constant.parameters.scales[parameter];
+  }
+  return reals;
+}
+
+Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order) {
+  Tensor result{tensor.name, tensor.type, {}, std::vector<std::byte>(tensor.data.size())};
+  const Strides strides = row_major_strides(tensor.shape);
+  Strides from;
+  for (const int64_t d : order) {
+    result.shape.push_back(tensor.shape[static_cast<size_t>(d)]);
+    from.push_back(strides[static_cast<size_t>(d)]);
+  }
+  const auto size = static_cast<size_t>(bytes(tensor.type));
+  Shape at(order.size(), 0);
+  int64_t source = 0;
+  for (size_t i = 0; i * size < result.data.size(); ++i) {
+    std::memcpy(&result.data[i * size], &tensor.data[static_cast<size_t>(source) * size], size);
+    for (size_t d = order.size(); d-- > 0;) {
+      source += from[d];
+      if (++at[d] < result.shape[d]) break;
+      source -= from[d] * at[d];
+      at[d] = 0;
+    }
+  }
+  return result;
+}
+
+QuantizedConstant transposed(const QuantizedConstant& constant, const std::vector<int64_t>& order) {
+  QuantizedConstant result{std::make_shared<const Tensor>(transposed(*constant.codes, order)), constant.parameters};
+  if (constant.parameters.is_per_tensor()) return result;
+  const auto turned = [&](const auto& values, ElementType type) {
+    using T = typename std::decay_t<decltype(values)>::value_type;
+    return transposed(tensor_of<T>(type, constant.parameters.shape, values), order);
+  };
+  const Tensor scales = turned(constant.parameters.scales, ElementType::f32);
+  const Tensor zeros = turned(constant.parameters.zero_points, ElementType::i32);
+  result.parameters.shape = scales.shape;
+  for (int64_t i = 0; i < scales.size(); ++i) {
+    result.parameters.scales[static_cast<size_t>(i)] = scales.real(i);
+    result.parameters.zero_points[static_cast<size_t>(i)] = static_cast<int32_t>(zeros.integer(i));
+  }
+  return result;
+}
+
+Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Shape& shape) {
+  Tensor codes = *constant.codes;
+  const Shape before = std::exchange(codes.shape, shape);
+  QuantizedConstant result{std::make_shared<const Tensor>(std::move(codes)), constant.parameters};
+  if (constant.parameters.is_per_tensor()) return result;
+  // Scales along one axis stay with it if the reshape leaves that side, and what is before it, as they are.
+  const auto axis = channel_axis(constant.parameters.shape);
+  const auto leading = [](const Shape& of, size_t count) {
+    return element_count(Shape(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count)));
+  };
+  for (size_t d = 0; axis && d < shape.size(); ++d) {
+    if (shape[d] != before[*axis] || leading(shape, d) != leading(before, *axis)) continue;
+    result.parameters.shape.assign(shape.size(), 1);
+    result.parameters.shape[d] = shape[d];
+    return result;
+  }
+  return refused(fmt::format("scales {} of {} do not become those of {}", to_text(constant.parameters.shape),
+                             to_text(before), to_text(shape)));
+}
+
+HostTensor signed_codes(const Tensor& codes) {
+  HostTensor result = zeros(DType::i8, codes.shape);
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    const auto byte = std::to_integer<unsigned>(codes.data[i]);
+    result.data[i] = static_cast<std::byte>(is_unsigned_byte(codes.type) ? byte ^ 0x80U : byte);
+  }
+  return result;
+}
+
+// ---- weights --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Signed codes, if what is taken off all of them makes the weight symmetric.
+Expected<HostTensor> symmetric_codes(const QuantizedConstant& constant) {
+  const ElementType type = constant.codes->type;
+  if (bytes(type) != 1 || type == ElementType::boolean)
+    return refused(fmt::format("weight '{}' is of {}, and weights are of 4 or 8 bits", constant.codes->name, name(type)));
+  const int32_t middle = type == ElementType::u8 ? 128 : type == ElementType::u4 ? 8 : 0;
+  const auto& zeros = constant.parameters.zero_points;
+  const auto other = std::ranges::find_if(zeros, [&](int32_t zero) { return zero != middle; });
+  if (other != zeros.end())
+    return refused(fmt::format("weight '{}' of {} has zero point {}, and symmetric ones have {}", constant.codes->name,
+                               name(type), *other, middle));
+  HostTensor codes = signed_codes(*constant.codes);
+  if (type == ElementType::u4)
+    for (int8_t& code : codes.as<int8_t>()) code = static_cast<int8_t>(code - 8);
+  return codes;
+}
+
+}  // namespace
+
+Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, size_t axis) {
+  auto codes = symmetric_codes(constant);
+  if (!codes) return codes.error();
+  const Parameters& parameters = constant.parameters;
+  const Shape& shape = constant.codes->shape;
+  if (!parameters.is_per_tensor() && channel_axis(parameters.shape) != axis)
+    return refused(fmt::format("weight '{}' {} has scales {}, and can have one for each side of axis {}",
+                               constant.codes->name, to_text(shape), to_text(parameters.shape), axis));
+  std::vector<float> scales = parameters.scales;
+  if (parameters.is_per_tensor()) scales.assign(static_cast<size_t>(shape[axis]), parameters.scales.front());
+  return SymmetricWeight{*std::move(codes), make_tensor<float>(DType::f32, {std::ssize(scales)}, scales)};
+}
+
+Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant) {
+  const Parameters& parameters = constant.parameters;
+  if (parameters.is_per_tensor() || channel_axis(parameters.shape) == size_t{0}) {
+    auto rows = symmetric_along(constant, 0);
+    if (rows) rows->scales.shape.push_back(1);
+    return rows;
+  }
+  if (parameters.shape.size() != 2 || parameters.shape[0] != constant.codes->shape[0])
+    return refused(fmt::format("weight '{}' {} has scales {}, and can have them for rows or groups of each row",
+                               constant.codes->name, to_text(constant.codes->shape), to_text(parameters.shape)));
+  auto codes = symmetric_codes(constant);
+  if (!codes) return codes.error();
+  return SymmetricWeight{*std::move(codes), make_tensor<float>(DType::f32, parameters.shape, parameters.scales)};
+}
+
+}  // namespace qgen::onnx

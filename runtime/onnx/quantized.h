@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Quantization as a model says it: the scale and the zero point of a QuantizeLinear or DequantizeLinear. Operators know
+// signed bytes; an unsigned byte is the signed one that is 128 less, with a zero point that is 128 less, which leaves
+// every real what it was.
+//
+//   QuantizedConstant weight = ...;           // of DequantizeLinear(constant): int8 [K, N], scales [1, N]
+//   weight = transposed(weight, {1, 0});      // [N, K], scales [N, 1]
+//   dequantized(weight)                       // the reals that it stands for
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/onnx/model.h"
+#include "runtime/operators/per_tensor.h"
+
+namespace qgen::onnx {
+
+// Scales and zero points as blocks along each dimension: runtime/tensor/quant_params.h.
+struct Parameters {
+  Shape shape;  // one, or of the data's rank
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;  // as many
+  ElementType type = ElementType::u8;
+
+  bool is_per_tensor() const { return scales.size() == 1; }
+};
+
+// Of the inputs behind the first of a QuantizeLinear or DequantizeLinear, with the data's shape; `type` is what the
+// integers are where no zero point says it. A rank is needed only where there are several scales.
+Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, const TensorPtr& zero_point,
+                                   ElementType type, const std::optional<Shape>& data);
+// The same of operators that have neither axis nor blocks: one, or one along `axis` of the data's rank.
+Expected<Parameters> parameters_along(size_t axis, size_t rank, const TensorPtr& scale, const TensorPtr& zero_point,
+                                      ElementType type);
+
+// Of a tensor of bytes, as operators take it. Errors: several scales, integers that are no bytes, a scale outside 2^-125
+// to 2^119.
+Expected<PerTensor> per_tensor_of(const Parameters& parameters);
+
+struct QuantizedConstant {
+  TensorPtr codes;  // as the model has them
+  Parameters parameters;
+};
+Expected<TensorPtr> quantized(const Tensor& reals, const Parameters& parameters);  // as ONNX divides and rounds
+HostTensor dequantized(const QuantizedConstant& constant);                         // f32
+
+// Errors: scales that would be cut apart.
+Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Shape& shape);
+QuantizedConstant transposed(const QuantizedConstant& constant, const std::vector<int64_t>& order);
+Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order);
+
+// Symmetric integers of up to 8 bits with a scale for each side of `axis`: what weights are. Errors: other integers, zero
+// points, scales along other axes.
+struct SymmetricWeight {
+  HostTensor codes;   // i8
+  HostTensor scales;  // f32 [side]
+};
+Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, size_t axis);
+// Of a matrix [N, K], with a scale for groups along K: scales [N, G].
+Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant);
+
+// Bytes as signed ones.
+HostTensor signed_codes(const Tensor& codes);
+bool is_byte(ElementType type);
+bool is_nibble(ElementType type);
+bool is_unsigned_byte(ElementType type);
+
+}  // namespace qgen::onnx
