@@ -61,8 +61,8 @@ Expected<ValueId> Builder::reshape(const std::string& name, ValueId value, const
   if (shapes[value] == shape) return value;
   const auto list = reshape_list(shapes[value], shape);
   if (!list)
-    return unsupported(fmt::format("{} becomes {}, with two sides that are not known", to_text(shapes[value]),
-                                   to_text(shape)));
+    return unsupported(
+        fmt::format("{} becomes {}, with two sides that are not known", to_text(shapes[value]), to_text(shape)));
   return add({.name = name,
               .op = std::string(graph::kReshape),
               .inputs = {{"input", value}},
@@ -146,8 +146,9 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
       // Bytes with a scale, and perhaps a zero point, for each channel: as they are, in their own dtype.
       const auto& [codes, parameters] = std::get<QuantizedConstant>(operand.value);
       const DType dtype = is_unsigned_byte(codes->type) ? DType::u8 : DType::i8;
-      node.inputs.push_back(
-          {port, constant_of(codes, " as it is", [&] { return HostTensor{dtype, codes->shape, codes->data}; })});
+      node.inputs.push_back({port, constant_of(codes, " as it is", [&] {
+                               return HostTensor{dtype, codes->shape, codes->data};
+                             })});
       const std::span<const float> scales = parameters.scales;
       const std::span<const int32_t> zeros = parameters.zero_points;
       node.inputs.push_back({port + "_scale", constant(fmt::format("{} {}_scale", node.name, port),
@@ -166,10 +167,9 @@ ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTens
                              std::optional<IntegerRange> bounds) {
   const bool is_same = from.scale == to.scale && from.zero_point == to.zero_point;
   if (is_same && !bounds) return codes;
-  const std::string what = fmt::format("requantize {} {:x} {} {:x} {} {} {}", codes,
-                                       std::bit_cast<uint32_t>(from.scale), from.zero_point,
-                                       std::bit_cast<uint32_t>(to.scale), to.zero_point, bounds ? bounds->min : -128,
-                                       bounds ? bounds->max : 127);
+  const std::string what = fmt::format(
+      "requantize {} {:x} {} {:x} {} {} {}", codes, std::bit_cast<uint32_t>(from.scale), from.zero_point,
+      std::bit_cast<uint32_t>(to.scale), to.zero_point, bounds ? bounds->min : -128, bounds ? bounds->max : 127);
   const auto found = made_.find(what);
   if (found != made_.end()) return found->second;
   graph::Node node{.name = node_name, .op = "requantize", .inputs = {{"input", codes}}};
@@ -192,9 +192,8 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   if (!form) {
     const auto reals = real(pending);
     if (!reals) return reals.error();
-    graph::Node node{.name = fmt::format("quantize {}", pending.name),
-                     .op = "q8ta_quantize",
-                     .inputs = {{"input", reals->value}}};
+    graph::Node node{
+        .name = fmt::format("quantize {}", pending.name), .op = "q8ta_quantize", .inputs = {{"input", reals->value}}};
     set_parameters(node, "output", output);
     return pending.quantized[key] = add(std::move(node), shapes[reals->value]);
   }
@@ -209,8 +208,8 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     node->attributes.insert_or_assign("activation", AttributeValue(std::string(function->word)));
   } else if (function && form.has_table) {
     const FunctionTable table = table_of(*function, output);
-    node->inputs.push_back({"table", constant(pending.name + " table",
-                                              make_tensor<int8_t>(DType::i8, {256}, table.table))});
+    node->inputs.push_back(
+        {"table", constant(pending.name + " table", make_tensor<int8_t>(DType::i8, {256}, table.table))});
     set_parameters(*node, "table_input", table.input);
     if (!function->bounds)
       note(pending.name, fmt::format("its function is a table of 256 bytes, of integers with a scale of {}, since the "
@@ -220,8 +219,8 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     bounds = integer_bounds(*function->bounds, output);
     if (form.style == Style::fused) set_bounds(*node, *std::exchange(bounds, {}));
   } else if (function) {
-    return unsupported(fmt::format("a function that {} has no place for stands between it and its quantization",
-                                   form.op));
+    return unsupported(
+        fmt::format("a function that {} has no place for stands between it and its quantization", form.op));
   }
   if (form.style == Style::fused) add_parameters(*node, "output", output);
   else set_parameters(*node, "output", output);
@@ -278,8 +277,8 @@ Expected<ValueId> Builder::quantized(const Known& known, const PerTensor& output
   if (const auto view = view_of(known)) return requantized(view->codes, view->quantization, output, node_name);
   const auto reals = real_of(known);
   if (!reals) return reals.error();
-  const std::string what = fmt::format("quantize {} {:x} {}", reals->value, std::bit_cast<uint32_t>(output.scale),
-                                       output.zero_point);
+  const std::string what =
+      fmt::format("quantize {} {:x} {}", reals->value, std::bit_cast<uint32_t>(output.scale), output.zero_point);
   const auto found = made_.find(what);
   if (found != made_.end()) return found->second;
   graph::Node node{.name = node_name, .op = "q8ta_quantize", .inputs = {{"input", reals->value}}};

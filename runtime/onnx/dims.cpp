@@ -137,11 +137,11 @@ constexpr int64_t kMostInWindow = int64_t{1} << 30;  // as operators have it
 Expected<std::vector<int64_t>> list_of(const Node& node, std::string_view attribute, size_t count, int64_t otherwise) {
   std::vector<int64_t> list = node.integers(attribute);
   if (list.empty()) list.assign(count, otherwise);
-  const bool fits = list.size() == count && std::ranges::all_of(list, [&](int64_t n) {
-                      return n >= otherwise && n <= kMostInWindow;
-                    });
-  if (!fits) return refused(fmt::format("{} is [{}], and has {} numbers from {} up", attribute, fmt::join(list, ", "),
-                                        count, otherwise));
+  const bool fits = list.size() == count &&
+                    std::ranges::all_of(list, [&](int64_t n) { return n >= otherwise && n <= kMostInWindow; });
+  if (!fits)
+    return refused(
+        fmt::format("{} is [{}], and has {} numbers from {} up", attribute, fmt::join(list, ", "), count, otherwise));
   return list;
 }
 

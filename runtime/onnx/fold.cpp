@@ -22,7 +22,9 @@ std::optional<std::vector<Number>> numbers_of(const Known& known) {
 
 namespace {
 
-const Known* argument(Arguments arguments, size_t index) { return index < arguments.size() ? arguments[index] : nullptr; }
+const Known* argument(Arguments arguments, size_t index) {
+  return index < arguments.size() ? arguments[index] : nullptr;
+}
 
 // Integers that an attribute says until some opset, and an input since; nullopt: neither, or not known.
 std::optional<std::vector<int64_t>> list_at(const Node& node, std::string_view attribute, Arguments arguments,
@@ -127,7 +129,8 @@ Expected<std::optional<Dims>> transposed_view(const Node& node, const Dims& inpu
 }  // namespace
 
 Expected<std::optional<Dims>> output_shape_of_view(Builder& builder, const Node& node, Arguments arguments) {
-  constexpr std::string_view kViews[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout"};
+  constexpr std::string_view kViews[] = {"Reshape",   "Flatten",  "Squeeze", "Unsqueeze",
+                                         "Transpose", "Identity", "Dropout"};
   if (!node.domain.empty() || std::ranges::find(kViews, node.op) == std::end(kViews)) return std::optional<Dims>();
   if (arguments.empty() || !arguments[0]) return refused("it has no input");
   const Dims& input = arguments[0]->shape;
@@ -193,7 +196,8 @@ Folded shape_node(const Node& node, const Known& input) {
 
 Folded gather(const Node& node, Arguments arguments) {
   const auto data = numbers_of(*arguments[0]), indices = numbers_of(*arguments[1]);
-  if (!data || !indices || arguments[0]->shape.size() != 1 || node.integer("axis", 0) != 0) return std::optional<Known>();
+  if (!data || !indices || arguments[0]->shape.size() != 1 || node.integer("axis", 0) != 0)
+    return std::optional<Known>();
   std::vector<Number> taken;
   for (const Number& index : *indices) {
     const int64_t i = index.value < 0 ? index.value + std::ssize(*data) : index.value;
@@ -276,7 +280,8 @@ Folded turned_constant(Builder& builder, const Node& node, Arguments arguments) 
       std::iota(order.rbegin(), order.rend(), 0);
     }
     Known result;
-    if (const TensorPtr tensor = input.tensor()) result.what = std::make_shared<const Tensor>(transposed(*tensor, order));
+    if (const TensorPtr tensor = input.tensor())
+      result.what = std::make_shared<const Tensor>(transposed(*tensor, order));
     else result.what = transposed(*input.as<QuantizedConstant>(), order);
     for (const int64_t d : order) result.shape.push_back(input.shape[static_cast<size_t>(d)]);
     return std::optional(std::move(result));
@@ -304,7 +309,8 @@ Expected<std::optional<Known>> fold(Builder& builder, const Node& node, Argument
   if (node.op == "Slice") return slice(node, arguments);
   if (node.op == "Cast") {
     // Integers of shapes keep their values in every type that shapes have.
-    if (const auto numbers = numbers_of(*arguments[0]); numbers && (node.integer("to", 0) == 6 || node.integer("to", 0) == 7))
+    if (const auto numbers = numbers_of(*arguments[0]);
+        numbers && (node.integer("to", 0) == 6 || node.integer("to", 0) == 7))
       return std::optional(known_numbers(*numbers, arguments[0]->shape.empty()));
     return std::optional<Known>();
   }

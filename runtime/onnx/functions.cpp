@@ -44,7 +44,8 @@ constexpr FunctionRow kFunctions[] = {
        const double alpha = node.real("alpha", 1);
        return Function{.of = [=](double x) { return x > 0 ? x : alpha * std::expm1(x); }};
      }},
-    {"Softplus", [](const Node&) { return Function{.of = [](double x) { return x > 30 ? x : std::log1p(std::exp(x)); }}; }},
+    {"Softplus",
+     [](const Node&) { return Function{.of = [](double x) { return x > 30 ? x : std::log1p(std::exp(x)); }}; }},
     {"Gelu",
      [](const Node& node) {
        if (node.word("approximate", "none") == "tanh")
@@ -70,8 +71,7 @@ Expected<std::optional<Function>> clip(const Node& node, std::span<const TensorP
 }  // namespace
 
 Function bounded(RealBounds bounds) {
-  Function function{.bounds = bounds,
-                    .of = [=](double x) { return std::clamp<double>(x, bounds.low, bounds.high); }};
+  Function function{.bounds = bounds, .of = [=](double x) { return std::clamp<double>(x, bounds.low, bounds.high); }};
   const bool from_zero = bounds.low == 0;
   if (from_zero && std::isinf(bounds.high)) {
     function.word = "relu";
@@ -83,7 +83,9 @@ Function bounded(RealBounds bounds) {
   return function;
 }
 
-Function silu() { return {.of = [](double x) { return x * sigmoid(x); }}; }
+Function silu() {
+  return {.of = [](double x) { return x * sigmoid(x); }};
+}
 
 Expected<std::optional<Function>> function_of(const Node& node, std::span<const TensorPtr> constants) {
   if (!node.domain.empty()) return std::optional<Function>();

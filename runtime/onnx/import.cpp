@@ -32,7 +32,8 @@ class Importer {
     const auto opset = model_.opsets.find("");
     if (opset == model_.opsets.end()) return refused("the model does not say which opset it is of");
     if (opset->second < kFirstOpset || opset->second > kLastOpset)
-      return unsupported(fmt::format("the model is of opset {}, and {} to {} are read", opset->second, kFirstOpset, kLastOpset));
+      return unsupported(
+          fmt::format("the model is of opset {}, and {} to {} are read", opset->second, kFirstOpset, kLastOpset));
     auto order = order_of(model_.graph);
     if (!order) return order.error();
     order_ = *std::move(order);
@@ -171,8 +172,9 @@ class Importer {
     if (uses == order_.uses.end()) return std::monostate{};
     if (const auto* pending = result->as<PendingPtr>(); pending && !may_wait(**pending, uses->second)) {
       if (uses->second.quantizes > 0)
-        builder_.note((*pending)->name, fmt::format("is computed in reals: of the {} that read its result, {} quantize it",
-                                                    uses->second.all, uses->second.quantizes));
+        builder_.note((*pending)->name,
+                      fmt::format("is computed in reals: of the {} that read its result, {} quantize it",
+                                  uses->second.all, uses->second.quantizes));
       const auto real = builder_.real(**pending);
       if (!real) return real.error();
       result = Known{*real, builder_.shapes[real->value]};
@@ -191,7 +193,8 @@ class Importer {
     const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
     if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
     if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
-    if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
+    if (const auto* row = find_quantized_operator(node.op, node.domain))
+      return quantized_operator(*row, node, arguments);
     if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
     if (!node.domain.empty()) return unsupported(fmt::format("domain '{}' has no such operator here", node.domain));
     auto shape = output_shape_of_view(builder_, node, arguments);
@@ -233,7 +236,8 @@ class Importer {
     const bool has_zero = arguments.size() > 2 && arguments[2];
     const TensorPtr scale = tensor_at(arguments, 1), zero = tensor_at(arguments, 2);
     if (!scale || (has_zero && !zero))
-      return unsupported("its scale or zero point is no constant", "models that are quantized while they run are not read");
+      return unsupported("its scale or zero point is no constant",
+                         "models that are quantized while they run are not read");
     return parameters_of(node, scale, zero, type, known_shape(arguments[0]->shape));
   }
 
@@ -262,7 +266,9 @@ class Importer {
   Expected<Known> dequantize(const Node& node, Arguments arguments) {
     const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
     const TensorPtr constant = tensor_at(arguments, 0);
-    const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+    const ElementType type = constant                      ? constant->type
+                             : codes && codes->is_unsigned ? ElementType::u8
+                                                           : ElementType::i8;
     auto parameters = parameters_at(node, arguments, type);
     if (!parameters) return parameters.error();
     return view_of(*arguments[0], *std::move(parameters), type);
@@ -272,7 +278,8 @@ class Importer {
   Expected<Known> view_of(const Known& input, Parameters parameters, ElementType type) {
     if (parameters.type != type)
       return refused(fmt::format("its integers are of {} and its zero point of {}", name(type), name(parameters.type)));
-    if (const TensorPtr constant = input.tensor()) return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
+    if (const TensorPtr constant = input.tensor())
+      return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
     const auto* codes = input.as<Codes>();
     if (!codes) return refused("its input does not consist of integers");
     const auto quantization = per_tensor_of(parameters);
@@ -289,7 +296,9 @@ class Importer {
     if (!input || !scale || (first + 2 < arguments.size() && arguments[first + 2] && !zero))
       return unsupported(fmt::format("input {} is missing, or its scale or zero point is no constant", first));
     const auto* codes = input->as<Codes>();
-    const ElementType type = input->tensor() ? input->tensor()->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+    const ElementType type = input->tensor()               ? input->tensor()->type
+                             : codes && codes->is_unsigned ? ElementType::u8
+                                                           : ElementType::i8;
     const size_t rank = input->shape.size();
     const bool is_turned = node.integer("transB", 0) != 0;
     const bool is_last = row.weight_axis == WeightAxis::last || (row.weight_axis == WeightAxis::of_gemm && !is_turned);
@@ -299,7 +308,8 @@ class Importer {
     auto parameters = parameters_along(axis, rank, scale, zero, type);
     if (!parameters) return parameters.error();
     if (!parameters->is_per_tensor() && input->shape[axis] != Number{std::ssize(parameters->scales)})
-      return refused(fmt::format("input {} is {}, and has {} scales", first, to_text(input->shape), parameters->scales.size()));
+      return refused(
+          fmt::format("input {} is {}, and has {} scales", first, to_text(input->shape), parameters->scales.size()));
     return view_of(*input, *std::move(parameters), type);
   }
 
@@ -307,13 +317,15 @@ class Importer {
   Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node) {
     const auto* view = input.as<View>();
     const auto* constant = weight.as<QuantizedConstant>();
-    if (!bias || bias->type != ElementType::i32 || !view || !constant) return unsupported("its bias is no constant of int32");
+    if (!bias || bias->type != ElementType::i32 || !view || !constant)
+      return unsupported("its bias is no constant of int32");
     Parameters parameters{.shape = {}, .type = ElementType::i32};
     for (const float scale : constant->parameters.scales) parameters.scales.push_back(view->quantization.scale * scale);
     parameters.zero_points.assign(parameters.scales.size(), 0);
     if (parameters.scales.size() > 1) parameters.shape = {std::ssize(parameters.scales)};
     if (parameters.scales.size() > 1 && bias->shape != parameters.shape)
-      return refused(fmt::format("its bias is {}, and it has {} scales", to_text(bias->shape), parameters.scales.size()));
+      return refused(
+          fmt::format("its bias is {}, and it has {} scales", to_text(bias->shape), parameters.scales.size()));
     for (int64_t i = 0; i < bias->size(); ++i) {
       if (std::abs(bias->integer(i)) <= int64_t{1} << 24) continue;
       builder_.note(node.name, "its bias has more than 24 bits, of which a float holds 24");
@@ -363,7 +375,8 @@ class Importer {
     const int64_t block = node.integer("block_size", 0);
     const TensorPtr packed = tensor_at(arguments, 1), scales = tensor_at(arguments, 2), zeros = tensor_at(arguments, 3);
     if (bits != 4) return unsupported(fmt::format("its weight is of {} bits", bits));
-    const bool has_more = arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
+    const bool has_more =
+        arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
     if (has_more) return unsupported("it has group indices (g_idx) or a bias");
     constexpr int64_t kMost = int64_t{1} << 31;
     if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0)
@@ -446,7 +459,8 @@ class Importer {
       if (!waiting || !other) continue;
       const Pending& layer = **waiting;
       const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
-      const bool has_weight = std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
+      const bool has_weight =
+          std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
       if (!has_weight || has_bias || layer.function || layer.reshaped) continue;
       // Channels are second in images and last in rows of a linear layer.
       const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
@@ -492,7 +506,8 @@ class Importer {
     if (arguments.empty() || !arguments[0]) return refused("it has no input");
     if (const auto* codes = arguments[0]->as<Codes>()) return Bytes{codes->value, *arguments[0]};
     if (const auto view = builder_.view_of(*arguments[0])) return Bytes{view->codes, Known{*view, arguments[0]->shape}};
-    return unsupported(fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
+    return unsupported(
+        fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
   }
 
   Expected<Known> max_pool(const Node& node, Arguments arguments) {

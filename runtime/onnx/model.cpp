@@ -16,14 +16,14 @@ struct TypeRow {
   std::optional<DType> dtype;
 };
 constexpr TypeRow kTypes[] = {
-    {ElementType::f32, "float32", 4, true, DType::f32},    {ElementType::f64, "float64", 8, true, {}},
-    {ElementType::f16, "float16", 2, true, DType::f16},    {ElementType::bf16, "bfloat16", 2, true, DType::bf16},
-    {ElementType::boolean, "bool", 1, false, {}},          {ElementType::i4, "int4", 1, false, {}},
-    {ElementType::u4, "uint4", 1, false, {}},              {ElementType::i8, "int8", 1, false, DType::i8},
-    {ElementType::u8, "uint8", 1, false, DType::u8},       {ElementType::i16, "int16", 2, false, DType::i16},
-    {ElementType::u16, "uint16", 2, false, DType::u16},    {ElementType::i32, "int32", 4, false, DType::i32},
-    {ElementType::u32, "uint32", 4, false, DType::u32},    {ElementType::i64, "int64", 8, false, {}},
-    {ElementType::u64, "uint64", 8, false, {}},            {ElementType::other, "a type without numbers", 0, false, {}},
+    {ElementType::f32, "float32", 4, true, DType::f32}, {ElementType::f64, "float64", 8, true, {}},
+    {ElementType::f16, "float16", 2, true, DType::f16}, {ElementType::bf16, "bfloat16", 2, true, DType::bf16},
+    {ElementType::boolean, "bool", 1, false, {}},       {ElementType::i4, "int4", 1, false, {}},
+    {ElementType::u4, "uint4", 1, false, {}},           {ElementType::i8, "int8", 1, false, DType::i8},
+    {ElementType::u8, "uint8", 1, false, DType::u8},    {ElementType::i16, "int16", 2, false, DType::i16},
+    {ElementType::u16, "uint16", 2, false, DType::u16}, {ElementType::i32, "int32", 4, false, DType::i32},
+    {ElementType::u32, "uint32", 4, false, DType::u32}, {ElementType::i64, "int64", 8, false, {}},
+    {ElementType::u64, "uint64", 8, false, {}},         {ElementType::other, "a type without numbers", 0, false, {}},
 };
 const TypeRow& row(ElementType type) { return kTypes[static_cast<size_t>(type)]; }
 
@@ -86,7 +86,9 @@ const AttributeData* Node::find(std::string_view attribute) const {
 int64_t Node::integer(std::string_view attribute, int64_t otherwise) const {
   return attribute_or(*this, attribute, otherwise);
 }
-float Node::real(std::string_view attribute, float otherwise) const { return attribute_or(*this, attribute, otherwise); }
+float Node::real(std::string_view attribute, float otherwise) const {
+  return attribute_or(*this, attribute, otherwise);
+}
 std::string_view Node::word(std::string_view attribute, std::string_view otherwise) const {
   const AttributeData* found = find(attribute);
   const auto* value = found ? std::get_if<std::string>(found) : nullptr;

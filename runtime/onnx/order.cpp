@@ -132,8 +132,8 @@ void join_functions(ModelGraph& graph) {
       const auto writer = writers.find(node.inputs[i]);
       if (writer == writers.end() || reads[node.inputs[i]] != 1) continue;
       const Node& function = graph.nodes[writer->second];
-      const bool is_of_other = function.domain.empty() && function.inputs.size() == 1 &&
-                               function.inputs[0] == node.inputs[1 - i];
+      const bool is_of_other =
+          function.domain.empty() && function.inputs.size() == 1 && function.inputs[0] == node.inputs[1 - i];
       const std::string_view joined = is_of_other ? times_itself(function) : std::string_view();
       if (joined.empty()) continue;
       node.name = fmt::format("{} + {}", function.name, node.name);

@@ -27,7 +27,8 @@ T attribute_or(const graph::Node& node, std::string_view name, T otherwise) {
 }
 
 PerTensor parameters_of(const graph::Node& node, const std::string& operand) {
-  return per_tensor(attribute_or(node, operand + "_scale", 1.0), attribute_or(node, operand + "_zero_point", int64_t{0}));
+  return per_tensor(attribute_or(node, operand + "_scale", 1.0),
+                    attribute_or(node, operand + "_zero_point", int64_t{0}));
 }
 bool are_same(const PerTensor& a, const PerTensor& b) { return a.scale == b.scale && a.zero_point == b.zero_point; }
 
@@ -74,7 +75,8 @@ class Residuals {
   // The layer that takes the sum; of two the later one, since the other's result is there by then.
   std::optional<size_t> layer_of(size_t sum) const {
     const graph::Node& node = graph_.nodes[sum];
-    if (node.op != "q8ta_add" || attribute_or(node, "alpha", 1.0) != 1 || !is_activation_idle(node)) return std::nullopt;
+    if (node.op != "q8ta_add" || attribute_or(node, "alpha", 1.0) != 1 || !is_activation_idle(node))
+      return std::nullopt;
     const ValueId a = *input_of(node, "input"), b = *input_of(node, "other");
     if (!(shapes_[a] == shapes_[b])) return std::nullopt;
     std::optional<size_t> layer;

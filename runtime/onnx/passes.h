@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "runtime/onnx/dims.h"
 #include "runtime/graph/graph.h"
+#include "runtime/onnx/dims.h"
 
 namespace qgen::onnx {
 

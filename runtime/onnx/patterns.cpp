@@ -76,10 +76,13 @@ void check_bias_scale(Builder& builder, const Node& node, const Known* bias, dou
   const auto& scales = constant->parameters.scales;
   const auto sums = weight_scales.as<float>();
   for (size_t i = 0; i < sums.size(); ++i) {
-    const double expected = input_scale * sums[i], said = scales[scales.size() == 1 ? 0 : std::min(i, scales.size() - 1)];
+    const double expected = input_scale * sums[i],
+                 said = scales[scales.size() == 1 ? 0 : std::min(i, scales.size() - 1)];
     if (std::abs(said - expected) <= 1e-5 * expected) continue;
-    builder.note(node.name, fmt::format("its bias has a scale of {} where its sums have {}; it is added as the reals that "
-                                        "it stands for", said, expected));
+    builder.note(node.name,
+                 fmt::format("its bias has a scale of {} where its sums have {}; it is added as the reals that "
+                             "it stands for",
+                             said, expected));
     return;
   }
 }
@@ -114,7 +117,8 @@ Expected<Pending> convolution(Builder& builder, const Node& node, Arguments argu
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
   if (!is_image(input.shape) || taps.size() != input.shape.size())
-    return misfit(fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
+    return misfit(
+        fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
   auto weight = symmetric_along(**constant, 0);
   if (!weight) return misfit(weight.error().message);
   const int64_t groups = node.integer("group", 1);
@@ -170,9 +174,10 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   auto weight = symmetric_along(**constant, 1);
   if (!weight) return misfit(weight.error().message);
   const int64_t groups = node.integer("group", 1);
-  if (groups < 1 || taps[0] % groups != 0 || groups > (int64_t{1} << 30) || (!input[1].is_symbol && input[1].value != taps[0]))
-    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input), to_text(taps),
-                               groups));
+  if (groups < 1 || taps[0] % groups != 0 || groups > (int64_t{1} << 30) ||
+      (!input[1].is_symbol && input[1].value != taps[0]))
+    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input),
+                               to_text(taps), groups));
   // Scales go along the outputs of a group, and are the same in all groups.
   const auto of_group = weight->scales.as<float>();
   std::vector<float> scales;
@@ -235,8 +240,8 @@ Expected<QuantizedConstant> rows_of(const QuantizedConstant& constant, bool is_t
   const Shape& shape = constant.codes->shape;
   if (shape.size() < 2 || element_count(shape) != element_count({shape.end() - 2, shape.end()}))
     return misfit(fmt::format("its weight is {}, several matrices or none", to_text(shape)));
-  auto matrix = shape.size() == 2 ? Expected<QuantizedConstant>(constant)
-                                  : reshaped(constant, {shape.end() - 2, shape.end()});
+  auto matrix =
+      shape.size() == 2 ? Expected<QuantizedConstant>(constant) : reshaped(constant, {shape.end() - 2, shape.end()});
   if (!matrix) return misfit(matrix.error().message);
   return is_turned ? *std::move(matrix) : transposed(*matrix, {1, 0});
 }
@@ -343,7 +348,8 @@ Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments
   for (size_t i = 0; i < 2; ++i) {
     const auto known = needed(arguments, i);
     if (!known) return known.error();
-    if (are_bytes && !builder.view_of(**known)) return misfit(fmt::format("input {} is not quantized to bytes with one scale", i));
+    if (are_bytes && !builder.view_of(**known))
+      return misfit(fmt::format("input {} is not quantized to bytes with one scale", i));
     if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -422,8 +428,7 @@ Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments 
   set_window(pending->attributes, *window);
   pending->attributes.insert_or_assign("kernel_size", AttributeValue(window->kernel));
   pending->attributes.insert_or_assign("ceil_mode", AttributeValue(window->ceil));
-  pending->attributes.insert_or_assign("count_include_pad",
-                                       AttributeValue(node.integer("count_include_pad", 0) != 0));
+  pending->attributes.insert_or_assign("count_include_pad", AttributeValue(node.integer("count_include_pad", 0) != 0));
   return pending;
 }
 
@@ -442,7 +447,8 @@ constexpr Pattern kPatterns[] = {
     {"Conv", "int8, int8 weight", as_q8ta("q8ta_conv2d", true, true), quantizing("conv2d_q8ta_q8csw"), conv},
     {"Conv", "real, int8 weight", kNone, of_reals("conv2d_q8csw"), conv_of_reals},
     {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), kNone, conv_transposed},
-    {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"), linear_of_bytes},
+    {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"),
+     linear_of_bytes},
     {"MatMul", "real, int4 weight", kNone, of_reals("linear_q4gsw"), linear_of_nibbles},
     {"MatMul", "real, int8 weight", kNone, of_reals("linear_q8csw"), linear_of_reals},
     {"MatMul", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},

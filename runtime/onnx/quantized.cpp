@@ -100,8 +100,7 @@ Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, con
 }
 
 Expected<PerTensor> per_tensor_of(const Parameters& parameters) {
-  if (!parameters.is_per_tensor())
-    return refused("it has a scale for each channel, and activations have one for all");
+  if (!parameters.is_per_tensor()) return refused("it has a scale for each channel, and activations have one for all");
   if (!is_byte(parameters.type))
     return refused(fmt::format("its integers are of {}, and activations of int8 or uint8", name(parameters.type)));
   const float scale = parameters.scales.front();
@@ -147,8 +146,8 @@ HostTensor dequantized(const QuantizedConstant& constant) {
   for (size_t i = 0; i < indices.size(); ++i) {
     const auto parameter = static_cast<size_t>(indices[i]);
     const int64_t code = constant.codes->integer(static_cast<int64_t>(i));
-    reals.as<float>()[i] = static_cast<float>(code - constant.parameters.zero_points[parameter]) *
-                           constant.parameters.scales[parameter];
+    reals.as<float>()[i] =
+        static_cast<float>(code - constant.parameters.zero_points[parameter]) * constant.parameters.scales[parameter];
   }
   return reals;
 }
@@ -230,7 +229,8 @@ namespace {
 Expected<HostTensor> symmetric_codes(const QuantizedConstant& constant) {
   const ElementType type = constant.codes->type;
   if (bytes(type) != 1 || type == ElementType::boolean)
-    return refused(fmt::format("weight '{}' is of {}, and weights are of 4 or 8 bits", constant.codes->name, name(type)));
+    return refused(
+        fmt::format("weight '{}' is of {}, and weights are of 4 or 8 bits", constant.codes->name, name(type)));
   const int32_t middle = type == ElementType::u8 ? 128 : type == ElementType::u4 ? 8 : 0;
   const auto& zeros = constant.parameters.zero_points;
   const auto other = std::ranges::find_if(zeros, [&](int32_t zero) { return zero != middle; });

@@ -25,11 +25,29 @@ static_assert(std::endian::native == std::endian::little, "raw_data is little-en
 // TensorProto.DataType by number: those that came after the schema was compiled are numbers to it.
 ElementType type_of(int32_t number) {
   constexpr ElementType other = ElementType::other;
-  constexpr ElementType kTypes[] = {
-      other,            ElementType::f32, ElementType::u8,      ElementType::i8,  ElementType::u16, ElementType::i16,
-      ElementType::i32, ElementType::i64, other,                ElementType::boolean, ElementType::f16, ElementType::f64,
-      ElementType::u32, ElementType::u64, other,                other,            ElementType::bf16, other,
-      other,            other,            other,                ElementType::u4,  ElementType::i4};
+  constexpr ElementType kTypes[] = {other,
+                                    ElementType::f32,
+                                    ElementType::u8,
+                                    ElementType::i8,
+                                    ElementType::u16,
+                                    ElementType::i16,
+                                    ElementType::i32,
+                                    ElementType::i64,
+                                    other,
+                                    ElementType::boolean,
+                                    ElementType::f16,
+                                    ElementType::f64,
+                                    ElementType::u32,
+                                    ElementType::u64,
+                                    other,
+                                    other,
+                                    ElementType::bf16,
+                                    other,
+                                    other,
+                                    other,
+                                    other,
+                                    ElementType::u4,
+                                    ElementType::i4};
   return number >= 0 && number < std::ssize(kTypes) ? kTypes[number] : other;
 }
 
@@ -187,7 +205,8 @@ class Reader {
       auto value = attribute(attribute_proto);
       if (!value) {
         Error error = value.error();
-        error.message = fmt::format("node '{}': attribute '{}': {}", result.name, attribute_proto.name(), error.message);
+        error.message =
+            fmt::format("node '{}': attribute '{}': {}", result.name, attribute_proto.name(), error.message);
         return error;
       }
       if (!result.attributes.emplace(attribute_proto.name(), *std::move(value)).second)

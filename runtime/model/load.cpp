@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/model/load.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "common/files.h"
+#include "runtime/onnx/import.h"
+
+namespace qgen::model {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+Expected<Loaded> load_compiled(const std::filesystem::path& file) {
+  const auto start = Clock::now();
+  const auto bytes = read_file(file);
+  if (!bytes) return bytes.error();
+  auto compiled = graph::read_compiled(std::as_bytes(std::span(*bytes)));
+  if (!compiled) return refused(fmt::format("{}: {}", file.string(), compiled.error().message), compiled.error().hint);
+  Loaded loaded{.graph = compiled->graph, .compiled = *std::move(compiled)};
+  loaded.parse_ms = milliseconds_since(start);
+  return loaded;
+}
+
+Expected<Loaded> load_onnx(const std::filesystem::path& file) {
+  const auto start = Clock::now();
+  auto imported = onnx::import_model(file);
+  if (!imported) return imported.error();
+  Loaded loaded{.graph = std::move(imported->graph)};
+  for (const onnx::Note& note : imported->notes)
+    loaded.notes.push_back(fmt::format("node '{}': {}", note.node, note.reason));
+  loaded.parse_ms = milliseconds_since(start);
+  return loaded;
+}
+
+}  // namespace
+
+Expected<Loaded> load(const std::filesystem::path& file) {
+  return file.extension() == ".qgen" ? load_compiled(file) : load_onnx(file);
+}
+
+graph::Model model_of(Context& context, OperatorEntries operators, Loaded loaded, const graph::ModelOptions& options) {
+  if (loaded.compiled) return graph::Model::create(context, operators, *std::move(loaded.compiled), options);
+  return graph::Model::create(context, operators, std::move(loaded.graph), options);
+}
+
+}  // namespace qgen::model

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// qgen-model: runs a quantized model on a device.
+//
+//   qgen-model run resnet50.onnx --input x.npy --output y.npy
+//   qgen-model check resnet50.onnx --input x.npy
+//   qgen-model --help
+#include <fmt/format.h>
+
+#include "common/program.h"
+#include "registry.h"
+#include "runtime/model/commands.h"
+#include "runtime/operators/shipped.h"
+#include "runtime/runner/arguments.h"
+
+namespace {
+
+qgen::Expected<int> obey(const qgen::model::Arguments& arguments) {
+  const auto library = qgen::KernelLibrary::open(qgen::generated::library());
+  if (!library) return library.error();
+  const qgen::model::Program program{*library, qgen::operators()};
+  switch (arguments.command) {
+    case qgen::model::Command::run: return qgen::model::run(program, arguments);
+    case qgen::model::Command::check: return qgen::model::check(program, arguments);
+    case qgen::model::Command::compile: return qgen::model::compile(program, arguments);
+  }
+  return qgen::runner::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = qgen::model::parse_arguments(argc, argv);
+  if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
+  return qgen::run_program("qgen-model", [&] {
+    const auto done = obey(std::get<qgen::model::Arguments>(parsed));
+    return done ? *done : qgen::runner::fail({"qgen-model", qgen::generated::library(), {}}, done.error());
+  });
+}
