@@ -3,6 +3,7 @@
 #include "runtime/graph/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "vocabulary/layouts.h"
 
@@ -33,6 +34,18 @@ bool next_combination(std::vector<size_t>& at, std::span<const Slot> slots) {
   return false;
 }
 
+// What those that were measured took of their costs, in the geometric mean; 1: none was.
+double measured_ratio(std::span<const Estimate> estimates) {
+  double sum = 0;
+  int count = 0;
+  for (const Estimate& one : estimates) {
+    if (!one.is_measured || one.cost_us <= 0 || one.time_us <= 0) continue;
+    sum += std::log(one.time_us / one.cost_us);
+    ++count;
+  }
+  return count == 0 ? 1 : std::exp(sum / count);
+}
+
 }  // namespace
 
 std::vector<Layout> layouts_of_bytes(DType dtype) {
@@ -51,11 +64,14 @@ Selection Candidates::select_for(const Call& call, bool with_reasons, const std:
                 {.force = kernel, .best_only = true, .best_or_nothing = !with_reasons, .times = &times});
 }
 
-std::optional<double> Candidates::time_us(const Call& call) {
-  const auto [known, is_new] = times_.try_emplace(key_of(call.problem));
+std::optional<Estimate> Candidates::estimate(const Call& call) {
+  const auto [known, is_new] = known_.try_emplace(key_of(call.problem));
   if (is_new) {
     const Selection selection = select_for(call, false);
-    if (!selection.ranked.empty()) known->second = selection.ranked.front().time_us;
+    if (!selection.ranked.empty()) {
+      const Choice& best = selection.ranked.front();
+      known->second = {best.time_us, best.cost_us, best.source != TimeSource::estimated};
+    }
   }
   return known->second;
 }
@@ -85,6 +101,7 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
   Given given = *offer.given;
   const auto plain = checked(given, offer.entry->infer);
   if (!plain) return plain.error();
+  std::vector<Estimate> estimates;  // of each way
   std::vector<size_t> at(offer.slots.size());
   do {
     Way way;
@@ -93,11 +110,16 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
       put(given, offer.slots[i], way.layouts.back());
     }
     const auto call = checked(given, offer.entry->infer);
-    const auto time = call ? time_us(*call) : std::nullopt;
-    if (!time) continue;
-    way.time_us = *time;
+    const auto thought = call ? estimate(*call) : std::nullopt;
+    if (!thought) continue;
+    way.time_us = thought->time_us;
     offer.ways.push_back(std::move(way));
+    estimates.push_back(*thought);
   } while (next_combination(at, offer.slots));
+  const double ratio = measured_ratio(estimates);
+  for (size_t i = 0; i < estimates.size(); ++i) {
+    if (!estimates[i].is_measured) offer.ways[i].time_us *= ratio;
+  }
   if (offer.ways.empty()) return no_kernel(select_for(*plain, true));
   return offer;
 }
@@ -130,7 +152,8 @@ Expected<Call> Candidates::conversion_call(const TensorDesc& tensor, Layout from
 std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout from, Layout to) {
   if (bytes(tensor.dtype) != 1) return std::nullopt;
   const auto call = conversion_call(tensor, from, to);
-  return call ? time_us(*call) : std::nullopt;
+  const auto thought = call ? estimate(*call) : std::nullopt;
+  return thought ? std::optional(thought->time_us) : std::nullopt;
 }
 
 Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to,

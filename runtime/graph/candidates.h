@@ -7,7 +7,8 @@
 //   offer = candidates.with_ways(*offer);   // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
 //   candidates.chosen(*offer, offer->ways[0].layouts, "")                 // the Call and the Choice
 //
-// Equal layers of a network are asked about once.
+// Equal layers of a network are asked about once. Where a node was measured in some layouts, those in which it was not are
+// told by their costs times what the measured ones took of theirs: a time and an estimate do not compare.
 #pragma once
 
 #include <functional>
@@ -57,6 +58,13 @@ struct Chosen {
 // In which a tensor of bytes, or of others, can lie in a graph: in buffers.
 std::vector<Layout> layouts_of_bytes(DType dtype);
 
+// What the best kernel of a problem is thought to take.
+struct Estimate {
+  double time_us = 0;
+  double cost_us = 0;  // by its spec
+  bool is_measured = false;
+};
+
 class Candidates {
  public:
   explicit Candidates(const Chooser& chooser);
@@ -75,13 +83,13 @@ class Candidates {
 
  private:
   Selection select_for(const Call& call, bool with_reasons, const std::string& kernel = "") const;
-  std::optional<double> time_us(const Call& call);
+  std::optional<Estimate> estimate(const Call& call);
   Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const std::string& kernel) const;
   Expected<Call> conversion_call(const TensorDesc& tensor, Layout from, Layout to) const;
 
   const Chooser& chooser_;
   const OperatorEntry* clone_;
-  std::unordered_map<std::string, std::optional<double>> times_;  // by key_of()
+  std::unordered_map<std::string, std::optional<Estimate>> known_;  // by key_of()
 };
 
 }  // namespace qgen::graph

@@ -121,6 +121,7 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorE
   std::vector<Work> works;
   std::vector<Choice> choices;
   for (const Step& step : schedule->steps) {
+    if (context.on_call) context.on_call(step.call);
     auto work = binder.bind(step);
     if (!work) return about(step, work.error());
     works.push_back(*std::move(work));

@@ -17,6 +17,7 @@ Examples:
   qgen-model run resnet50.onnx --explain conv1              and why, for the layers of this name
   qgen-model run resnet50.onnx --explain --device-file devices/adreno-740.yaml
   qgen-model run resnet50.onnx --profile trace.json         for ui.perfetto.dev or chrome://tracing
+  qgen-model run resnet50.onnx --trace layers.yaml          for qgen-tune --from-trace layers.yaml
   qgen-model check resnet50.onnx --input x.npy              beside the definitions of its operators
   qgen-model compile resnet50.onnx -o resnet50.qgen         prepared for this device; `run` loads it in milliseconds
 
@@ -72,6 +73,8 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   run->add_option("--json", arguments.json, "the same as JSON, with trtexec's keys")->type_name("FILE");
   run->add_option("--plot", arguments.plot,
                   "draws the graph with layouts, kernels and times: .svg by Graphviz, or .dot")
+      ->type_name("FILE");
+  run->add_option("--trace", arguments.trace, "writes its layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");
   run->callback([&] { arguments.command = Command::run; });
 

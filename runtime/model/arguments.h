@@ -28,6 +28,7 @@ struct Arguments {
   std::string profile;  // a file for a trace
   std::string json;
   std::string plot;
+  std::string trace;
   std::optional<std::string> explained;  // a part of a layer's name; empty: all
   uint32_t replays = 200;
   bool is_timed = false;

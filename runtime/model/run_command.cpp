@@ -19,6 +19,7 @@
 #include "runtime/runner/arguments.h"
 #include "runtime/runner/opened.h"
 #include "runtime/tensor/npy.h"
+#include "runtime/tuner/trace.h"
 
 namespace qgen::model {
 namespace {
@@ -223,9 +224,15 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   graph::Model model =
       model_of(context, program.operators, *std::move(loaded),
                {.on_pipeline = [&](size_t done, size_t total) { progress.show("pipelines", done, total); }});
+  tuner::Trace trace;
+  if (!arguments.trace.empty()) context.on_call = [&](const Call& call) { trace.add(call); };
   const auto made = model.prepare(graph::shapes_of(inputs->tensors));
   if (!made) return made.error();
   progress.clear();
+  context.on_call = nullptr;
+  if (!arguments.trace.empty()) {
+    if (Done saved = trace.save(arguments.trace); !saved) return saved.error();
+  }
   if (model.is_chosen_anew())
     fmt::print(stderr,
                "qgen-model: note: compiled for another device, driver, shape or kernels, so kernels and layouts "
