@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// planner_bench: how long plan() takes on graphs of the kinds that it promises something for, what the plan costs
-// (`us`), and how far from the least cost that may be (`gap`, 0: proven).
+// planner_bench: how long plan() takes on networks, what the plan costs (`us`), and how far from the least cost that may
+// be (`gap`, 0: proven).
 //
-//   residual    a chain in which every third operator adds what was there three operators before, as networks have it
-//   inception   blocks of four branches that are joined again
-//   attention   layers of eight heads, each of which reads what the layer normalised three times
-//   window8     every operator reads two of the 8 tensors before it
-//   window16    two of the 16 before it
-//   any         two of all before it: as wide as a graph can be
+//   resnet50, mobilenet_v2   as published, int8
+//   resnet 150 times deeper  each stage has 150 times the blocks of ResNet-50: as long as a graph may get
+//   unet                     four levels down and up, each joined with what it was on the way down
+//   transformer              12 layers of eight heads, each head apart
+//   window8                  no network: each operator reads any two of the 8 tensors before it
 //
-// Operators of `inception` and `attention` have the kernels of their kind, all others kernels of their own, which no
-// network has: no two of their tensors are in the same position.
+// The times of kernels are drawn, and the same for the same operator on the same shapes.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -29,128 +26,163 @@ namespace {
 
 using namespace qgen::planner;
 
-// Not all layouts that there are: so these graphs stay the ones whose figures are told when one is added.
-constexpr std::array kDrawn{qgen::Layout::strided,         qgen::Layout::width_packed, qgen::Layout::height_packed,
-                            qgen::Layout::channels_packed, qgen::Layout::packed_4w,    qgen::Layout::packed_4c,
-                            qgen::Layout::packed_4w4c,     qgen::Layout::packed_4h4w,  qgen::Layout::packed_4c1w};
-
-// Some kernels, whose operands lie anyhow.
-std::vector<Kernel> draw_kernels(size_t operands, std::mt19937& random) {
-  constexpr uint32_t kKernels = 4;
-  std::vector<Kernel> kernels;
-  for (uint32_t kernel = 0; kernel < kKernels; ++kernel) {
-    std::vector<RepresentationSet> takes(operands);
-    for (RepresentationSet& operand : takes) {
-      operand = *Representation::of(kDrawn[random() % kDrawn.size()]);
-    }
-    kernels.push_back({.name = fmt::format("k{}", kernel),
-                       .takes = takes,
-                       .cost_us = 1 + static_cast<double>(random() % 1000) / 250});
-  }
-  return kernels;
-}
-
-// Names operators and tensors. Tensor 0 comes from outside; conversions cost what they move.
-class Drawing {
+class Network {
  public:
-  Drawing() { add_tensor(); }
+  // Returns a tensor that arrives from outside.
+  uint32_t input(int64_t channels, int64_t side) {
+    const auto number = static_cast<uint32_t>(graph_.tensors.size());
+    graph_.tensors.push_back(
+        {.name = fmt::format("t{:05}", number), .shape = {1, channels, side, side}, .dtype = qgen::DType::i8});
+    return number;
+  }
 
-  uint32_t tensors() const { return static_cast<uint32_t>(graph_.tensors.size()); }
+  // Convolutions and products: 16 kernels, for each form of the inputs and each of the output.
+  uint32_t dense(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
+    return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
+      for (const RepresentationSet in : forms()) {
+        for (const RepresentationSet out : forms()) {
+          kernels.push_back({.takes = std::vector(reads.size(), in)});
+          kernels.back().takes.push_back(out);
+        }
+      }
+    });
+  }
+
+  // Sums, joins, activations: one kernel for each form of all operands, and one for all forms that go together.
+  uint32_t pointwise(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
+    return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
+      for (const RepresentationSet form : forms()) kernels.push_back({.takes = std::vector(reads.size() + 1, form)});
+      kernels.push_back({.takes = std::vector(reads.size() + 1, any_packed_int8()), .synced = {{}}});
+      for (uint32_t operand = 0; operand <= reads.size(); ++operand) kernels.back().synced[0].push_back(operand);
+    });
+  }
+
+  // Four kernels that take anything: no two operators are alike.
+  uint32_t random(const std::vector<uint32_t>& reads) {
+    return add(fmt::format("op{}", graph_.nodes.size()), reads, 64, 28, [&](std::vector<Kernel>& kernels) {
+      kernels.resize(4);
+      for (Kernel& kernel : kernels) {
+        for (size_t operand = 0; operand <= reads.size(); ++operand)
+          kernel.takes.push_back(*Representation::of(static_cast<qgen::Layout>(below(kRepresentationCount))));
+      }
+    });
+  }
+
+  uint32_t below(size_t count) { return static_cast<uint32_t>(random_() % count); }
+  int64_t channels(uint32_t tensor) const { return graph_.tensors[tensor].shape[1]; }
+  size_t operators() const { return graph_.nodes.size(); }
   Graph graph() && { return std::move(graph_); }
 
-  // Returns the tensor that the operator writes.
-  uint32_t add(const std::string& op, const std::vector<uint32_t>& reads, const std::vector<Kernel>& kernels) {
+ private:
+  static std::array<RepresentationSet, 4> forms() {
+    const auto form = [](qgen::Layout layout) { return RepresentationSet(*Representation::of(layout)); };
+    return {form(qgen::Layout::strided), form(qgen::Layout::packed_4c), form(qgen::Layout::packed_4w4c),
+            form(qgen::Layout::packed_4c1w)};
+  }
+
+  template <typename AddKernels>
+  uint32_t add(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side,
+               const AddKernels& add_kernels) {
+    auto& kernels = kernels_[fmt::format("{} {} {} {}", op, reads.size(), channels, side)];
+    if (kernels.empty()) {
+      add_kernels(kernels);
+      for (Kernel& kernel : kernels) {
+        kernel.name = fmt::format("k{:02}", &kernel - kernels.data());
+        kernel.cost_us = 1 + below(1000) / 250.0;
+      }
+    }
     Node node{.name = fmt::format("n{:05}", graph_.nodes.size()), .op = op, .kernels = kernels};
     for (const uint32_t read : reads) node.inputs.push_back(graph_.tensors[read].name);
-    const uint32_t written = add_tensor();
+    const uint32_t written = input(channels, side);
     node.outputs = {graph_.tensors[written].name};
     graph_.nodes.push_back(std::move(node));
     return written;
   }
 
- private:
-  uint32_t add_tensor() {
-    const uint32_t number = tensors();
-    graph_.tensors.push_back(
-        {.name = fmt::format("t{:05}", number), .shape = {1, 64, 28, 28}, .dtype = qgen::DType::i8});
-    return number;
-  }
-
+  std::mt19937 random_{1};
+  std::map<std::string, std::vector<Kernel>> kernels_;
   Graph graph_;
 };
 
-// Which tensors the operator reads that writes tensor `index`.
-using Reads = std::function<std::vector<uint32_t>(uint32_t index, std::mt19937& random)>;
-
-std::vector<uint32_t> residual(uint32_t index, std::mt19937&) {
-  if (index % 3 != 0 || index < 4) return {index - 1};
-  return {index - 1, index - 4};
+void add_resnet(Network& net, int depth) {
+  uint32_t x = net.pointwise("pool", {net.dense("conv7x7", {net.input(3, 224)}, 64, 112)}, 64, 56);
+  constexpr std::array kBlocks{3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t width = int64_t{64} << stage, side = 56 >> stage;
+    for (int block = 0; block < depth * kBlocks[stage]; ++block) {
+      const uint32_t narrow = net.dense("conv1x1", {x}, width, side);
+      const uint32_t wide = net.dense("conv1x1", {net.dense("conv3x3", {narrow}, width, side)}, 4 * width, side);
+      const uint32_t shortcut = block == 0 ? net.dense("conv1x1", {x}, 4 * width, side) : x;
+      x = net.pointwise("add", {wide, shortcut}, 4 * width, side);
+    }
+  }
+  net.dense("linear", {net.pointwise("pool", {x}, 2048, 1)}, 1000, 1);
 }
 
-Reads window(uint32_t width) {
-  return [width](uint32_t index, std::mt19937& random) {
-    const uint32_t reach = std::min(index, width);
-    return std::vector<uint32_t>{index - 1 - static_cast<uint32_t>(random() % reach),
-                                 index - 1 - static_cast<uint32_t>(random() % reach)};
+void add_mobilenet_v2(Network& net) {
+  struct Stage {
+    int64_t expansion, channels;
+    int blocks;
+    int64_t side;
   };
-}
-
-// Each operator has kernels of its own.
-Graph graph_of(uint32_t tensors, const Reads& reads) {
-  std::mt19937 random(1);
-  Drawing drawing;
-  while (drawing.tensors() < tensors) {
-    const auto read = reads(drawing.tensors(), random);
-    drawing.add("op", read, draw_kernels(read.size() + 1, random));
+  constexpr std::array kStages{Stage{1, 16, 1, 112}, Stage{6, 24, 2, 56}, Stage{6, 32, 3, 28}, Stage{6, 64, 4, 14},
+                               Stage{6, 96, 3, 14},  Stage{6, 160, 3, 7}, Stage{6, 320, 1, 7}};
+  uint32_t x = net.dense("conv3x3", {net.input(3, 224)}, 32, 112);
+  for (const Stage& stage : kStages) {
+    for (int block = 0; block < stage.blocks; ++block) {
+      const int64_t expanded = stage.expansion * net.channels(x);
+      const uint32_t wide =
+          net.dense("depthwise", {net.dense("conv1x1", {x}, expanded, stage.side)}, expanded, stage.side);
+      const uint32_t narrow = net.dense("conv1x1", {wide}, stage.channels, stage.side);
+      x = block == 0 ? narrow : net.pointwise("add", {narrow, x}, stage.channels, stage.side);
+    }
   }
-  return std::move(drawing).graph();
+  net.dense("linear", {net.pointwise("pool", {net.dense("conv1x1", {x}, 1280, 7)}, 1280, 1)}, 1000, 1);
 }
 
-// Operators of a kind have the same kernels.
-class Network {
- public:
-  uint32_t tensors() const { return drawing_.tensors(); }
-  Graph graph() && { return std::move(drawing_).graph(); }
-
-  uint32_t add(const std::string& op, const std::vector<uint32_t>& reads) {
-    auto& kernels = kernels_[op];
-    if (kernels.empty()) kernels = draw_kernels(reads.size() + 1, random_);
-    return drawing_.add(op, reads, kernels);
+void add_unet(Network& net) {
+  uint32_t x = net.input(3, 256);
+  std::vector<uint32_t> levels;
+  for (int64_t width = 64, side = 256; width < 1024; width *= 2, side /= 2) {
+    levels.push_back(net.dense("conv3x3", {net.dense("conv3x3", {x}, width, side)}, width, side));
+    x = net.pointwise("pool", {levels.back()}, width, side / 2);
   }
-
- private:
-  std::mt19937 random_{1};
-  std::map<std::string, std::vector<Kernel>> kernels_;
-  Drawing drawing_;
-};
-
-// Adds what follows the tensor `x`; returns the last tensor.
-uint32_t inception_block(Network& net, uint32_t x) {
-  const uint32_t narrow = net.add("conv1x1", {x});
-  const uint32_t middle = net.add("conv3x3", {net.add("conv1x1", {x})});
-  const uint32_t wide = net.add("conv5x5", {net.add("conv1x1", {x})});
-  const uint32_t pooled = net.add("conv1x1", {net.add("pool", {x})});
-  return net.add("concat4", {narrow, middle, wide, pooled});
-}
-
-uint32_t attention_layer(Network& net, uint32_t x) {
-  constexpr uint32_t kHeads = 8;
-  const uint32_t normalised = net.add("norm", {x});
-  std::vector<uint32_t> heads;
-  for (uint32_t head = 0; head < kHeads; ++head) {
-    const uint32_t query = net.add("linear", {normalised}), key = net.add("linear", {normalised});
-    const uint32_t weights = net.add("softmax", {net.add("scores", {query, key})});
-    heads.push_back(net.add("attend", {weights, net.add("linear", {normalised})}));
+  x = net.dense("conv3x3", {net.dense("conv3x3", {x}, 1024, 16)}, 1024, 16);
+  for (int64_t width = 512, side = 32; !levels.empty(); width /= 2, side *= 2) {
+    const uint32_t joined =
+        net.pointwise("concat", {levels.back(), net.dense("transposed", {x}, width, side)}, 2 * width, side);
+    levels.pop_back();
+    x = net.dense("conv3x3", {net.dense("conv3x3", {joined}, width, side)}, width, side);
   }
-  const uint32_t attended = net.add("add", {x, net.add("linear", {net.add("concat8", heads)})});
-  const uint32_t hidden = net.add("gelu", {net.add("linear", {net.add("norm", {attended})})});
-  return net.add("add", {attended, net.add("linear", {hidden})});
 }
 
-Graph network_of(uint32_t tensors, uint32_t (*add_part)(Network&, uint32_t)) {
-  Network net;
-  for (uint32_t last = 0; net.tensors() < tensors;) last = add_part(net, last);
-  return std::move(net).graph();
+void add_transformer(Network& net) {
+  constexpr int64_t kWidth = 512;
+  constexpr int kLayers = 12, kHeads = 8;
+  uint32_t x = net.input(kWidth, 128);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const uint32_t normalised = net.pointwise("norm", {x}, kWidth, 128);
+    const auto part = [&] { return net.dense("linear", {normalised}, kWidth / kHeads, 128); };
+    std::vector<uint32_t> heads;
+    for (int head = 0; head < kHeads; ++head) {
+      const uint32_t query = part(), key = part(), value = part();
+      const uint32_t weights = net.pointwise("softmax", {net.dense("scores", {query, key}, 1, 128)}, 1, 128);
+      heads.push_back(net.dense("attend", {weights, value}, kWidth / kHeads, 128));
+    }
+    const uint32_t joined = net.pointwise("concat", heads, kWidth, 128);
+    x = net.pointwise("add", {net.dense("linear", {joined}, kWidth, 128), x}, kWidth, 128);
+    const uint32_t wide = net.dense("linear", {net.pointwise("norm", {x}, kWidth, 128)}, 4 * kWidth, 128);
+    const uint32_t narrow = net.dense("linear", {net.pointwise("gelu", {wide}, 4 * kWidth, 128)}, kWidth, 128);
+    x = net.pointwise("add", {narrow, x}, kWidth, 128);
+  }
+}
+
+void add_window8(Network& net, uint32_t operators) {
+  for (uint32_t last = net.input(64, 28); net.operators() < operators; ++last) {
+    const uint32_t reach = std::min(last + 1, 8u);
+    const uint32_t first = last - net.below(reach), second = last - net.below(reach);
+    net.random({first, second});
+  }
 }
 
 void plan_graph(benchmark::State& state, const Graph& graph) {
@@ -159,28 +191,29 @@ void plan_graph(benchmark::State& state, const Graph& graph) {
     if (!planned) return state.SkipWithError(planned.error().message.c_str());
     state.counters["gap"] = planned->gap();
     state.counters["us"] = planned->cost_us;
-    state.counters["bound_us"] = planned->lower_bound_us;
+    state.counters["operators"] = static_cast<double>(planned->nodes.size());
   }
 }
 
-void add(const std::string& name, const Graph& graph) {
-  benchmark::RegisterBenchmark(fmt::format("plan/{}/{}", name, graph.tensors.size()).c_str(), plan_graph, graph)
+template <typename AddTo>
+void add(const std::string& name, const AddTo& add_to) {
+  Network net;
+  add_to(net);
+  benchmark::RegisterBenchmark(("plan/" + name).c_str(), plan_graph, std::move(net).graph())
       ->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const uint32_t tensors : {50u, 10'000u}) {
-    add("inception", network_of(tensors, inception_block));
-    add("attention", network_of(tensors, attention_layer));
+  add("resnet50", [](Network& net) { add_resnet(net, 1); });
+  add("resnet 150 times deeper", [](Network& net) { add_resnet(net, 150); });
+  add("mobilenet_v2", add_mobilenet_v2);
+  add("unet", add_unet);
+  add("transformer", add_transformer);
+  for (const uint32_t operators : {64u, 10'000u}) {
+    add(fmt::format("window8/{}", operators), [&](Network& net) { add_window8(net, operators); });
   }
-  for (const uint32_t tensors : {64u, 10'000u}) {
-    add("residual", graph_of(tensors, residual));
-    add("window8", graph_of(tensors, window(8)));
-  }
-  add("window16", graph_of(64, window(16)));
-  add("any", graph_of(10'000, window(UINT32_MAX)));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

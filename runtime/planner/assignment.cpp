@@ -138,10 +138,9 @@ class Builder {
     auto& model = result_.model;
     for (const auto& modes : result_.modes) {
       auto& costs = model.costs.emplace_back();
-      for (const Mode& mode : modes) costs.push_back({mode.picoseconds, 0});
+      for (const Mode& mode : modes) costs.push_back({.picoseconds = mode.picoseconds});
     }
     model.leaders = static_cast<uint32_t>(model.costs.size());
-    model.walk = result_.resolved.topological;
     for (const auto& states : result_.states) {
       auto& costs = model.costs.emplace_back();
       costs.reserve(states.size());
@@ -155,7 +154,7 @@ class Builder {
   Done check_sum() const {
     double sum = 0;
     for (const auto& costs : result_.model.costs) sum += std::max_element(costs.begin(), costs.end())->picoseconds;
-    if (sum < static_cast<double>(kImpossiblePicoseconds) / 4) return std::monostate{};
+    if (sum < 0x1p52) return std::monostate{};
     return Error{Error::Kind::invalid_argument, fmt::format("the costs may add up to {:.3g} us", sum * 1e-6),
                  "plans are compared in whole picoseconds, up to 4.5e9 us: give costs in microseconds"};
   }

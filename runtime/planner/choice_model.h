@@ -5,26 +5,24 @@
 // what a choice is (assignment.h), this says which choices are best.
 //
 //   ChoiceModel model;
-//   model.costs = {{3, 1}, {0, 5}};                       // two choices with two values each
+//   model.costs = {{us(3), us(1)}, {us(0), us(5)}};       // two choices with two values each
 //   model.fits = {{0, 1, {0b01, 0b10}, {0b01, 0b11}}};    // value i of 0 fits value j of 1 if their masks meet
 //   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the 5
 //
 // How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
-// of its neighbours, the least over v: exact, at the price of a table over the neighbours. A chain costs one small
+// of its neighbours, the least over v: exact, at the price of a table over v and its neighbours. A chain costs one small
 // table for each choice; a residual network tables over three; in general the price is exponential in the graph's
 // treewidth.
 //
-// Where that would take too long, no table is made. Costs are moved between leaders and followers by prices, which
-// changes no assignment's sum but raises the sum of what each costs at least (tighten.h): a lower bound of the least
-// cost within a few per cent, on graphs of any width. An assignment is read off the prices, and one part of it after
-// another is solved exactly beside the rest (forests.h).
+// Where a table would be too large, one of its choices is set apart: it keeps the value that it has, and the others are
+// eliminated beside it. So a part of the graph is solved exactly, all else staying as it is; then another part, by
+// setting apart other choices, until some rounds in a row gain nothing. That never gets worse, and need not end at the
+// least cost.
 //
-// If the optimum must be proven, or nearly all tables fit, tables follow, with the prices in them. One that would pass
-// the limit is not made: its summands are split into groups, each minimised by itself (mini-buckets). For any f and g,
-// min(f + g) >= min f + min g: the left side has one minimiser, which the right side may choose anew for each summand.
-// So every split can only lower the result, and what the tables say of a partial assignment is a lower bound of all
-// that completes it. Depth-first branch and bound, in the reverse of the elimination's order, cuts a branch when its
-// bound reaches the best assignment known, and ends with the optimum and a proof, or at its limit.
+// The first round has no values to keep. There a choice set apart goes to pieces: each fit gets a copy of it with an
+// equal share of its cost, and the copies may differ. A sum of minima is never above the minimum of the sum, so what
+// that elimination finds is a lower bound of the least cost; and its values, with what suits them best for the choices
+// set apart, are the assignment to begin with.
 #pragma once
 
 #include <compare>
@@ -33,50 +31,40 @@
 
 namespace qgen::planner {
 
-// What a choice costs. Whole numbers, so that sums are the same in any order and a tie is a tie; `tie` decides among
-// equal times.
+// What a choice costs. Whole numbers, so that sums are the same in any order and a tie is a tie.
 struct Cost {
+  int64_t misfits = 0;  // pairs that do not fit, and conversions that do not exist; of a plan 0
   int64_t picoseconds = 0;
-  int64_t tie = 0;
+  int64_t tie = 0;  // decides among equal times
   friend constexpr auto operator<=>(const Cost&, const Cost&) = default;
 };
 
-// Larger than any sum of possible costs, and so small that 256 of it can be added up before it is looked at.
-constexpr int64_t kImpossiblePicoseconds = int64_t{1} << 54;
-constexpr Cost kImpossible{kImpossiblePicoseconds, 0};
-
-constexpr bool is_possible(Cost cost) { return cost.picoseconds < kImpossiblePicoseconds / 2; }
+constexpr Cost kImpossible{.misfits = 1};
+constexpr bool is_possible(Cost cost) { return cost.misfits == 0; }
 constexpr Cost operator+(Cost a, Cost b) {
-  return is_possible(a) && is_possible(b) ? Cost{a.picoseconds + b.picoseconds, a.tie + b.tie} : kImpossible;
+  return {a.misfits + b.misfits, a.picoseconds + b.picoseconds, a.tie + b.tie};
 }
-constexpr Cost operator-(Cost a, Cost b) { return {a.picoseconds - b.picoseconds, a.tie - b.tie}; }
 
 struct ChoiceModel {
-  // Value i of `a` fits value j of `b` if a_masks[i] & b_masks[j] is not zero. A pair that fits adds a_costs[i] +
-  // b_costs[j], where there are any.
+  // Value i of `a` fits value j of `b` if a_masks[i] & b_masks[j] is not zero.
   struct Fit {
     uint32_t a = 0, b = 0;
     std::vector<uint32_t> a_masks, b_masks;
-    std::vector<Cost> a_costs = {}, b_costs = {};
   };
   std::vector<std::vector<Cost>> costs;  // costs[choice][value]
-  std::vector<Fit> fits;                 // of a leader `a` and a follower `b`
-  uint32_t leaders = 0;                  // the choices before this one lead, the others follow
-  std::vector<uint32_t> walk;            // the leaders, those near each other that share followers; empty: by index
+  std::vector<Fit> fits;
+  uint32_t leaders = 0;  // the choices before this one lead, and are set apart rather than those that follow them
 };
 
 struct MinimizeOptions {
-  uint64_t table_cells = uint64_t{1} << 20;   // of the largest table
-  uint64_t work = uint64_t{1} << 26;          // cells of all tables together; 2^26 take half a second
-  uint64_t search_steps = uint64_t{1} << 18;  // values that branch and bound tries before it makes larger tables
-  // Search until the optimum is proven, with tables of up to 2^24 cells, however long it takes.
-  bool until_proven = false;
+  uint64_t table_cells = uint64_t{1} << 20;  // of the largest table
+  uint64_t work = uint64_t{1} << 26;         // cells of all tables together, where none is too large
 };
 
 struct Minimum {
-  std::vector<uint32_t> values;  // one for each choice; empty: none was found
-  Cost cost = kImpossible;
-  Cost lower_bound;  // kImpossible: proven that nothing fits
+  std::vector<uint32_t> values;  // one for each choice
+  Cost cost;                     // if that is impossible: with the fewest misfits that were found
+  Cost lower_bound;              // the cost itself where nothing was set apart; impossible: proven that nothing fits
 };
 
 // The same model gives the same answer: no clock, no randomness, no address decides anything. Where cost and tie are

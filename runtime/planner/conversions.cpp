@@ -106,7 +106,7 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
                                  qgen::to_text(tensor.shape), name(from), name(to), *us),
                      "a cost is a number from 0 to 1e9; a conversion that does not exist has none"};
       }
-      direct[from.row()][to.row()] = {to_picoseconds(*us), kTieOfConversion};
+      direct[from.row()][to.row()] = {.picoseconds = to_picoseconds(*us), .tie = kTieOfConversion};
     }
   }
   const auto known = known_.find(direct);

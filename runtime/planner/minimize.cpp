@@ -1,212 +1,246 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The order of work: eliminate where `work` pays for all tables, and read the answer off them. Else approach the least
-// cost from below by prices (tighten.h) and from above by forests (forests.h). Where the optimum must be proven, or a
-// small graph is nearly narrow enough, branch and bound takes it from there.
+// Bucket elimination: each choice has a bucket of the tables that speak of it when its turn comes. choice_model.h has
+// the idea and the proof, elimination_order.h the order.
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <utility>
 
 #include "runtime/planner/choice_model.h"
-#include "runtime/planner/elimination.h"
 #include "runtime/planner/elimination_order.h"
-#include "runtime/planner/forests.h"
-#include "runtime/planner/sieve.h"
-#include "runtime/planner/tighten.h"
 
 namespace qgen::planner {
 namespace {
 
 using Values = std::vector<uint32_t>;
 
-// Depth-first branch and bound over the tables of an elimination, from the last bucket to the first.
-//
-// bound(values from the last bucket to bucket p) = constant messages + every table whose choices are all valued
-//                                                - the messages among them that a valued bucket sent
-// A bucket's tables replace the messages made from them, so the bound only grows on the way down, and at the first
-// bucket it is the cost.
-class Search {
- public:
-  Search(const ChoiceModel& model, const Elimination& tables)
-      : tables_(tables), values_(model.costs.size(), 0), levels_(tables.buckets.size()) {}
+// A table over some choices, in the order of their elimination; the first changes fastest.
+struct Table {
+  std::vector<uint32_t> scope;
+  std::vector<Cost> cells;
+};
 
-  // Looks for an assignment better than `best`, opening at most `steps` choices. True: there is none better than what
-  // `best` holds now.
-  bool improve(Minimum& best, uint64_t steps) {
-    if (levels_.empty()) return accept(best, tables_.lower_bound), true;
-    size_t depth = levels_.size();  // of the level above the one to open
-    open(--depth, tables_.lower_bound);
-    while (true) {
-      Level& level = levels_[depth];
-      if (level.next == level.options.size() || !(level.options[level.next].first < best.cost)) {
-        if (++depth == levels_.size()) return true;
-        continue;
-      }
-      const auto [bound, value] = level.options[level.next++];
-      values_[tables_.buckets[depth].choice] = value;
-      if (depth == 0) {
-        accept(best, bound);
-        if (best.cost == tables_.lower_bound) return true;
-        continue;
-      }
-      if (steps-- == 0) return false;
-      open(--depth, bound);
+class Elimination {
+ public:
+  // `kept`: a value for each choice, of which those that are set apart are kept; empty: they go to pieces.
+  Elimination(const ChoiceModel& model, const EliminationOrder& order, const Values& kept)
+      : model_(model),
+        order_(order),
+        kept_(kept),
+        costs_(model.costs),
+        place_(costs_.size()),
+        fits_of_(costs_.size()),
+        buckets_(costs_.size()),
+        decided_(costs_.size()) {
+    for (uint32_t place = 0; place < order.choices.size(); ++place) place_[order.choices[place]] = place + 1;
+  }
+
+  Minimum run() && {
+    for (const auto& fit : model_.fits) {
+      fits_of_[fit.a].push_back(&fit);
+      fits_of_[fit.b].push_back(&fit);
     }
+    is_open_.assign(costs_.size(), true);
+    for (uint32_t choice : order_.apart) take_apart(choice);
+    for (uint32_t choice : order_.choices) eliminate(choice);
+    return assignment();
   }
 
  private:
-  struct Level {
-    std::vector<std::pair<Cost, uint32_t>> options;  // bound, value; the least bound first, then the least value
-    size_t next = 0;
+  struct Decision {
+    std::vector<uint32_t> others;  // the first changes fastest
+    std::vector<uint16_t> best;    // value, for each row of theirs
   };
 
-  void accept(Minimum& best, Cost cost) const {
-    best.values = values_;
-    best.cost = cost;
+  static uint32_t other(const ChoiceModel::Fit& fit, uint32_t choice) { return fit.a == choice ? fit.b : fit.a; }
+
+  static Cost misfit(const ChoiceModel::Fit& fit, uint32_t choice, uint32_t value, uint32_t others_value) {
+    const bool is_a = fit.a == choice;
+    const uint32_t mask = is_a ? fit.a_masks[value] : fit.b_masks[value];
+    const uint32_t others_mask = is_a ? fit.b_masks[others_value] : fit.a_masks[others_value];
+    return (mask & others_mask) != 0 ? Cost{} : kImpossible;
   }
 
-  void open(size_t depth, Cost bound) {
-    const Bucket& bucket = tables_.buckets[depth];
-    bound = bound - bucket.constant;
-    for (const auto [to, table] : bucket.sent) {
-      const Table& message = tables_.buckets[to].content[table];
-      bound = bound - message.cells[message.row(values_) + values_[message.scope.front()]];
+  // Moves what the choice costs to those that it must fit: all of the least that it costs to the bound, and an equal
+  // share of what is above that to each fit. Misfits are not shared: one is enough to rule a value out.
+  void take_apart(uint32_t choice) {
+    is_open_[choice] = false;
+    const auto& costs = costs_[choice];
+    Values values;
+    for (uint32_t value = 0; value < costs.size(); ++value) {
+      if (kept_.empty() || kept_[choice] == value) values.push_back(value);
     }
-    Level& level = levels_[depth];
-    level.next = 0;
-    level.options.clear();
-    for (uint32_t value = 0; value < bucket.content.front().cells.size(); ++value)
-      level.options.push_back({bound, value});
-    for (const Table& table : bucket.content) {
-      const Cost* row = table.cells.data() + table.row(values_);
-      for (auto& [sum, value] : level.options) sum = sum + row[value];
+    Cost least = costs[values.front()];
+    for (uint32_t value : values) least = std::min(least, costs[value]);
+    lower_bound_ = lower_bound_ + least;
+    const auto share = std::count_if(fits_of_[choice].begin(), fits_of_[choice].end(),
+                                     [&](const auto* fit) { return is_open_[other(*fit, choice)]; });
+    for (const auto* fit : fits_of_[choice]) {
+      if (!is_open_[other(*fit, choice)]) continue;
+      auto& others_costs = costs_[other(*fit, choice)];
+      for (uint32_t at = 0; at < others_costs.size(); ++at) {
+        Cost best{.misfits = INT32_MAX};
+        for (uint32_t value : values) {
+          const Cost cost = costs[value];
+          const Cost above{cost.misfits - least.misfits, (cost.picoseconds - least.picoseconds) / share,
+                           (cost.tie - least.tie) / share};
+          best = std::min(best, above + misfit(*fit, choice, value, at));
+        }
+        others_costs[at] = others_costs[at] + best;
+      }
     }
-    std::sort(level.options.begin(), level.options.end());
   }
 
-  const Elimination& tables_;
-  Values values_;
-  std::vector<Level> levels_;
+  Table table_of(const ChoiceModel::Fit& fit, uint32_t first) const {
+    const uint32_t second = other(fit, first);
+    Table table{{first, second}, {}};
+    table.cells.reserve(costs_[first].size() * costs_[second].size());
+    for (uint32_t j = 0; j < costs_[second].size(); ++j) {
+      for (uint32_t i = 0; i < costs_[first].size(); ++i) table.cells.push_back(misfit(fit, first, i, j));
+    }
+    return table;
+  }
+
+  // For each row of values of the others in its tables, the least over `choice` of their sum.
+  void eliminate(uint32_t choice) {
+    std::vector<Table> tables = std::exchange(buckets_[choice], {});
+    for (const auto* fit : fits_of_[choice]) {
+      if (place_[other(*fit, choice)] > place_[choice]) tables.push_back(table_of(*fit, choice));
+    }
+    Decision& decision = decided_[choice];
+    decision.others = others_of(tables);
+    Table message{decision.others, {}};
+    size_t rows = 1;
+    for (uint32_t one : decision.others) rows *= costs_[one].size();
+    message.cells.reserve(rows);
+    decision.best.reserve(rows);
+
+    std::vector<std::vector<size_t>> steps;  // steps[t][k]: how far table t moves when the value of others[k] grows
+    for (const Table& table : tables) steps.push_back(steps_along(table, decision.others));
+    std::vector<const Cost*> at;
+    for (const Table& table : tables) at.push_back(table.cells.data());
+    Values values(decision.others.size());
+    std::vector<Cost> sums;
+    while (message.cells.size() < rows) {
+      sums = costs_[choice];
+      for (const Cost* row : at) {
+        for (size_t value = 0; value < sums.size(); ++value) sums[value] = sums[value] + row[value];
+      }
+      const auto least = std::min_element(sums.begin(), sums.end());
+      message.cells.push_back(*least);
+      decision.best.push_back(static_cast<uint16_t>(least - sums.begin()));
+      advance(decision.others, steps, values, at);
+    }
+    if (message.scope.empty()) {
+      lower_bound_ = lower_bound_ + message.cells.front();
+    } else {
+      buckets_[message.scope.front()].push_back(std::move(message));
+    }
+  }
+
+  // In the order of their elimination.
+  std::vector<uint32_t> others_of(const std::vector<Table>& tables) const {
+    std::vector<uint32_t> others;
+    for (const Table& table : tables) {
+      std::vector<uint32_t> joined;
+      std::set_union(others.begin(), others.end(), table.scope.begin() + 1, table.scope.end(),
+                     std::back_inserter(joined), [&](uint32_t a, uint32_t b) { return place_[a] < place_[b]; });
+      others = std::move(joined);
+    }
+    return others;
+  }
+
+  std::vector<size_t> steps_along(const Table& table, const std::vector<uint32_t>& others) const {
+    std::vector<size_t> steps(others.size());
+    size_t stride = costs_[table.scope.front()].size();
+    for (size_t k = 1; k < table.scope.size(); ++k) {
+      steps[std::find(others.begin(), others.end(), table.scope[k]) - others.begin()] = stride;
+      stride *= costs_[table.scope[k]].size();
+    }
+    return steps;
+  }
+
+  // To the next row of values.
+  void advance(const std::vector<uint32_t>& others, const std::vector<std::vector<size_t>>& steps, Values& values,
+               std::vector<const Cost*>& at) const {
+    for (size_t k = 0; k < values.size(); ++k) {
+      const auto count = static_cast<uint32_t>(costs_[others[k]].size());
+      const bool is_last = ++values[k] == count;
+      for (size_t t = 0; t < at.size(); ++t)
+        at[t] += is_last ? -std::ptrdiff_t(steps[t][k] * (count - 1)) : steps[t][k];
+      if (!is_last) return;
+      values[k] = 0;
+    }
+  }
+
+  // Decides in the reverse order, the choices set apart last: each at its best beside what is decided.
+  Minimum assignment() const {
+    Minimum result{Values(costs_.size()), {}, lower_bound_};
+    for (auto choice = order_.choices.rbegin(); choice != order_.choices.rend(); ++choice) {
+      const auto& [others, best] = decided_[*choice];
+      size_t row = 0;
+      for (size_t k = others.size(); k-- > 0;) row = row * costs_[others[k]].size() + result.values[others[k]];
+      result.values[*choice] = best[row];
+    }
+    std::vector<bool> is_decided = is_open_;
+    for (auto choice = order_.apart.rbegin(); choice != order_.apart.rend(); ++choice) {
+      auto sums = costs_[*choice];
+      for (const auto* fit : fits_of_[*choice]) {
+        const uint32_t by = other(*fit, *choice);
+        for (uint32_t value = 0; value < sums.size() && is_decided[by]; ++value)
+          sums[value] = sums[value] + misfit(*fit, *choice, value, result.values[by]);
+      }
+      result.values[*choice] = static_cast<uint32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
+      is_decided[*choice] = true;
+    }
+    for (uint32_t choice = 0; choice < costs_.size(); ++choice)
+      result.cost = result.cost + model_.costs[choice][result.values[choice]];
+    for (const auto& fit : model_.fits)
+      result.cost = result.cost + misfit(fit, fit.a, result.values[fit.a], result.values[fit.b]);
+    return result;
+  }
+
+  const ChoiceModel& model_;
+  const EliminationOrder& order_;
+  const Values& kept_;
+  std::vector<std::vector<Cost>> costs_;  // with what was moved here from those set apart
+  std::vector<uint32_t> place_;           // in the order, from 1; 0: set apart
+  std::vector<std::vector<const ChoiceModel::Fit*>> fits_of_;
+  std::vector<std::vector<Table>> buckets_;  // what eliminations left, by the choice that goes first
+  std::vector<Decision> decided_;
+  std::vector<bool> is_open_;  // not set apart
+  Cost lower_bound_;
 };
 
-using LimitedOrder = std::pair<EliminationOrder, uint64_t>;  // and the cells of its largest table
-
-// What an elimination may spend where splitting makes more tables than its order foresaw.
-uint64_t additions(const MinimizeOptions& options) { return 4 * options.work; }
-
-// The same choices under the largest limit that the work pays for.
-LimitedOrder limited(const ChoiceModel& model, EliminationOrder order, const MinimizeOptions& options) {
-  constexpr uint64_t kSmallestLimit = 256;
-  uint64_t limit = options.table_cells;
-  order = weigh(model, std::move(order.choices), limit);
-  while (order.work > options.work && limit / 16 >= kSmallestLimit) {
-    limit /= 16;
-    order = weigh(model, std::move(order.choices), limit);
-  }
-  return {std::move(order), limit};
-}
-
-// Additions that one elimination may take: more where there are so many choices, all with small tables.
-uint64_t affordable_work(const ChoiceModel& model, const MinimizeOptions& options) {
-  constexpr uint64_t kSmallTable = 1024;
-  return std::max(options.work, kSmallTable * model.costs.size());
-}
-
-constexpr size_t kSmall = 512;  // choices
-
-// Of the orders that take less than the work the one that takes least, where that is soon found.
-std::optional<EliminationOrder> best_order(const ChoiceModel& model, uint64_t table_cells, double most_work) {
-  constexpr uint32_t kAttempts = 64;
-  if (model.costs.size() <= kSmall) return order_by_attempts(model, table_cells, kAttempts, most_work);
-  return order_by_fill(model, table_cells, most_work);
-}
-
-// An order without a table past the limit: the one that is quickest to find, or the best.
-std::optional<EliminationOrder> affordable_order(const ChoiceModel& model, const MinimizeOptions& options) {
-  const auto most = static_cast<double>(affordable_work(model, options));
-  const auto is_affordable = [](const std::optional<EliminationOrder>& order) {
-    return order && order->too_wide.empty();
-  };
-  auto order = order_by_table(model, options.table_cells, most);
-  if (!is_affordable(order)) order = best_order(model, options.table_cells, most);
-  return is_affordable(order) ? order : std::nullopt;
-}
-
-// Without tables: the best of many forests, and the bound of the prices.
-Minimum approach(const Stars& stars, const Tightened& tight, uint32_t rounds) {
-  FittingStates fitting(stars);
-  auto chosen = round_off(stars, tight);
-  if (chosen.empty()) chosen = cheapest(stars);
-  Minimum best = completed(stars, fitting, chosen);
-  if (is_possible(best.cost)) {
-    improve_by_forests(stars, fitting, chosen, rounds);
-    best = completed(stars, fitting, chosen);
-  }
-  best.lower_bound = {tight.lower_bound, 0};
-  return best;
-}
-
-// As much as one elimination may take where the optimum must be proven: two seconds, and half a gigabyte.
-constexpr uint64_t kLargestTable = uint64_t{1} << 24;
-MinimizeOptions largest(MinimizeOptions options) {
-  options.table_cells = std::max(options.table_cells, kLargestTable);
-  options.work = std::max(options.work, uint64_t{1} << 28);
-  return options;
-}
-
-// Split tables give every branch a bound. `best`: where to begin, and what is known.
-Minimum branch_and_bound(const ChoiceModel& model, Minimum best, MinimizeOptions options,
-                         const EliminationOrder& order) {
-  while (true) {
-    const auto [limited_order, limit] = limited(model, order, options);
-    const Elimination tables = eliminate(model, limited_order.choices, limit, additions(options));
-    if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
-    best.lower_bound = std::max(best.lower_bound, tables.lower_bound);
-    const bool is_proven = Search(model, tables).improve(best, options.search_steps);
-    if (is_proven) best.lower_bound = best.cost;
-    if (is_proven || best.lower_bound == best.cost || !options.until_proven) return best;
-    if (options.table_cells < kLargestTable) {
-      options.table_cells *= 4;
-      options.work *= 4;
-    }
-    options.search_steps *= 4;
-  }
-}
-
-// An order for branch and bound. Unless it must be tried, none where so much would be split that its bounds are weak.
-std::optional<EliminationOrder> order_to_split(const ChoiceModel& model, const MinimizeOptions& options,
-                                               bool must_try) {
-  if (must_try) return best_order(model, options.table_cells, kAnyWork);
-  if (model.costs.size() > kSmall) return std::nullopt;
-  return best_order(model, options.table_cells, 4 * static_cast<double>(options.work));
-}
-
-// Where tables would have to be split. The larger the graph, the fewer rounds: prices gain most in the first few.
-Minimum search(const ChoiceModel& model, const MinimizeOptions& options) {
-  const auto stars = sifted(stars_of(model));
-  if (!stars) return {{}, kImpossible, kImpossible};
-  const uint64_t rounds = options.work / 5 / std::max<uint64_t>(stars->class_of.size(), 1);
-  const auto clamped = [](uint64_t value, uint64_t least, uint64_t most) {
-    return static_cast<uint32_t>(std::clamp(value, least, most));
-  };
-  const Tightened tight = tighten(*stars, clamped(rounds, 4, 100));
-  Minimum best = approach(*stars, tight, clamped(4 * rounds, 12, 400));
-  const auto order = order_to_split(model, options, options.until_proven || !is_possible(best.cost));
-  return order ? branch_and_bound(with_prices(model, *stars, tight), std::move(best), options, *order) : best;
+Minimum eliminate(const ChoiceModel& model, const EliminationOrder& order, const Values& kept) {
+  return Elimination(model, order, kept).run();
 }
 
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  const MinimizeOptions most = options.until_proven ? largest(options) : options;
-  const auto order = affordable_order(model, most);
-  if (!order) return search(model, options);
-  const Elimination tables = eliminate(model, order->choices, most.table_cells, UINT64_MAX);
-  if (!is_possible(tables.lower_bound)) return {{}, kImpossible, kImpossible};
-  Minimum best;
-  Search(model, tables).improve(best, model.costs.size());
-  best.lower_bound = best.cost;
+  constexpr uint32_t kRounds = 8, kIdleRounds = 3;
+  uint64_t size = 0;  // of the model: cells of the tables that its fits are
+  for (const auto& fit : model.fits) size += fit.a_masks.size() * fit.b_masks.size();
+  uint64_t table_cells = options.table_cells;
+  std::vector<uint32_t> turns(model.costs.size());
+  EliminationOrder order = elimination_order(model, table_cells, turns);
+  if (order.is_exact && order.work <= std::max(options.work, 16 * size)) return eliminate(model, order, {});
+
+  while (order.work > 4 * size && table_cells > 1) {
+    table_cells /= 4;
+    turns.assign(turns.size(), 0);
+    order = elimination_order(model, table_cells, turns);
+  }
+  Minimum best = eliminate(model, order, {});
+  for (uint32_t round = 0, idle = 0; round < kRounds && idle < kIdleRounds; ++round) {
+    order = elimination_order(model, table_cells, turns);
+    Minimum next = eliminate(model, order, best.values);
+    idle = next.cost < best.cost ? 0 : idle + 1;
+    next.lower_bound = best.lower_bound;
+    best = std::move(next);
+  }
   return best;
 }
 

@@ -14,15 +14,6 @@
 namespace qgen::planner {
 namespace {
 
-// Up to so many tensors, the search goes on until the optimum is proven.
-constexpr size_t kProvenTensors = 64;
-
-MinimizeOptions effort(const Graph& graph) {
-  MinimizeOptions options;
-  options.until_proven = graph.tensors.size() <= kProvenTensors;
-  return options;
-}
-
 double to_us(int64_t picoseconds) { return static_cast<double>(picoseconds) * 1e-6; }
 
 // Turns the chosen values into a plan.
@@ -109,34 +100,19 @@ class Writer {
   int64_t picoseconds_ = 0;
 };
 
-// The operators that stand among the first `count` of the topological order, and what they touch.
-Graph prefix(const ResolvedGraph& resolved, size_t count) {
-  Graph part;
-  std::set<std::string> touched;
-  for (size_t at = 0; at < count; ++at) {
-    const Node& node = resolved.graph.nodes[resolved.topological[at]];
-    part.nodes.push_back(node);
-    touched.insert(node.inputs.begin(), node.inputs.end());
-    touched.insert(node.outputs.begin(), node.outputs.end());
-  }
-  for (const Tensor& tensor : resolved.graph.tensors) {
-    if (touched.contains(tensor.name)) part.tensors.push_back(tensor);
-  }
-  return part;
-}
-
 // The first operator in topological order with which nothing fits any more. Adding operators never makes an impossible
 // graph possible, so halving finds it. (A wide graph may be impossible without a proof: then a later one.)
-Error explain_impossible(const Assignment& whole, const PlanOptions& options) {
-  const auto& resolved = whole.resolved;
-  size_t possible = 0, impossible = resolved.topological.size();
+Error explain_impossible(const Assignment& whole) {
+  const auto& topological = whole.resolved.topological;
+  size_t possible = 0, impossible = topological.size();
   while (impossible - possible > 1) {
     const size_t middle = (possible + impossible) / 2;
-    const auto part = make_assignment(prefix(resolved, middle), options.device, options.conversion);
-    const bool may_fit = part && is_possible(minimize(part->model, effort(part->resolved.graph)).lower_bound);
-    (may_fit ? possible : impossible) = middle;
+    const std::set<uint32_t> first(topological.begin(), topological.begin() + static_cast<std::ptrdiff_t>(middle));
+    ChoiceModel part = whole.model;
+    std::erase_if(part.fits, [&](const ChoiceModel::Fit& fit) { return !first.contains(fit.a); });
+    (is_possible(minimize(part).lower_bound) ? possible : impossible) = middle;
   }
-  return no_way_to(whole, resolved.topological[impossible - 1]);
+  return no_way_to(whole, topological[impossible - 1]);
 }
 
 }  // namespace
@@ -154,9 +130,9 @@ Expected<Plan> plan(const Graph& graph, const PlanOptions& given) {
   if (!options.conversion) options.conversion = conversion_cost(options.device);
   const auto assignment = make_assignment(graph, options.device, options.conversion);
   if (!assignment) return assignment.error();
-  const Minimum minimum = minimize(assignment->model, effort(graph));
-  if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment, options);
-  if (minimum.values.size() < assignment->model.costs.size()) {
+  const Minimum minimum = minimize(assignment->model);
+  if (!is_possible(minimum.lower_bound)) return explain_impossible(*assignment);
+  if (!is_possible(minimum.cost)) {
     return Error{Error::Kind::unsupported, "no plan was found, and none was proven impossible",
                  "plan parts of the graph apart, or allow more conversions"};
   }

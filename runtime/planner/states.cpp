@@ -73,7 +73,7 @@ class Lister {
   void add(Representation home) {
     const RepresentationSet useful = useful_copies(home);
     const int most = static_cast<int>(std::min<size_t>(around_.takers, kRepresentationCount));
-    const Cost tie{0, rank(home, preferred_)};
+    const Cost tie{.tie = rank(home, preferred_)};
     for (uint32_t bits = useful.bits();; bits = (bits - 1) & useful.bits()) {
       const auto copies = RepresentationSet::from_bits(bits);
       if (copies.size() <= most) {
