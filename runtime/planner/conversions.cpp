@@ -16,33 +16,22 @@ namespace qgen::planner {
 
 int64_t to_picoseconds(double us) { return std::llround(us * 1e6); }
 
-Conversions::Conversions(RepresentationSet held, const Matrix& direct) : held_(held), direct_(direct), least_(direct) {
-  for (Representation from : held_) {
-    for (Representation to : held_) next_[from.row()][to.row()] = to;
+CopyTrees::CopyTrees(RepresentationSet held, const Matrix& direct, uint32_t number)
+    : held_(held), number_(number), direct_(direct), least_(direct), place_(any_representation().bits() + 1), rows_(1) {
+  rows_.front().fill({});  // the empty set's
+  for (auto& row : next_) {
+    for (Representation to : held_) row[to.row()] = to;
   }
   for (Representation via : held_) {
     for (Representation from : held_) {
       for (Representation to : held_) {
-        const Cost detour = cost(from, via) + cost(via, to);
-        if (!(detour < cost(from, to))) continue;
+        const Cost detour = least_[from.row()][via.row()] + least_[via.row()][to.row()];
+        if (!(detour < least_[from.row()][to.row()])) continue;
         least_[from.row()][to.row()] = detour;
         next_[from.row()][to.row()] = next_[from.row()][via.row()];
       }
     }
   }
-}
-
-void Conversions::walk(Representation from, Representation to, std::vector<ConversionStep>& steps) const {
-  while (from != to) {
-    const Representation next = next_[from.row()][to.row()];
-    steps.push_back({from, next});
-    from = next;
-  }
-}
-
-CopyTrees::CopyTrees(const Conversions& conversions, uint32_t number)
-    : conversions_(conversions), number_(number), place_(any_representation().bits() + 1), rows_(1) {
-  rows_.front().fill({});  // the empty set's
 }
 
 std::vector<ConversionStep> CopyTrees::steps(Representation home, RepresentationSet reached) {
@@ -55,10 +44,10 @@ const CopyTrees::Row& CopyTrees::row_of(uint32_t set) {
   if (set == 0 || place_[set] != 0) return rows_[place_[set]];
   Row joins, row;
   row.fill(kImpossible);
-  for (Representation u : conversions_.held()) joins[u.row()] = joined(u, set);
-  for (Representation v : conversions_.held()) {
-    for (Representation u : conversions_.held()) {
-      row[v.row()] = std::min(row[v.row()], conversions_.cost(v, u) + joins[u.row()]);
+  for (Representation u : held_) joins[u.row()] = joined(u, set);
+  for (Representation v : held_) {
+    for (Representation u : held_) {
+      row[v.row()] = std::min(row[v.row()], least_[v.row()][u.row()] + joins[u.row()]);
     }
   }
   place_[set] = static_cast<uint16_t>(rows_.size());
@@ -78,10 +67,12 @@ Cost CopyTrees::joined(Representation u, uint32_t set) {
 }
 
 void CopyTrees::collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps) {
-  for (Representation u : conversions_.held()) {
+  for (Representation u : held_) {
     const Cost join = joined(u, set);
-    if (conversions_.cost(v, u) + join != at(v, set)) continue;
-    conversions_.walk(v, u, steps);
+    if (least_[v.row()][u.row()] + join != at(v, set)) continue;
+    for (Representation from = v; from != u; from = next_[from.row()][u.row()]) {
+      steps.push_back({from, next_[from.row()][u.row()]});
+    }
     if (std::has_single_bit(set)) return;
     const uint32_t rest = set & ~std::bit_floor(set);
     uint32_t second = 1;  // the largest first half first, so the smallest second
@@ -93,7 +84,7 @@ void CopyTrees::collect(Representation v, uint32_t set, std::vector<ConversionSt
 
 Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, RepresentationSet held) {
   constexpr size_t kMostKnown = 256;
-  Conversions::Matrix direct;
+  CopyTrees::Matrix direct;
   for (auto& row : direct) row.fill(kImpossible);
   for (Representation from : held) {
     direct[from.row()][from.row()] = {};
@@ -112,7 +103,7 @@ Expected<CopyTrees*> CopyTreesOf::operator()(const Tensor& tensor, Representatio
   const auto known = known_.find(direct);
   if (known != known_.end()) return &known->second;
   if (known_.size() == kMostKnown) known_.clear();
-  return &known_.emplace(direct, CopyTrees(Conversions(held, direct), count_++)).first->second;
+  return &known_.emplace(direct, CopyTrees(held, direct, count_++)).first->second;
 }
 
 }  // namespace qgen::planner

@@ -9,8 +9,8 @@
 //
 //   CopyTreesOf trees_of(cost_of_one);
 //   const auto trees = trees_of(tensor, held);
-//   (*trees)->conversions().cost(home, to)  // along the cheapest path
-//   (*trees)->cost(home, {a, c})            // of the tree that reaches both
+//   (*trees)->cost(home, {a, c})   // of the tree that reaches both
+//   (*trees)->steps(home, {a, c})  // its conversions
 //
 // Dreyfus and Wagner's recursion: the least tree at v that reaches a set is a path from v to some u, and at u two trees
 // that share the set. A set of k among n forms takes 3^k n + 2^k n^2 steps, and k is rarely above 2. What was worked
@@ -42,33 +42,16 @@ struct ConversionStep {
   friend bool operator==(const ConversionStep&, const ConversionStep&) = default;
 };
 
-class Conversions {
+class CopyTrees {
  public:
   using Matrix = std::array<std::array<Cost, kRepresentationCount>, kRepresentationCount>;  // [from][to]
 
   // `direct` has {} on its diagonal and kImpossible where there is no conversion.
-  Conversions(RepresentationSet held, const Matrix& direct);
+  CopyTrees(RepresentationSet held, const Matrix& direct, uint32_t number = 0);
 
   RepresentationSet held() const { return held_; }
-  Cost cost(Representation from, Representation to) const { return least_[from.row()][to.row()]; }
-
-  Cost direct(ConversionStep step) const { return direct_[step.from.row()][step.to.row()]; }
-
-  // Appends the conversions of the cheapest path.
-  void walk(Representation from, Representation to, std::vector<ConversionStep>& steps) const;
-
- private:
-  RepresentationSet held_;
-  Matrix direct_, least_;
-  std::array<std::array<Representation, kRepresentationCount>, kRepresentationCount> next_;  // on the way
-};
-
-class CopyTrees {
- public:
-  explicit CopyTrees(const Conversions& conversions, uint32_t number = 0);
-
-  const Conversions& conversions() const { return conversions_; }
   uint32_t number() const { return number_; }  // the same, the same trees
+  Cost direct(ConversionStep step) const { return direct_[step.from.row()][step.to.row()]; }
 
   // Of the least tree that has `reached`.
   Cost cost(Representation home, RepresentationSet reached) { return at(home, (reached - home).bits()); }
@@ -83,8 +66,10 @@ class CopyTrees {
   Cost joined(Representation u, uint32_t set);
   void collect(Representation v, uint32_t set, std::vector<ConversionStep>& steps);
 
-  Conversions conversions_;
+  RepresentationSet held_;
   uint32_t number_;
+  Matrix direct_, least_;                                                                    // least_: along a path
+  std::array<std::array<Representation, kRepresentationCount>, kRepresentationCount> next_;  // on that path
   std::vector<uint16_t> place_;  // of a set's row in rows_; 0: not yet there
   std::vector<Row> rows_;
 };
@@ -99,7 +84,7 @@ class CopyTreesOf {
 
  private:
   const ConversionCost& cost_;
-  std::map<Conversions::Matrix, CopyTrees> known_;
+  std::map<CopyTrees::Matrix, CopyTrees> known_;
   uint32_t count_ = 0;
 };
 

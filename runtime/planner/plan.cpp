@@ -69,7 +69,7 @@ class Writer {
     const auto trees = trees_of_(described, assignment_.held[tensor]);
     assert(trees && "make_assignment() asked for the same conversions");
     for (const ConversionStep& step : (*trees)->steps(home, needed)) {
-      const int64_t cost = (*trees)->conversions().direct(step).picoseconds;
+      const int64_t cost = (*trees)->direct(step).picoseconds;
       picoseconds_ += cost;
       plan_.conversions.push_back(
           {described.name, step.from, step.to, to_us(cost), readers(tensor, step.to), leaving == step.to});

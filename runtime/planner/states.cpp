@@ -17,7 +17,6 @@ class Lister {
   Lister(const Surroundings& around, CopyTrees& trees, Storage preferred)
       : around_(around),
         trees_(trees),
-        conversions_(trees.conversions()),
         preferred_(preferred),
         of_home_(bits_of(around.offers)),
         of_present_(bits_of(around.demands)) {}
@@ -84,42 +83,18 @@ class Lister {
     }
   }
 
-  // Copies that satisfy somebody whom neither home nor an easier copy satisfies.
-  RepresentationSet useful_copies(Representation home) const {
+  // Copies that can be made, and that somebody asks for.
+  RepresentationSet useful_copies(Representation home) {
     RepresentationSet useful;
-    for (Representation copy : conversions_.held() - home) {
-      if (!is_possible(conversions_.cost(home, copy)) || is_covered(copy, home)) continue;
-      bool is_useful = true;
-      for (Representation other : conversions_.held() - home - copy) {
-        is_useful = is_useful && !(is_covered(copy, other) && is_easier(other, copy));
-      }
-      if (is_useful) useful = useful | copy;
+    for (Representation copy : trees_.held() - home) {
+      const bool is_wanted = of_present_[copy.row()] != 0 || around_.leaves_as.contains(copy);
+      if (is_wanted && is_possible(trees_.cost(home, copy))) useful = useful | copy;
     }
     return useful;
   }
 
-  // Whether `by` satisfies every reader that `copy` does.
-  bool is_covered(Representation copy, Representation by) const {
-    const bool leaves = !around_.leaves_as.contains(copy) || around_.leaves_as.contains(by);
-    return leaves && (of_present_[copy.row()] & ~of_present_[by.row()]) == 0;
-  }
-
-  // Whether `by` can take the place of `copy` in every tree at no higher cost. Of two that can, the first of the table.
-  bool is_easier(Representation by, Representation copy) const {
-    bool is_equal = true;
-    for (Representation end : conversions_.held()) {
-      if (end == copy || end == by) continue;
-      const Cost to_by = conversions_.cost(end, by), to_copy = conversions_.cost(end, copy);
-      const Cost from_by = conversions_.cost(by, end), from_copy = conversions_.cost(copy, end);
-      if (to_copy < to_by || from_copy < from_by) return false;
-      is_equal = is_equal && to_by == to_copy && from_by == from_copy;
-    }
-    return !is_equal || by < copy;
-  }
-
   const Surroundings& around_;
   CopyTrees& trees_;
-  const Conversions& conversions_;
   Storage preferred_;
   Bits of_home_, of_present_;
   std::vector<State> all_;

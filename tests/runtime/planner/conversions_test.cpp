@@ -14,7 +14,7 @@ namespace qgen::planner {
 namespace {
 
 // For every set of forms, the least cost of making them from home: the last was made from one that was there.
-std::vector<Cost> all_sets(const Conversions::Matrix& direct, Representation home) {
+std::vector<Cost> all_sets(const CopyTrees::Matrix& direct, Representation home) {
   std::vector<Cost> least(any_representation().bits() + 1, kImpossible);
   least[RepresentationSet(home).bits()] = {};
   for (uint32_t bits = 0; bits < least.size(); ++bits) {
@@ -37,11 +37,12 @@ Cost least_with(const std::vector<Cost>& sets, RepresentationSet needed) {
   return least;
 }
 
-Conversions::Matrix random_matrix(std::mt19937& random) {
-  Conversions::Matrix direct;
+CopyTrees::Matrix random_matrix(std::mt19937& random) {
+  CopyTrees::Matrix direct;
   for (size_t from = 0; from < direct.size(); ++from) {
     for (size_t to = 0; to < direct.size(); ++to) {
-      direct[from][to] = random() % 4 == 0 ? kImpossible : Cost{static_cast<int64_t>(random() % 9), kTieOfConversion};
+      direct[from][to] =
+          random() % 4 == 0 ? kImpossible : Cost{0, static_cast<int64_t>(random() % 9), kTieOfConversion};
     }
     direct[from][from] = {};
   }
@@ -52,7 +53,7 @@ TEST(Conversions, TreesAreLeast) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     std::mt19937 random(seed);
     const auto direct = random_matrix(random);
-    CopyTrees trees{Conversions(any_representation(), direct)};
+    CopyTrees trees(any_representation(), direct);
     for (Representation home : any_representation()) {
       const auto sets = all_sets(direct, home);
       const auto useful = RepresentationSet::from_bits(random() & any_representation().bits()) - home;
@@ -71,7 +72,7 @@ TEST(Conversions, StepsMakeTheTree) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     const auto direct = random_matrix(random);
-    CopyTrees trees{Conversions(any_representation(), direct)};
+    CopyTrees trees(any_representation(), direct);
     const auto home = RepresentationSet::from_bits(1u << random() % kRepresentationCount).first();
     const auto wanted = RepresentationSet::from_bits(random() & any_representation().bits());
     const Cost least = least_with(all_sets(direct, home), wanted | home);
@@ -82,7 +83,7 @@ TEST(Conversions, StepsMakeTheTree) {
       ASSERT_TRUE(present.contains(step.from)) << "seed " << seed;
       ASSERT_FALSE(present.contains(step.to)) << "seed " << seed;
       present = present | step.to;
-      sum = sum + trees.conversions().direct(step);
+      sum = sum + trees.direct(step);
     }
     ASSERT_TRUE((wanted - present).empty()) << "seed " << seed;
     ASSERT_EQ(sum, least) << "seed " << seed;
