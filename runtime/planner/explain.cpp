@@ -9,10 +9,6 @@
 #include <cassert>
 #include <cmath>
 #include <map>
-#include <set>
-#include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "runtime/planner/plan.h"
 
@@ -29,22 +25,23 @@ std::string count(size_t number, std::string_view what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
-// What the graph says of an operator, and what the plan does.
-struct PlannedOperator {
-  const Node* node;
-  const PlannedNode* planned;
-};
-
 class Explainer {
  public:
   Explainer(const Graph& graph, const PlanOptions& options, const Plan& chosen)
       : graph_(graph), options_(options), plan_(chosen) {
     if (!options_.conversion) options_.conversion = conversion_cost(options_.device);
-    for (const Tensor& tensor : graph_.tensors) {
-      if (bytes(tensor.dtype) == 1) int8_tensors_.insert(tensor.name);
-    }
-    for (const Conversion& made : plan_.conversions) conversions_.insert({made.tensor, made.from, made.to});
-    list_in_order();
+    auto resolved = resolve(graph);
+    assert(resolved && "the plan is one of this graph");
+    resolved_ = *std::move(resolved);
+    for (const Conversion& made : plan_.conversions) made_.push_back(&made);
+    size_t turn = 0;
+    std::vector<size_t> turns(plan_.nodes.size());  // of each operator, from 1; what arrives comes before
+    for (uint32_t index : resolved_.topological) turns[index] = ++turn;
+    const auto turn_of = [&](const Conversion* made) {
+      const auto writer = writer_of(*made);
+      return writer ? turns[*writer] : 0;
+    };
+    std::ranges::stable_sort(made_, {}, turn_of);
   }
 
   std::string brief() && {
@@ -69,27 +66,14 @@ class Explainer {
     text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
   }
 
-  // Operators as they run, each tensor's conversions after its writer.
-  void list_in_order() {
-    const auto resolved = resolve(graph_);
-    assert(resolved && "the plan is one of this graph");
-    const auto find_planned = [&](const std::string& operator_name) {
-      return std::lower_bound(plan_.nodes.begin(), plan_.nodes.end(), operator_name,
-                              [](const PlannedNode& node, const std::string& name) { return node.name < name; });
-    };
-    for (uint32_t index : resolved->topological) {
-      nodes_.push_back(resolved->graph.nodes[index]);
-      places_[nodes_.back().name] = order_.size();
-      for (const auto& output : nodes_.back().outputs) writers_[output] = order_.size();
-      order_.push_back({nullptr, &*find_planned(nodes_.back().name)});
-    }
-    for (size_t at = 0; at < order_.size(); ++at) order_[at].node = &nodes_[at];
-    for (const Conversion& made : plan_.conversions) made_.push_back(&made);
-    const auto place = [&](const Conversion* made) {
-      const auto writer = writers_.find(made->tensor);
-      return writer == writers_.end() ? -1 : static_cast<ptrdiff_t>(writer->second);
-    };
-    std::stable_sort(made_.begin(), made_.end(), [&](auto* a, auto* b) { return place(a) < place(b); });
+  // Plan and resolved graph name everything in the same order.
+  template <typename Named>
+  static uint32_t index_of(const std::vector<Named>& list, const std::string& name) {
+    return static_cast<uint32_t>(std::ranges::lower_bound(list, name, {}, &Named::name) - list.begin());
+  }
+
+  std::optional<uint32_t> writer_of(const Conversion& made) const {
+    return resolved_.writer[index_of(plan_.tensors, made.tensor)];
   }
 
   void say_total() {
@@ -108,10 +92,12 @@ class Explainer {
 
   void say_nodes() {
     line("\noperators:");
-    for (const auto [node, planned] : order_) {
-      const auto split = planned->takes.begin() + static_cast<ptrdiff_t>(node->inputs.size());
-      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned->name, node->op, planned->kernel, planned->cost_us,
-           joined_names({planned->takes.begin(), split}), joined_names({split, planned->takes.end()}));
+    for (uint32_t index : resolved_.topological) {
+      const Node& node = resolved_.graph.nodes[index];
+      const PlannedNode& planned = plan_.nodes[index];
+      const auto split = planned.takes.begin() + std::ssize(node.inputs);
+      line("  {} ({}): {}, {:.6g} us, {} -> {}", planned.name, node.op, planned.kernel, planned.cost_us,
+           joined_names({planned.takes.begin(), split}), joined_names({split, planned.takes.end()}));
     }
   }
 
@@ -146,28 +132,29 @@ class Explainer {
     if (std::any_of(plan_.conversions.begin(), plan_.conversions.end(), is_source)) {
       return line("    from the copy in {}", name(made.from));
     }
-    const auto writer = writers_.find(made.tensor);
-    if (writer == writers_.end()) return line("    it arrives as {}", name(made.from));
-    const PlannedNode& planned = *order_[writer->second].planned;
+    const auto writer = writer_of(made);
+    if (!writer) return line("    it arrives as {}", name(made.from));
+    const PlannedNode& planned = plan_.nodes[*writer];
     line("    '{}' writes it as {} ({}, {:.6g} us)", planned.name, name(made.from), planned.kernel, planned.cost_us);
   }
 
   void say_reader(const Conversion& made, const std::string& reader) {
-    const PlannedOperator& planned = order_[places_.at(reader)];
-    line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned.planned->kernel,
-         planned.planned->cost_us, direct_kernel(planned, made));
+    const uint32_t index = index_of(plan_.nodes, reader);
+    const PlannedNode& planned = plan_.nodes[index];
+    line("    '{}' reads it as {} ({}, {:.6g} us){}", reader, name(made.to), planned.kernel, planned.cost_us,
+         direct_kernel(resolved_.graph.nodes[index], planned, made));
   }
 
   // What the reader would cost by itself if it read what there is, or what keeps it from that.
-  static std::string direct_kernel(const PlannedOperator& reader, const Conversion& made) {
+  static std::string direct_kernel(const Node& reader, const PlannedNode& planned, const Conversion& made) {
     const Kernel* best = nullptr;
     std::string out_of_sync;
-    for (const Kernel& kernel : reader.node->kernels) {
-      for (uint32_t input = 0; input < reader.node->inputs.size(); ++input) {
-        if (reader.node->inputs[input] != made.tensor || !kernel.takes[input].contains(made.from)) continue;
-        if (const auto other = incompatible(reader, kernel, input, made.from)) {
+    for (const Kernel& kernel : reader.kernels) {
+      for (uint32_t input = 0; input < reader.inputs.size(); ++input) {
+        if (reader.inputs[input] != made.tensor || !kernel.takes[input].contains(made.from)) continue;
+        if (const auto other = incompatible(planned, kernel, input, made.from)) {
           out_of_sync = fmt::format("; {} reads {} only beside its like, and '{}' is {}", kernel.name, name(made.from),
-                                    tensor_name(*reader.node, *other), name(reader.planned->takes[*other]));
+                                    tensor_name(reader, *other), name(planned.takes[*other]));
         } else if (best == nullptr || kernel.cost_us < best->cost_us) {
           best = &kernel;
         }
@@ -179,12 +166,12 @@ class Explainer {
   }
 
   // An operand that the kernel wants like `operand`, and that is planned in a form not compatible with `form`.
-  static std::optional<uint32_t> incompatible(const PlannedOperator& reader, const Kernel& kernel, uint32_t operand,
+  static std::optional<uint32_t> incompatible(const PlannedNode& planned, const Kernel& kernel, uint32_t operand,
                                               Representation form) {
     for (const auto& group : kernel.synced) {
       if (std::find(group.begin(), group.end(), operand) == group.end()) continue;
       for (uint32_t other : group) {
-        if (other != operand && !are_compatible(reader.planned->takes[other], form)) return other;
+        if (other != operand && !are_compatible(planned.takes[other], form)) return other;
       }
     }
     return std::nullopt;
@@ -213,7 +200,10 @@ class Explainer {
       parts.push_back(fmt::format("'{}' would run {} at {:.6g} us", theirs.name, theirs.kernel, theirs.cost_us));
     }
     for (const Conversion& theirs : other.conversions) {
-      if (conversions_.contains({theirs.tensor, theirs.from, theirs.to})) continue;
+      const bool is_ours = std::ranges::any_of(plan_.conversions, [&](const Conversion& ours) {
+        return ours.tensor == theirs.tensor && ours.from == theirs.from && ours.to == theirs.to;
+      });
+      if (is_ours) continue;
       parts.push_back(fmt::format("{} would go {} -> {} at {:.6g} us", theirs.tensor, name(theirs.from),
                                   name(theirs.to), theirs.cost_us));
     }
@@ -227,8 +217,8 @@ class Explainer {
   void say_dropped() {
     std::map<std::string, std::vector<std::string>> by_reason;
     for (const Dropped& dropped : plan_.dropped) {
-      if (info(dropped.representation).is_packed_bytes() && !int8_tensors_.contains(dropped.tensor))
-        continue;  // goes without saying
+      const Tensor& tensor = resolved_.graph.tensors[index_of(plan_.tensors, dropped.tensor)];
+      if (info(dropped.representation).is_packed_bytes() && bytes(tensor.dtype) != 1) continue;  // goes without saying
       by_reason[fmt::format("{}: {}", dropped.tensor, dropped.reason)].push_back(name(dropped.representation));
     }
     if (by_reason.empty()) return;
@@ -239,12 +229,8 @@ class Explainer {
   const Graph& graph_;
   PlanOptions options_;
   const Plan& plan_;
-  std::vector<Node> nodes_;                                   // as they run
-  std::vector<PlannedOperator> order_;                        // the same
-  std::unordered_map<std::string, size_t> places_, writers_;  // in order_: by name, by the tensor written
-  std::vector<const Conversion*> made_;                       // as they run
-  std::unordered_set<std::string_view> int8_tensors_;
-  std::set<std::tuple<std::string_view, Representation, Representation>> conversions_;
+  ResolvedGraph resolved_;
+  std::vector<const Conversion*> made_;  // as they run
   std::string text_;
 };
 

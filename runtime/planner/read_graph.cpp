@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A graph's text, by its keys.
+// A graph's text, by its keys. What the graph itself cannot be, resolve() refuses (graph.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
-#include <unordered_map>
+#include <set>
 #include <utility>
 
 #include "common/nearest.h"
@@ -68,18 +67,25 @@ class Reader : yaml::Reader {
   // ---- the graph -------------------------------------------------------------------------------------------------
 
   void read_graph(const YAML::Node& root) {
-    std::optional<YAML::Node> operators;
     fields(root, "a graph",
            {{"device", false, [&](const YAML::Node& node) { read_device(node); }},
             {"tensors", true, [&](const YAML::Node& node) { read_tensors(node); }},
-            {"operators", true, [&](const YAML::Node& node) { operators.emplace(node); }},
+            {"operators", true,
+             [&](const YAML::Node& map) {
+               entries(map, "operators",
+                       [&](const YAML::Node& key, const YAML::Node& value) { read_operator(key, value); });
+             }},
             {"conversions", false, [&](const YAML::Node& node) {
                items(node, "conversions", [&](const YAML::Node& item) { read_rule(item); });
              }}});
-    if (!operators) return;
-    entries(*operators, "operators",
-            [&](const YAML::Node& key, const YAML::Node& value) { read_operator(key, value); });
-    for (const auto& [tensor, node] : rule_tensors_) known_tensor(node, tensor);
+    std::vector<std::string_view> names;
+    for (const Tensor& tensor : result_.graph.tensors) names.push_back(tensor.name);
+    const std::set<std::string_view> known(names.begin(), names.end());
+    for (const YAML::Node& node : rule_tensors_) {
+      if (known.contains(node.Scalar())) continue;
+      fault(node, fmt::format("unknown tensor '{}'", node.Scalar()), "a name under tensors",
+            did_you_mean(node.Scalar(), names));
+    }
   }
 
   void read_device(const YAML::Node& map) {
@@ -91,7 +97,10 @@ class Reader : yaml::Reader {
             {"bytes_per_us", false,
              [&](const YAML::Node& node) { number(node, "bytes_per_us", 1e-3, 1e12, device.bytes_per_us); }},
             {"launch_us", false, [&](const YAML::Node& node) { number(node, "launch_us", 0, 1e6, device.launch_us); }},
-            {"preferred", false, [&](const YAML::Node& node) { read_preferred(node); }}});
+            {"preferred", false, [&](const YAML::Node& node) {
+               if (const auto index = word(node, "storage", names_of(kStorages)))
+                 device.preferred = kStorages[*index].storage;
+             }}});
   }
 
   void read_extent(const YAML::Node& list) {
@@ -105,21 +114,10 @@ class Reader : yaml::Reader {
     }
   }
 
-  void read_preferred(const YAML::Node& node) {
-    if (!scalar(node, "preferred")) return;
-    for (const Storage storage : {Storage::buffer, Storage::texture3d}) {
-      if (name(storage) != node.Scalar()) continue;
-      result_.device.preferred = storage;
-      return;
-    }
-    fault(node, fmt::format("unknown storage '{}'", node.Scalar()), "buffer or texture3d");
-  }
-
   void read_tensors(const YAML::Node& map) {
     entries(map, "tensors", [&](const YAML::Node& key, const YAML::Node& value) {
       Tensor& tensor = result_.graph.tensors.emplace_back();
       tensor.name = key.Scalar();
-      tensors_.insert({tensor.name, ""});
       fields(value, fmt::format("tensor '{}'", tensor.name),
              {{"shape", true, [&](const YAML::Node& node) { read_shape(node, tensor.shape); }},
               {"dtype", true, [&](const YAML::Node& node) { read_dtype(node, tensor.dtype); }},
@@ -147,7 +145,7 @@ class Reader : yaml::Reader {
                if (scalar(value, "op")) node.op = value.Scalar();
              }},
             {"reads", false, [&](const YAML::Node& value) { read_operands(value, "reads", node.inputs); }},
-            {"writes", false, [&](const YAML::Node& value) { read_outputs(value, node); }},
+            {"writes", false, [&](const YAML::Node& value) { read_operands(value, "writes", node.outputs); }},
             {"kernels", true, [&](const YAML::Node& value) { kernels.emplace(value); }}});
     if (!kernels) return;
     entries(*kernels, "kernels",
@@ -156,49 +154,21 @@ class Reader : yaml::Reader {
 
   void read_operands(const YAML::Node& list, std::string_view what, std::vector<std::string>& tensors) {
     items(list, what, [&](const YAML::Node& item) {
-      if (!scalar(item, "a tensor")) return;
-      tensors.push_back(item.Scalar());
-      known_tensor(item, item.Scalar());
+      if (scalar(item, "a tensor")) tensors.push_back(item.Scalar());
     });
-  }
-
-  bool known_tensor(const YAML::Node& at, const std::string& tensor) {
-    if (tensors_.contains(tensor)) return true;
-    std::vector<std::string_view> names;
-    for (const Tensor& known : result_.graph.tensors) names.push_back(known.name);
-    fault(at, fmt::format("unknown tensor '{}'", tensor), "a name under tensors", did_you_mean(tensor, names));
-    return false;
-  }
-
-  void read_outputs(const YAML::Node& list, Node& node) {
-    read_operands(list, "writes", node.outputs);
-    if (!list.IsSequence()) return;
-    for (const auto& item : list) {
-      if (!item.IsScalar() || !tensors_.contains(item.Scalar())) continue;
-      std::string& writer = tensors_[item.Scalar()];
-      if (!writer.empty()) fault(item, fmt::format("tensor '{}' is written by '{}' already", item.Scalar(), writer));
-      writer = node.name;
-    }
   }
 
   void read_kernel(const YAML::Node& key, const YAML::Node& map, Node& node) {
     Kernel& kernel = node.kernels.emplace_back();
     kernel.name = key.Scalar();
     fields(map, fmt::format("kernel '{}'", kernel.name),
-           {{"takes", true, [&](const YAML::Node& value) { read_takes(value, node, kernel); }},
+           {{"takes", true,
+             [&](const YAML::Node& list) {
+               items(list, "takes", [&](const YAML::Node& item) { kernel.takes.push_back(representations(item)); });
+             }},
             {"synced", false, [&](const YAML::Node& value) { read_synced(value, node, kernel); }},
             {"cost_us", true,
              [&](const YAML::Node& value) { number(value, "cost_us", 0, kMostMicroseconds, kernel.cost_us); }}});
-  }
-
-  void read_takes(const YAML::Node& list, const Node& node, Kernel& kernel) {
-    items(list, "takes", [&](const YAML::Node& item) { kernel.takes.push_back(representations(item)); });
-    const size_t reads = node.inputs.size(), writes = node.outputs.size();
-    if (!list.IsSequence() || kernel.takes.size() == reads + writes) return;
-    fault(list,
-          fmt::format("kernel '{}' takes {} operands, but '{}' reads {} and writes {}", kernel.name,
-                      kernel.takes.size(), node.name, reads, writes),
-          "one set for each tensor of reads, then of writes");
   }
 
   void read_synced(const YAML::Node& list, const Node& node, Kernel& kernel) {
@@ -210,13 +180,13 @@ class Reader : yaml::Reader {
   std::vector<uint32_t> group(const YAML::Node& list, const Node& node) {
     std::vector<uint32_t> operands;
     items(list, "synced", [&](const YAML::Node& item) {
-      if (!scalar(item, "an operand")) return;
       if (const auto operand = find_operand(item, node)) operands.push_back(*operand);
     });
     return operands;
   }
 
   std::optional<uint32_t> find_operand(const YAML::Node& item, const Node& node) {
+    if (!scalar(item, "an operand")) return std::nullopt;
     std::vector<std::string_view> names(node.inputs.begin(), node.inputs.end());
     names.insert(names.end(), node.outputs.begin(), node.outputs.end());
     const auto count = std::count(names.begin(), names.end(), item.Scalar());
@@ -236,7 +206,12 @@ class Reader : yaml::Reader {
   void read_rule(const YAML::Node& map) {
     ConversionRule& rule = result_.conversions.emplace_back();
     fields(map, "a conversion",
-           {{"tensor", false, [&](const YAML::Node& node) { read_rule_tensor(node, rule); }},
+           {{"tensor", false,
+             [&](const YAML::Node& node) {
+               if (!scalar(node, "tensor")) return;
+               rule.tensor = node.Scalar();
+               rule_tensors_.push_back(node);
+             }},
             {"from", true, [&](const YAML::Node& node) { rule.from = representations(node); }},
             {"to", true, [&](const YAML::Node& node) { rule.to = representations(node); }},
             {"cost_us", true, [&](const YAML::Node& node) {
@@ -245,15 +220,8 @@ class Reader : yaml::Reader {
              }}});
   }
 
-  void read_rule_tensor(const YAML::Node& node, ConversionRule& rule) {
-    if (!scalar(node, "tensor")) return;
-    rule.tensor = node.Scalar();
-    rule_tensors_.emplace_back(rule.tensor, node);
-  }
-
   GraphText result_;
-  std::unordered_map<std::string, std::string> tensors_;          // and who writes them
-  std::vector<std::pair<std::string, YAML::Node>> rule_tensors_;  // checked when all tensors are known
+  std::vector<YAML::Node> rule_tensors_;  // checked when all tensors are known
 };
 
 }  // namespace
