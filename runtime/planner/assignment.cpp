@@ -19,11 +19,6 @@ std::string describe(const Tensor& tensor) {
   return fmt::format("'{}' ({} [{}])", tensor.name, name(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
-size_t written_operand(const ResolvedGraph& resolved, uint32_t writer, uint32_t tensor) {
-  const auto& [inputs, outputs] = resolved.edges[writer];
-  return inputs.size() + (std::find(outputs.begin(), outputs.end(), tensor) - outputs.begin());
-}
-
 // Which representations a tensor can come in, from its writer (whose modes are known) or from outside.
 RepresentationSet homes(const Assignment& assignment, uint32_t tensor) {
   const auto writer = assignment.resolved.writer[tensor];
@@ -32,8 +27,7 @@ RepresentationSet homes(const Assignment& assignment, uint32_t tensor) {
     return assignment.held[tensor] & (given.empty() ? any_representation() : given);
   }
   RepresentationSet written;
-  const size_t operand = written_operand(assignment.resolved, *writer, tensor);
-  for (const Mode& mode : assignment.modes[*writer]) written = written | mode.takes[operand];
+  for (const Mode& mode : assignment.modes[writer->node]) written = written | mode.takes[writer->operand];
   return written;
 }
 
@@ -77,19 +71,11 @@ class Builder {
     result_.states.resize(graph().tensors.size());
   }
 
-  uint32_t tensor_of(uint32_t node, size_t operand) const {
-    const auto& [inputs, outputs] = result_.resolved.edges[node];
-    return operand < inputs.size() ? inputs[operand] : outputs[operand - inputs.size()];
-  }
-
-  size_t operands(uint32_t node) const {
-    return result_.resolved.edges[node].inputs.size() + result_.resolved.edges[node].outputs.size();
-  }
+  const std::vector<uint32_t>& operands(uint32_t node) const { return result_.resolved.operands[node]; }
 
   Done add_modes(uint32_t node) {
     std::vector<RepresentationSet> held;
-    for (size_t operand = 0; operand < operands(node); ++operand)
-      held.push_back(result_.held[tensor_of(node, operand)]);
+    for (uint32_t tensor : operands(node)) held.push_back(result_.held[tensor]);
     Modes modes = modes_of(graph().nodes[node], held);
     if (modes.list.empty()) return no_kernel(node, modes.refusals);
     result_.modes[node] = std::move(modes.list);
@@ -122,8 +108,7 @@ class Builder {
     Surroundings around{homes(result_, tensor), described.leaves_as & result_.held[tensor], {}, {}, 0};
     around.takers = result_.resolved.uses[tensor].size() + (described.leaves_as.empty() ? 0 : 1);
     if (const auto writer = result_.resolved.writer[tensor]) {
-      for (const Mode& mode : result_.modes[*writer])
-        add(around.offers, mode.takes[written_operand(result_.resolved, *writer, tensor)]);
+      for (const Mode& mode : result_.modes[writer->node]) add(around.offers, mode.takes[writer->operand]);
     }
     for (const auto [node, input] : result_.resolved.uses[tensor]) {
       for (const Mode& mode : result_.modes[node]) add(around.demands, mode.takes[input]);
@@ -147,7 +132,7 @@ class Builder {
       for (const State& state : states) costs.push_back(state.cost);
     }
     for (uint32_t node = 0; node < model.leaders; ++node) {
-      for (size_t operand = 0; operand < operands(node); ++operand) add_fit(node, operand);
+      for (size_t operand = 0; operand < operands(node).size(); ++operand) add_fit(node, operand);
     }
   }
 
@@ -160,8 +145,8 @@ class Builder {
   }
 
   void add_fit(uint32_t node, size_t operand) {
-    const uint32_t tensor = tensor_of(node, operand);
-    const bool reads = operand < result_.resolved.edges[node].inputs.size();
+    const uint32_t tensor = operands(node)[operand];
+    const bool reads = operand < graph().nodes[node].inputs.size();
     ChoiceModel::Fit fit{node, result_.model.leaders + tensor, {}, {}};
     for (const Mode& mode : result_.modes[node]) fit.a_masks.push_back(mode.takes[operand].bits());
     fit.b_masks.reserve(result_.states[tensor].size());
@@ -194,8 +179,8 @@ class Builder {
     for (const auto& refusal : refusals) text += "\n  " + refusal;
     if (described.kernels.empty()) text += "\n  it has no kernels at all";
     std::vector<uint32_t> told;
-    for (size_t operand = 0; operand < operands(node); ++operand) {
-      const uint32_t tensor = tensor_of(node, operand);
+    for (size_t operand = 0; operand < operands(node).size(); ++operand) {
+      const uint32_t tensor = operands(node)[operand];
       if (std::find(told.begin(), told.end(), tensor) != told.end()) continue;
       told.push_back(tensor);
       text += "\n  " + offer(node, operand) + why_dropped(tensor, wanted(node, tensor));
@@ -207,23 +192,23 @@ class Builder {
   // What kernels of the operator take the tensor as.
   RepresentationSet wanted(uint32_t node, uint32_t tensor) const {
     RepresentationSet all;
-    for (size_t operand = 0; operand < operands(node); ++operand) {
-      if (tensor_of(node, operand) != tensor) continue;
+    for (size_t operand = 0; operand < operands(node).size(); ++operand) {
+      if (operands(node)[operand] != tensor) continue;
       for (const Kernel& kernel : graph().nodes[node].kernels) all = all | kernel.takes[operand];
     }
     return all;
   }
 
   std::string offer(uint32_t node, size_t operand) const {
-    const uint32_t tensor = tensor_of(node, operand);
+    const uint32_t tensor = operands(node)[operand];
     const std::string what = describe(graph().tensors[tensor]);
-    if (operand >= result_.resolved.edges[node].inputs.size()) {
+    if (operand >= graph().nodes[node].inputs.size()) {
       return fmt::format("{} can be held as {}", what, to_text(result_.held[tensor]));
     }
     const auto writer = result_.resolved.writer[tensor];
     if (!writer) return fmt::format("{} arrives as {}", what, to_text(homes(result_, tensor)));
     return fmt::format("{} is written as {} by '{}' ({})", what, to_text(homes(result_, tensor)),
-                       graph().nodes[*writer].name, graph().nodes[*writer].op);
+                       graph().nodes[writer->node].name, graph().nodes[writer->node].op);
   }
 
   Error cannot_cross(const Tensor& tensor, std::string_view how, RepresentationSet set) const {
@@ -256,12 +241,12 @@ Error no_way_to(const Assignment& assignment, uint32_t node) {
   std::string text = fmt::format("no representations satisfy '{}' ({}) together with what comes before it",
                                  described.name, described.op);
   for (size_t input = 0; input < described.inputs.size(); ++input) {
-    const uint32_t tensor = resolved.edges[node].inputs[input];
+    const uint32_t tensor = resolved.operands[node][input];
     const auto writer = resolved.writer[tensor];
     RepresentationSet taken;
     for (const Mode& mode : assignment.modes[node]) taken = taken | mode.takes[input];
     text += fmt::format("\n  '{}' {} as {}; '{}' takes it as {}", described.inputs[input],
-                        writer ? fmt::format("is written by '{}'", resolved.graph.nodes[*writer].name) : "arrives",
+                        writer ? fmt::format("is written by '{}'", resolved.graph.nodes[writer->node].name) : "arrives",
                         to_text(homes(assignment, tensor)), described.name, to_text(taken));
   }
   return {Error::Kind::unsupported, std::move(text),

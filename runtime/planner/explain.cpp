@@ -39,7 +39,7 @@ class Explainer {
     for (uint32_t index : resolved_.topological) turns[index] = ++turn;
     const auto turn_of = [&](const Conversion* made) {
       const auto writer = writer_of(*made);
-      return writer ? turns[*writer] : 0;
+      return writer ? turns[writer->node] : 0;
     };
     std::ranges::stable_sort(made_, {}, turn_of);
   }
@@ -72,7 +72,7 @@ class Explainer {
     return static_cast<uint32_t>(std::ranges::lower_bound(list, name, {}, &Named::name) - list.begin());
   }
 
-  std::optional<uint32_t> writer_of(const Conversion& made) const {
+  std::optional<ResolvedGraph::Use> writer_of(const Conversion& made) const {
     return resolved_.writer[index_of(plan_.tensors, made.tensor)];
   }
 
@@ -134,7 +134,7 @@ class Explainer {
     }
     const auto writer = writer_of(made);
     if (!writer) return line("    it arrives as {}", name(made.from));
-    const PlannedNode& planned = plan_.nodes[*writer];
+    const PlannedNode& planned = plan_.nodes[writer->node];
     line("    '{}' writes it as {} ({}, {:.6g} us)", planned.name, name(made.from), planned.kernel, planned.cost_us);
   }
 

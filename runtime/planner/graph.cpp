@@ -32,16 +32,6 @@ Done sort_by_name(std::vector<Named>& list, std::string_view what) {
   return invalid(fmt::format("two {} are named '{}'", what, same->name), "names tell them apart: give each its own");
 }
 
-Done check_tensor(const Tensor& tensor) {
-  if (tensor.shape.size() > kMaxRank) {
-    return invalid(fmt::format("tensor '{}' has rank {}, above {}", tensor.name, tensor.shape.size(), kMaxRank));
-  }
-  for (int64_t side : tensor.shape) {
-    if (side < 0) return invalid(fmt::format("tensor '{}' has a side of {}", tensor.name, side));
-  }
-  return kDone;
-}
-
 Done check_kernel(const Node& node, const Kernel& kernel) {
   const auto where = fmt::format("kernel '{}' of '{}' ({})", kernel.name, node.name, node.op);
   const size_t operands = node.inputs.size() + node.outputs.size();
@@ -82,7 +72,9 @@ class Resolver {
 
   Done check() {
     for (const Tensor& tensor : result_.graph.tensors) {
-      if (Done done = check_tensor(tensor); !done) return done;
+      if (Done done = check_shape(tensor.shape); !done) {
+        return invalid(fmt::format("tensor '{}': {}", tensor.name, done.error().message));
+      }
     }
     for (const Node& node : result_.graph.nodes) {
       for (const Kernel& kernel : node.kernels) {
@@ -105,62 +97,59 @@ class Resolver {
 
   Done connect() {
     const auto& graph = result_.graph;
-    result_.edges.resize(graph.nodes.size());
+    result_.operands.resize(graph.nodes.size());
     result_.uses.resize(graph.tensors.size());
     result_.writer.resize(graph.tensors.size());
     for (uint32_t index = 0; index < graph.nodes.size(); ++index) {
-      if (Done done = connect(index); !done) return done;
+      const Node& node = graph.nodes[index];
+      for (size_t at = 0; at < node.inputs.size() + node.outputs.size(); ++at) {
+        const auto operand = static_cast<uint32_t>(at);
+        const auto tensor = find(node, tensor_name(node, operand));
+        if (!tensor) return tensor.error();
+        result_.operands[index].push_back(*tensor);
+        if (operand < node.inputs.size()) {
+          result_.uses[*tensor].push_back({index, operand});
+        } else if (Done done = claim(*tensor, {index, operand}); !done) {
+          return done;
+        }
+      }
     }
     return kDone;
   }
 
-  Done connect(uint32_t index) {
-    const Node& node = result_.graph.nodes[index];
-    auto& edges = result_.edges[index];
-    for (uint32_t input = 0; input < node.inputs.size(); ++input) {
-      const auto tensor = find(node, node.inputs[input]);
-      if (!tensor) return tensor.error();
-      edges.inputs.push_back(*tensor);
-      result_.uses[*tensor].push_back({index, input});
-    }
-    for (const auto& output : node.outputs) {
-      const auto tensor = find(node, output);
-      if (!tensor) return tensor.error();
-      if (Done done = claim(*tensor, index); !done) return done;
-      edges.outputs.push_back(*tensor);
-    }
-    return kDone;
-  }
-
-  Done claim(uint32_t tensor, uint32_t node) {
+  Done claim(uint32_t index, ResolvedGraph::Use by) {
     const auto& graph = result_.graph;
-    auto& writer = result_.writer[tensor];
+    const Tensor& tensor = graph.tensors[index];
+    const std::string& node = graph.nodes[by.node].name;
+    auto& writer = result_.writer[index];
     if (writer) {
-      return invalid(fmt::format("tensor '{}' is written by '{}' and again by '{}'", graph.tensors[tensor].name,
-                                 graph.nodes[*writer].name, graph.nodes[node].name));
+      return invalid(fmt::format("tensor '{}' is written by '{}' and again by '{}'", tensor.name,
+                                 graph.nodes[writer->node].name, node));
     }
-    if (!graph.tensors[tensor].arrives_as.empty()) {
-      return invalid(fmt::format("tensor '{}' arrives from outside, but '{}' writes it", graph.tensors[tensor].name,
-                                 graph.nodes[node].name),
+    if (!tensor.arrives_as.empty()) {
+      return invalid(fmt::format("tensor '{}' arrives from outside, but '{}' writes it", tensor.name, node),
                      "leave out arrives_as");
     }
-    writer = node;
+    writer = by;
     return kDone;
   }
 
   // Kahn's algorithm, the first name first among those that are ready.
   Done order() {
-    std::vector<uint32_t> missing(result_.edges.size());
+    std::vector<uint32_t> missing(result_.operands.size());
+    for (uint32_t tensor = 0; tensor < result_.uses.size(); ++tensor) {
+      for (const auto& use : result_.uses[tensor]) missing[use.node] += result_.writer[tensor] ? 1 : 0;
+    }
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
     for (uint32_t node = 0; node < missing.size(); ++node) {
-      for (uint32_t tensor : result_.edges[node].inputs) missing[node] += result_.writer[tensor] ? 1 : 0;
       if (missing[node] == 0) ready.push(node);
     }
     while (!ready.empty()) {
       const uint32_t node = ready.top();
       ready.pop();
       result_.topological.push_back(node);
-      for (uint32_t tensor : result_.edges[node].outputs) {
+      for (uint32_t tensor : result_.operands[node]) {
+        if (!result_.writer[tensor] || result_.writer[tensor]->node != node) continue;
         for (const auto& use : result_.uses[tensor]) {
           if (--missing[use.node] == 0) ready.push(use.node);
         }
@@ -173,13 +162,14 @@ class Resolver {
   // Walks from a node that waits to one that it waits for, until one repeats.
   std::string cycle(const std::vector<uint32_t>& missing) const {
     std::vector<uint32_t> path;
-    uint32_t node = 0;
-    while (missing[node] == 0) ++node;
+    auto node = static_cast<uint32_t>(std::find_if(missing.begin(), missing.end(), [](uint32_t m) { return m > 0; }) -
+                                      missing.begin());
     while (std::find(path.begin(), path.end(), node) == path.end()) {
       path.push_back(node);
-      for (uint32_t tensor : result_.edges[node].inputs) {
-        if (!result_.writer[tensor] || missing[*result_.writer[tensor]] == 0) continue;
-        node = *result_.writer[tensor];
+      for (size_t input = 0; input < result_.graph.nodes[node].inputs.size(); ++input) {
+        const auto writer = result_.writer[result_.operands[node][input]];
+        if (!writer || missing[writer->node] == 0) continue;
+        node = writer->node;
         break;
       }
     }
@@ -195,6 +185,10 @@ class Resolver {
 };
 
 }  // namespace
+
+const std::string& tensor_name(const Node& node, size_t operand) {
+  return operand < node.inputs.size() ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
+}
 
 Expected<ResolvedGraph> resolve(const Graph& graph) { return Resolver(graph).run(); }
 

@@ -54,6 +54,8 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+const std::string& tensor_name(const Node& node, size_t operand);  // of its inputs, then of its outputs
+
 struct Graph {
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;
@@ -64,15 +66,12 @@ struct Graph {
 // cannot depend on the order of insertion.
 struct ResolvedGraph {
   struct Use {
-    uint32_t node, input;
-  };
-  struct Edges {
-    std::vector<uint32_t> inputs, outputs;  // tensors
+    uint32_t node, operand;
   };
   Graph graph;                                  // sorted; kernels too
-  std::vector<Edges> edges;                     // one a node
-  std::vector<std::vector<Use>> uses;           // one list for each tensor, by node, then by input
-  std::vector<std::optional<uint32_t>> writer;  // one for each tensor; none: a graph input
+  std::vector<std::vector<uint32_t>> operands;  // of each node: the tensors that it reads, then those that it writes
+  std::vector<std::vector<Use>> uses;           // of each tensor that is read, by node, then by operand
+  std::vector<std::optional<Use>> writer;       // of each tensor; none: a graph input
   std::vector<uint32_t> topological;            // nodes, each after those that write its inputs
 };
 

@@ -17,21 +17,6 @@ namespace {
 
 std::string_view verb(const Node& node, size_t operand) { return operand < node.inputs.size() ? "reads" : "writes"; }
 
-// Row by row: one set of compatible representations each, in the order of the table.
-std::vector<RepresentationSet> compatibility_classes() {
-  std::vector<RepresentationSet> classes;
-  for (Representation r : any_representation()) {
-    const auto same = std::find_if(classes.begin(), classes.end(),
-                                   [&](RepresentationSet set) { return are_compatible(set.first(), r); });
-    if (same == classes.end()) {
-      classes.push_back(r);
-    } else {
-      *same = *same | r;
-    }
-  }
-  return classes;
-}
-
 class Lister {
  public:
   Lister(const Node& node, const std::vector<RepresentationSet>& held) : node_(node), held_(held) {}
@@ -57,8 +42,9 @@ class Lister {
   // One mode for each way to give every synced group one class.
   void choose_classes(const Kernel& kernel, const Mode& mode, size_t group) {
     if (group == kernel.synced.size()) return all_.push_back(mode);
-    static const auto classes = compatibility_classes();
-    for (RepresentationSet one : classes) {
+    for (Representation r : any_representation()) {
+      const RepresentationSet one = compatible_with(r);
+      if (one.first() != r) continue;
       Mode narrowed = mode;
       bool is_possible_class = true;
       for (uint32_t operand : kernel.synced[group]) {
@@ -114,10 +100,6 @@ class Lister {
 };
 
 }  // namespace
-
-const std::string& tensor_name(const Node& node, size_t operand) {
-  return operand < node.inputs.size() ? node.inputs[operand] : node.outputs[operand - node.inputs.size()];
-}
 
 Modes modes_of(const Node& node, const std::vector<RepresentationSet>& held) { return Lister(node, held).run(); }
 

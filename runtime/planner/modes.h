@@ -34,6 +34,4 @@ struct Modes {
 // `held`: for each operand, the representations that the device can hold its tensor in.
 Modes modes_of(const Node& node, const std::vector<RepresentationSet>& held);
 
-const std::string& tensor_name(const Node& node, size_t operand);
-
 }  // namespace qgen::planner

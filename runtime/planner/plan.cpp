@@ -39,8 +39,8 @@ class Writer {
   }
 
   // As it is written, if the mode takes that; else the first copy that it takes.
-  Representation read(uint32_t node, size_t input, uint32_t tensor) const {
-    const RepresentationSet takes = mode(node).takes[input];
+  Representation taken(uint32_t node, size_t operand, uint32_t tensor) const {
+    const RepresentationSet takes = mode(node).takes[operand];
     const State& s = state(tensor);
     return takes.contains(s.home) ? s.home : (takes & s.present).first();
   }
@@ -49,9 +49,9 @@ class Writer {
     const Node& described = assignment_.resolved.graph.nodes[node];
     const Kernel& kernel = described.kernels[mode(node).kernel];
     PlannedNode planned{described.name, kernel.name, {}, kernel.cost_us};
-    const auto& [inputs, outputs] = assignment_.resolved.edges[node];
-    for (size_t input = 0; input < inputs.size(); ++input) planned.takes.push_back(read(node, input, inputs[input]));
-    for (uint32_t tensor : outputs) planned.takes.push_back(state(tensor).home);
+    const auto& tensors = assignment_.resolved.operands[node];
+    for (size_t operand = 0; operand < tensors.size(); ++operand)
+      planned.takes.push_back(taken(node, operand, tensors[operand]));
     picoseconds_ += mode(node).picoseconds;
     plan_.nodes.push_back(std::move(planned));
   }
@@ -62,7 +62,7 @@ class Writer {
     const Representation home = state(tensor).home;
     plan_.tensors.push_back({described.name, home});
     RepresentationSet needed;
-    for (const auto [node, input] : assignment_.resolved.uses[tensor]) needed = needed | read(node, input, tensor);
+    for (const auto [node, input] : assignment_.resolved.uses[tensor]) needed = needed | taken(node, input, tensor);
     const auto leaving = leaves(described, state(tensor), needed);
     if (leaving) needed = needed | *leaving;
     if ((needed - home).empty()) return;
@@ -87,7 +87,7 @@ class Writer {
     std::vector<std::string> names;
     for (const auto [node, input] : assignment_.resolved.uses[tensor]) {
       const auto& reader = assignment_.resolved.graph.nodes[node].name;
-      if (read(node, input, tensor) != form || (!names.empty() && names.back() == reader)) continue;
+      if (taken(node, input, tensor) != form || (!names.empty() && names.back() == reader)) continue;
       names.push_back(reader);
     }
     return names;

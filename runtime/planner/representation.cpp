@@ -18,6 +18,15 @@ namespace {
 // A plan asks for this a hundred times for each tensor, mostly of blocks of one, and dividing takes long.
 Integer padded(Integer side, uint8_t block) { return block == 1 ? side : ceil_div(side, block) * block; }
 
+template <typename Predicate>
+RepresentationSet set_of(const Predicate& is_member) {
+  RepresentationSet set;
+  for (Representation r : any_representation()) {
+    if (is_member(r)) set = set | r;
+  }
+  return set;
+}
+
 }  // namespace
 
 std::string name(Representation r) { return fmt::format("{}.{}", name(info(r).storage), info(r).name); }
@@ -46,19 +55,15 @@ std::string to_text(RepresentationSet set) {
 }
 
 RepresentationSet any_of(Storage storage) {
-  RepresentationSet set;
-  for (Representation r : any_representation()) {
-    if (info(r).storage == storage) set = set | r;
-  }
-  return set;
+  return set_of([&](Representation r) { return info(r).storage == storage; });
 }
 
 RepresentationSet any_packed_int8() {
-  RepresentationSet set;
-  for (Representation r : any_representation()) {
-    if (info(r).is_packed_bytes()) set = set | r;
-  }
-  return set;
+  return set_of([](Representation r) { return info(r).is_packed_bytes(); });
+}
+
+RepresentationSet compatible_with(Representation r) {
+  return set_of([&](Representation other) { return are_compatible(r, other); });
 }
 
 DeviceModel device_model(const DeviceNumbers& numbers) {

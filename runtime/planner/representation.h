@@ -121,6 +121,7 @@ std::string to_text(RepresentationSet set);  // "buffer.packed_4w or buffer.pack
 constexpr RepresentationSet any_representation() { return RepresentationSet::from_bits(~0u); }
 RepresentationSet any_of(Storage storage);
 RepresentationSet any_packed_int8();  // packed_*: words of four int8
+RepresentationSet compatible_with(Representation r);
 
 // What a device can hold, and how fast it copies: all that planning asks of it.
 struct DeviceModel {
