@@ -17,9 +17,9 @@ namespace {
 
 std::string_view verb(const Node& node, size_t operand) { return operand < node.inputs.size() ? "reads" : "writes"; }
 
-class Lister {
+class ModeLister {
  public:
-  Lister(const Node& node, const std::vector<RepresentationSet>& held) : node_(node), held_(held) {}
+  ModeLister(const Node& node, const std::vector<RepresentationSet>& held) : node_(node), held_(held) {}
 
   Modes run() && {
     for (uint32_t index = 0; index < node_.kernels.size(); ++index) add(index);
@@ -101,6 +101,6 @@ class Lister {
 
 }  // namespace
 
-Modes modes_of(const Node& node, const std::vector<RepresentationSet>& held) { return Lister(node, held).run(); }
+Modes modes_of(const Node& node, const std::vector<RepresentationSet>& held) { return ModeLister(node, held).run(); }
 
 }  // namespace qgen::planner

@@ -12,9 +12,9 @@
 namespace qgen::planner {
 namespace {
 
-class Lister {
+class StateLister {
  public:
-  Lister(const Surroundings& around, CopyTrees& trees, Storage preferred)
+  StateLister(const Surroundings& around, CopyTrees& trees, Storage preferred)
       : around_(around),
         trees_(trees),
         preferred_(preferred),
@@ -104,7 +104,7 @@ class Lister {
 }  // namespace
 
 std::vector<State> states_of(const Surroundings& around, CopyTrees& trees, Storage preferred) {
-  return Lister(around, trees, preferred).run();
+  return StateLister(around, trees, preferred).run();
 }
 
 }  // namespace qgen::planner
