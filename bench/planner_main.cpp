@@ -7,7 +7,8 @@
 //   resnet50, mobilenet_v2   as published, int8
 //   resnet 150 times deeper  each stage has 150 times the blocks of ResNet-50: as long as a graph may get
 //   unet                     four levels down and up, each joined with what it was on the way down
-//   transformer              12 layers of eight heads, each head apart
+//   transformer              12 layers of eight heads, each head apart; once more with kernels for all forms: 100 for
+//                            each product instead of 16
 //   window8                  no network: each operator reads any two of the 8 tensors before it
 //
 // The times of kernels are drawn, and the same for the same operator on the same shapes.
@@ -28,6 +29,8 @@ using namespace qgen::planner;
 
 class Network {
  public:
+  explicit Network(RepresentationSet forms) : forms_(forms) {}
+
   // Returns a tensor that arrives from outside.
   uint32_t input(int64_t channels, int64_t side) {
     const auto number = static_cast<uint32_t>(graph_.tensors.size());
@@ -36,12 +39,12 @@ class Network {
     return number;
   }
 
-  // Convolutions and products: 16 kernels, for each form of the inputs and each of the output.
+  // Convolutions and products: a kernel for each form of the inputs and each of the output.
   uint32_t dense(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
     return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
-      for (const RepresentationSet in : forms()) {
-        for (const RepresentationSet out : forms()) {
-          kernels.push_back({.takes = std::vector(reads.size(), in)});
+      for (const Representation in : forms_) {
+        for (const Representation out : forms_) {
+          kernels.push_back({.takes = std::vector<RepresentationSet>(reads.size(), in)});
           kernels.back().takes.push_back(out);
         }
       }
@@ -51,7 +54,8 @@ class Network {
   // Sums, joins, activations: one kernel for each form of all operands, and one for all forms that go together.
   uint32_t pointwise(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side) {
     return add(op, reads, channels, side, [&](std::vector<Kernel>& kernels) {
-      for (const RepresentationSet form : forms()) kernels.push_back({.takes = std::vector(reads.size() + 1, form)});
+      for (const Representation form : forms_)
+        kernels.push_back({.takes = std::vector<RepresentationSet>(reads.size() + 1, form)});
       kernels.push_back({.takes = std::vector(reads.size() + 1, any_packed_int8()), .synced = {{}}});
       for (uint32_t operand = 0; operand <= reads.size(); ++operand) kernels.back().synced[0].push_back(operand);
     });
@@ -74,12 +78,6 @@ class Network {
   Graph graph() && { return std::move(graph_); }
 
  private:
-  static std::array<RepresentationSet, 4> forms() {
-    const auto form = [](qgen::Layout layout) { return RepresentationSet(*Representation::of(layout)); };
-    return {form(qgen::Layout::strided), form(qgen::Layout::packed_4c), form(qgen::Layout::packed_4w4c),
-            form(qgen::Layout::packed_4c1w)};
-  }
-
   template <typename AddKernels>
   uint32_t add(const std::string& op, const std::vector<uint32_t>& reads, int64_t channels, int64_t side,
                const AddKernels& add_kernels) {
@@ -99,6 +97,7 @@ class Network {
     return written;
   }
 
+  RepresentationSet forms_;  // that kernels take
   std::mt19937 random_{1};
   std::map<std::string, std::vector<Kernel>> kernels_;
   Graph graph_;
@@ -185,6 +184,15 @@ void add_window8(Network& net, uint32_t operators) {
   }
 }
 
+// Those of int8 convolutions.
+RepresentationSet convolution_forms() {
+  RepresentationSet forms;
+  for (const auto layout :
+       {qgen::Layout::strided, qgen::Layout::packed_4c, qgen::Layout::packed_4w4c, qgen::Layout::packed_4c1w})
+    forms = forms | *Representation::of(layout);
+  return forms;
+}
+
 void plan_graph(benchmark::State& state, const Graph& graph) {
   for ([[maybe_unused]] auto _ : state) {
     const auto planned = plan(graph);
@@ -196,8 +204,8 @@ void plan_graph(benchmark::State& state, const Graph& graph) {
 }
 
 template <typename AddTo>
-void add(const std::string& name, const AddTo& add_to) {
-  Network net;
+void add(const std::string& name, const AddTo& add_to, RepresentationSet forms = convolution_forms()) {
+  Network net(forms);
   add_to(net);
   benchmark::RegisterBenchmark(("plan/" + name).c_str(), plan_graph, std::move(net).graph())
       ->Unit(benchmark::kMillisecond);
@@ -211,6 +219,7 @@ int main(int argc, char** argv) {
   add("mobilenet_v2", add_mobilenet_v2);
   add("unet", add_unet);
   add("transformer", add_transformer);
+  add("transformer, all forms", add_transformer, any_representation());
   for (const uint32_t operators : {64u, 10'000u}) {
     add(fmt::format("window8/{}", operators), [&](Network& net) { add_window8(net, operators); });
   }

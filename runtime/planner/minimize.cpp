@@ -220,15 +220,18 @@ Minimum eliminate(const ChoiceModel& model, const EliminationOrder& order, const
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
+  // What may be spent, as a multiple of the model's size. With 4 instead of 8 a round, a transformer whose products have
+  // 100 kernels each ended 44 % above its bound instead of 14 %.
+  constexpr uint64_t kExactWork = 64, kRoundWork = 8;
   constexpr uint32_t kRounds = 8, kIdleRounds = 3;
   uint64_t size = 0;  // of the model: cells of the tables that its fits are
   for (const auto& fit : model.fits) size += fit.a_masks.size() * fit.b_masks.size();
   uint64_t table_cells = options.table_cells;
   std::vector<uint32_t> turns(model.costs.size());
   EliminationOrder order = elimination_order(model, table_cells, turns);
-  if (order.is_exact && order.work <= std::max(options.work, 16 * size)) return eliminate(model, order, {});
+  if (order.is_exact && order.work <= std::max(options.work, kExactWork * size)) return eliminate(model, order, {});
 
-  while (order.work > 4 * size && table_cells > 1) {
+  while (order.work > kRoundWork * size && table_cells > 1) {
     table_cells /= 4;
     turns.assign(turns.size(), 0);
     order = elimination_order(model, table_cells, turns);
