@@ -116,7 +116,8 @@ class Elimination {
     message.cells.reserve(rows);
     decision.best.reserve(rows);
 
-    std::vector<std::vector<size_t>> steps;  // steps[t][k]: how far table t moves when the value of others[k] grows
+    std::vector<std::vector<std::ptrdiff_t>>
+        steps;  // steps[t][k]: how far table t moves when the value of others[k] grows
     for (const Table& table : tables) steps.push_back(steps_along(table, decision.others));
     std::vector<const Cost*> at;
     for (const Table& table : tables) at.push_back(table.cells.data());
@@ -151,26 +152,26 @@ class Elimination {
     return others;
   }
 
-  std::vector<size_t> steps_along(const Table& table, const std::vector<uint32_t>& others) const {
-    std::vector<size_t> steps(others.size());
-    size_t stride = costs_[table.scope.front()].size();
+  std::vector<std::ptrdiff_t> steps_along(const Table& table, const std::vector<uint32_t>& others) const {
+    std::vector<std::ptrdiff_t> steps(others.size());
+    std::ptrdiff_t stride = std::ssize(costs_[table.scope.front()]);
     for (size_t k = 1; k < table.scope.size(); ++k) {
       steps[std::find(others.begin(), others.end(), table.scope[k]) - others.begin()] = stride;
-      stride *= costs_[table.scope[k]].size();
+      stride *= std::ssize(costs_[table.scope[k]]);
     }
     return steps;
   }
 
-  // To the next row of values.
-  void advance(const std::vector<uint32_t>& others, const std::vector<std::vector<size_t>>& steps, Values& values,
-               std::vector<const Cost*>& at) const {
+  // To the next row of values; from the last to the first.
+  void advance(const std::vector<uint32_t>& others, const std::vector<std::vector<std::ptrdiff_t>>& steps,
+               Values& values, std::vector<const Cost*>& at) const {
     for (size_t k = 0; k < values.size(); ++k) {
-      const auto count = static_cast<uint32_t>(costs_[others[k]].size());
-      const bool is_last = ++values[k] == count;
-      for (size_t t = 0; t < at.size(); ++t)
-        at[t] += is_last ? -std::ptrdiff_t(steps[t][k] * (count - 1)) : steps[t][k];
+      const auto last = static_cast<uint32_t>(costs_[others[k]].size() - 1);
+      const bool is_last = values[k] == last;
+      const std::ptrdiff_t moves = is_last ? -std::ptrdiff_t{last} : 1;
+      for (size_t t = 0; t < at.size(); ++t) at[t] += moves * steps[t][k];
+      values[k] = is_last ? 0 : values[k] + 1;
       if (!is_last) return;
-      values[k] = 0;
     }
   }
 
