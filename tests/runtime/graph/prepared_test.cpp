@@ -12,99 +12,16 @@
 #include "runtime/graph/model.h"
 #include "runtime/model/judge.h"
 #include "tests/support/device_test.h"
-#include "tests/support/tensors.h"
+#include "tests/support/networks.h"
 
 namespace qgen::graph {
 namespace {
 
+using testing::depthwise_network;
 using testing::Random;
+using testing::residual_network;
 
 OperatorEntries operators() { return generated::operators::entries(); }
-
-// Layers with weights of their own, one after the other.
-class Network {
- public:
-  explicit Network(uint32_t seed) : random_(seed) {}
-
-  ValueId input(Shape shape) { return graph.add_input("image", DType::f32, std::move(shape)); }
-  ValueId quantized(ValueId x) {
-    return graph.add({.op = "q8ta_quantize", .inputs = {{"input", x}}, .attributes = {{"output_scale", kScale}}});
-  }
-  ValueId convolution(ValueId x, int64_t channels, int64_t outputs, int64_t taps, int64_t stride, int64_t groups = 1,
-                      std::optional<ValueId> residual = {}) {
-    Node node{.op = "q8ta_conv2d", .inputs = {{"input", x}}, .attributes = scales()};
-    add_weight(node, {outputs, channels / groups, taps, taps}, outputs);
-    node.attributes.emplace("stride", std::vector<int64_t>{stride});
-    node.attributes.emplace("padding", std::vector<int64_t>{taps / 2});
-    node.attributes.emplace("groups", groups);
-    node.attributes.emplace("activation", "relu");
-    if (residual) {
-      node.inputs.push_back({"residual", *residual});
-      node.attributes.emplace("residual_scale", kScale);
-      node.attributes.emplace("result_scale", kScale);
-    }
-    return graph.add(std::move(node));
-  }
-  ValueId pooled(ValueId x, std::string_view op) {
-    Attributes attributes;
-    if (op == "q8ta_avg_pool2d") attributes = scales();
-    return graph.add({.op = std::string(op), .inputs = {{"input", x}}, .attributes = attributes});
-  }
-  ValueId reshaped(ValueId x, std::vector<int64_t> shape) {
-    return graph.add({.op = "reshape", .inputs = {{"input", x}}, .attributes = {{"shape", std::move(shape)}}});
-  }
-  ValueId linear(ValueId x, int64_t from, int64_t to) {
-    Node node{.op = "q8ta_linear", .inputs = {{"input", x}}, .attributes = scales()};
-    add_weight(node, {to, from}, to);
-    return graph.add(std::move(node));
-  }
-  ValueId real(ValueId x) {
-    return graph.add({.op = "q8ta_dequantize", .inputs = {{"input", x}}, .attributes = {{"input_scale", kScale}}});
-  }
-
-  Graph graph;
-
- private:
-  static constexpr double kScale = 0.0625;
-  static Attributes scales() { return {{"input_scale", kScale}, {"output_scale", kScale}}; }
-
-  void add_weight(Node& node, const Shape& shape, int64_t outputs) {
-    const std::string name = "weight" + std::to_string(graph.nodes.size());
-    const int64_t k = element_count(shape) / outputs;
-    const double scale = 0.02 / std::sqrt(static_cast<double>(k));
-    node.inputs.push_back({"weight", graph.add_constant(name, random_.integers(DType::i8, shape, -127, 127))});
-    node.inputs.push_back({"weight_scales", graph.add_constant(name + "_scales", random_.reals(DType::f32, {outputs},
-                                                                                               scale / 2, scale))});
-    node.inputs.push_back(
-        {"bias", graph.add_constant(name + "_bias", random_.reals(DType::f32, {outputs}, -0.5, 0.5))});
-  }
-
-  Random random_;
-};
-
-// A stem, a residual block with a projection, one without, a head: what ResNets are made of.
-Graph residual_network(int64_t batch) {
-  Network net(1);
-  const ValueId stem = net.convolution(net.quantized(net.input({batch, 3, 20, 20})), 3, 16, 7, 2);
-  const ValueId projection = net.convolution(stem, 16, 32, 1, 2);
-  const ValueId a = net.convolution(net.convolution(stem, 16, 16, 3, 2), 16, 32, 1, 1, 1, projection);
-  const ValueId b = net.convolution(net.convolution(a, 32, 8, 3, 1), 8, 32, 1, 1, 1, a);
-  const ValueId flat = net.reshaped(net.pooled(b, "q8ta_avg_pool2d"), {0, -1});
-  net.graph.add_output("scores", net.real(net.linear(flat, 32, 10)));
-  return std::move(net.graph);
-}
-
-// Widened, filtered channel by channel, narrowed, with channel counts that fill no word.
-Graph depthwise_network() {
-  Network net(2);
-  const ValueId x = net.quantized(net.input({kAnySide, 5, 9, 7}));
-  const ValueId wide = net.convolution(x, 5, 18, 1, 1);
-  const ValueId filtered = net.convolution(wide, 18, 18, 3, 1, 18);
-  const ValueId narrow = net.convolution(filtered, 18, 5, 1, 1, 1, x);
-  net.graph.add_output("features", narrow);
-  net.graph.add_output("widest", net.pooled(wide, "q8ta_max_pool2d"));
-  return std::move(net.graph);
-}
 
 class PreparedTest : public testing::DeviceTest {
  protected:

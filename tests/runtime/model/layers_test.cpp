@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What is said of a model's layers, on a device that is described and not there.
+#include "runtime/model/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "operators.h"
+#include "registry.h"
+#include "runtime/graph/constants.h"
+#include "runtime/model/draw.h"
+#include "tests/support/described_device.h"
+#include "tests/support/networks.h"
+
+namespace qgen::model {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LayersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto inferred = graph::infer(graph, generated::operators::entries(), {});
+    ASSERT_TRUE(inferred) << to_text(inferred.error());
+    const auto constants = graph::Constants::create(graph, *inferred);
+    ASSERT_TRUE(constants) << to_text(constants.error());
+    auto made = graph::make_schedule(graph, *inferred, constants->weight_descs(), chooser);
+    ASSERT_TRUE(made) << to_text(made.error());
+    schedule = *std::move(made);
+  }
+
+  // Two replays, of which each step took its number and ten times that.
+  std::vector<Layer> measured() const {
+    std::vector<std::vector<double>> samples(2);
+    for (size_t i = 0; i < schedule.steps.size(); ++i) {
+      samples[0].push_back(static_cast<double>(i + 1));
+      samples[1].push_back(static_cast<double>(10 * (i + 1)));
+    }
+    return layers_of(schedule, samples);
+  }
+
+  const DeviceProfile device = tests::described_device("nvidia-h200");
+  const KernelLibrary library = *KernelLibrary::open(generated::library());
+  const graph::Chooser chooser{device, library, generated::operators::entries()};
+  graph::Graph graph = testing::residual_network(2);
+  graph::Schedule schedule;
+};
+
+TEST_F(LayersTest, HaveTheirKernelsShapesAndWork) {
+  const auto layers = layers_of(schedule, {});
+  const auto stem = std::ranges::find(layers, "q8ta_conv2d_1", &Layer::name);
+  ASSERT_NE(stem, layers.end());
+  EXPECT_EQ(stem->op, "q8ta_conv2d");
+  EXPECT_EQ(stem->shapes, "2x3x20x20 -> 2x16x10x10");
+  EXPECT_EQ(stem->operations, 2.0 * (2 * 16 * 10 * 10) * (3 * 7 * 7));
+  EXPECT_THAT(stem->kernel, HasSubstr("q8ta_conv2d"));
+  EXPECT_GT(stem->bytes, 2 * 3 * 20 * 20 + 16 * 3 * 7 * 7 + 2 * 16 * 10 * 10);
+  EXPECT_GT(stem->estimated_us, 0);
+}
+
+TEST_F(LayersTest, TableAddsUpAndNamesTheRest) {
+  const auto layers = measured();
+  double sum = 0;
+  for (const Layer& layer : layers) sum += layer.us.median;
+  const std::string table = table_of(layers, sum + 3);
+  EXPECT_THAT(table, HasSubstr("+3.0 that no layer accounts for"));
+  EXPECT_THAT(table, HasSubstr(" q8ta_conv2d_1\n"));  // the name last
+  EXPECT_THAT(table_of(layers_of(schedule, {}), 0), HasSubstr("est. us"));
+}
+
+TEST_F(LayersTest, TraceIsReadByViewers) {
+  const auto events = nlohmann::json::parse(trace_of(measured(), "a \"model\".onnx", "a device"));
+  ASSERT_EQ(events.size(), schedule.steps.size() + 1);
+  double at = 0;
+  for (size_t i = 1; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].at("ph"), "X");
+    EXPECT_EQ(events[i].at("cat"), "Node");
+    EXPECT_EQ(events[i].at("ts").get<double>(), at);
+    at += events[i].at("dur").get<double>();
+    EXPECT_EQ(events[i].at("args").at("op_name"), schedule.steps[i - 1].entry->name);
+  }
+  EXPECT_EQ(events[0].at("dur").get<double>(), at);
+}
+
+TEST_F(LayersTest, JsonHasTheKeysOfTrtexec) {
+  const auto rows = nlohmann::json::parse(json_of(measured(), 2));
+  EXPECT_EQ(rows[0].at("count"), 2);
+  double percentage = 0;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("name"), schedule.steps[i - 1].name);
+    EXPECT_NEAR(rows[i].at("timeMs").get<double>(), 2 * rows[i].at("averageMs").get<double>(), 1e-12);
+    EXPECT_EQ(rows[i].at("minMs").get<double>(), static_cast<double>(i) / 1e3);
+    percentage += rows[i].at("percentage").get<double>();
+  }
+  EXPECT_NEAR(percentage, 100, 1e-9);
+}
+
+TEST_F(LayersTest, DrawingHasEachStepAndNamesAreEscaped) {
+  graph.values[graph.inputs.front()].name = "an \"image\"\\";
+  const std::string dot = dot_of(graph, schedule, layers_of(schedule, {}));
+  for (size_t i = 0; i < schedule.steps.size(); ++i) EXPECT_THAT(dot, HasSubstr("step" + std::to_string(i) + " ["));
+  EXPECT_THAT(dot, HasSubstr(R"(an \"image\"\\)"));
+  const auto same = drawing(dot, "graph.dot");
+  ASSERT_TRUE(same);
+  EXPECT_EQ(*same, dot);
+  EXPECT_FALSE(drawing(dot, "graph.jpeg"));
+}
+
+// A decision is that of its graph: of another it is refused, and taken again it gives the same.
+TEST_F(LayersTest, DecisionsAreTakenAgain) {
+  const auto again_for = [&](const graph::Graph& other, const graph::Decision& decision) {
+    const auto inferred = graph::infer(other, generated::operators::entries(), {});
+    const auto constants = graph::Constants::create(other, *inferred);
+    return graph::make_schedule(other, *inferred, constants->weight_descs(), chooser, &decision);
+  };
+  const auto same = again_for(graph, schedule.decision);
+  ASSERT_TRUE(same) << to_text(same.error());
+  EXPECT_EQ(same->decision.kernels, schedule.decision.kernels);
+  EXPECT_EQ(same->memory.offsets, schedule.memory.offsets);
+
+  graph::Decision fewer = schedule.decision;
+  fewer.kernels.pop_back();
+  EXPECT_FALSE(again_for(graph, fewer));
+  graph::Decision foreign = schedule.decision;
+  foreign.kernels.front() = "q8ta_relu.packed_4w";
+  EXPECT_FALSE(again_for(graph, foreign));
+  graph::Graph longer = graph;
+  longer.add({.op = "q8ta_relu",
+              .inputs = {{"input", graph.nodes.front().outputs.front().value}},
+              .attributes = {{"input_scale", 0.5}, {"output_scale", 0.5}}});
+  EXPECT_FALSE(again_for(longer, schedule.decision));
+}
+
+}  // namespace
+}  // namespace qgen::model

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Small networks in int8 with seeded weights: what residual networks and those of depthwise filters are made of.
+#pragma once
+
+#include <cmath>
+
+#include "runtime/graph/graph.h"
+#include "tests/support/tensors.h"
+
+namespace qgen::testing {
+
+// Layers with weights of their own, one after the other.
+class Network {
+ public:
+  explicit Network(uint32_t seed) : random_(seed) {}
+
+  graph::ValueId input(Shape shape) { return graph.add_input("image", DType::f32, std::move(shape)); }
+  graph::ValueId quantized(graph::ValueId x) {
+    return graph.add({.op = "q8ta_quantize", .inputs = {{"input", x}}, .attributes = {{"output_scale", kScale}}});
+  }
+  graph::ValueId convolution(graph::ValueId x, int64_t channels, int64_t outputs, int64_t taps, int64_t stride,
+                             int64_t groups = 1, std::optional<graph::ValueId> residual = {}) {
+    graph::Node node{.op = "q8ta_conv2d", .inputs = {{"input", x}}, .attributes = scales()};
+    add_weight(node, {outputs, channels / groups, taps, taps}, outputs);
+    node.attributes.emplace("stride", std::vector<int64_t>{stride});
+    node.attributes.emplace("padding", std::vector<int64_t>{taps / 2});
+    node.attributes.emplace("groups", groups);
+    node.attributes.emplace("activation", "relu");
+    if (residual) {
+      node.inputs.push_back({"residual", *residual});
+      node.attributes.emplace("residual_scale", kScale);
+      node.attributes.emplace("result_scale", kScale);
+    }
+    return graph.add(std::move(node));
+  }
+  graph::ValueId pooled(graph::ValueId x, std::string_view op) {
+    Attributes attributes;
+    if (op == "q8ta_avg_pool2d") attributes = scales();
+    return graph.add({.op = std::string(op), .inputs = {{"input", x}}, .attributes = attributes});
+  }
+  graph::ValueId reshaped(graph::ValueId x, std::vector<int64_t> shape) {
+    return graph.add({.op = "reshape", .inputs = {{"input", x}}, .attributes = {{"shape", std::move(shape)}}});
+  }
+  graph::ValueId linear(graph::ValueId x, int64_t from, int64_t to) {
+    graph::Node node{.op = "q8ta_linear", .inputs = {{"input", x}}, .attributes = scales()};
+    add_weight(node, {to, from}, to);
+    return graph.add(std::move(node));
+  }
+  graph::ValueId real(graph::ValueId x) {
+    return graph.add({.op = "q8ta_dequantize", .inputs = {{"input", x}}, .attributes = {{"input_scale", kScale}}});
+  }
+
+  graph::Graph graph;
+
+ private:
+  static constexpr double kScale = 0.0625;
+  static Attributes scales() { return {{"input_scale", kScale}, {"output_scale", kScale}}; }
+
+  void add_weight(graph::Node& node, const Shape& shape, int64_t outputs) {
+    const std::string name = "weight" + std::to_string(graph.nodes.size());
+    const int64_t k = element_count(shape) / outputs;
+    const double scale = 0.02 / std::sqrt(static_cast<double>(k));
+    node.inputs.push_back({"weight", graph.add_constant(name, random_.integers(DType::i8, shape, -127, 127))});
+    node.inputs.push_back({"weight_scales", graph.add_constant(name + "_scales", random_.reals(DType::f32, {outputs},
+                                                                                               scale / 2, scale))});
+    node.inputs.push_back(
+        {"bias", graph.add_constant(name + "_bias", random_.reals(DType::f32, {outputs}, -0.5, 0.5))});
+  }
+
+  Random random_;
+};
+
+// A stem, a residual block with a projection, one without, a head: what ResNets are made of.
+inline graph::Graph residual_network(int64_t batch) {
+  Network net(1);
+  const graph::ValueId stem = net.convolution(net.quantized(net.input({batch, 3, 20, 20})), 3, 16, 7, 2);
+  const graph::ValueId projection = net.convolution(stem, 16, 32, 1, 2);
+  const graph::ValueId a = net.convolution(net.convolution(stem, 16, 16, 3, 2), 16, 32, 1, 1, 1, projection);
+  const graph::ValueId b = net.convolution(net.convolution(a, 32, 8, 3, 1), 8, 32, 1, 1, 1, a);
+  const graph::ValueId flat = net.reshaped(net.pooled(b, "q8ta_avg_pool2d"), {0, -1});
+  net.graph.add_output("scores", net.real(net.linear(flat, 32, 10)));
+  return std::move(net.graph);
+}
+
+// Widened, filtered channel by channel, narrowed, with channel counts that fill no word.
+inline graph::Graph depthwise_network() {
+  Network net(2);
+  const graph::ValueId x = net.quantized(net.input({graph::kAnySide, 5, 9, 7}));
+  const graph::ValueId wide = net.convolution(x, 5, 18, 1, 1);
+  const graph::ValueId filtered = net.convolution(wide, 18, 18, 3, 1, 18);
+  const graph::ValueId narrow = net.convolution(filtered, 18, 5, 1, 1, 1, x);
+  net.graph.add_output("features", narrow);
+  net.graph.add_output("widest", net.pooled(wide, "q8ta_max_pool2d"));
+  return std::move(net.graph);
+}
+
+}  // namespace qgen::testing
