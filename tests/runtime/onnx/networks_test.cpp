@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Networks as ONNX Runtime's static quantizer writes them, small enough for the reference operators: what they become,
+// and that it computes what the model says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/onnx/compared.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+struct Format {
+  std::string name;
+  ElementType type;
+  int64_t lowest;
+};
+constexpr int64_t kBatch = 2;
+
+// One block of ResNet-50 and what is around it: stem, pool, two blocks of which one has a projection, and the head.
+struct Network : ModelBuilder {
+  explicit Network(const Format& format_) : format(format_) {}
+
+  Format format;
+  std::string q(const std::string& x, float scale, int64_t above_lowest) {
+    return view(x, scale, format.lowest + above_lowest, format.type);
+  }
+  // With a bias of int32, and behind it what `activation` says, quantized.
+  std::string layer(const std::string& x, float x_scale, const Shape& taps, float scale, int64_t zero,
+                    std::map<std::string, AttributeData, std::less<>> attributes, const std::string& activation) {
+    const int64_t outputs = taps[0];
+    std::vector<float> scales, bias_scales;
+    for (int64_t i = 0; i < outputs; ++i) {
+      scales.push_back(static_cast<float>(random.real(0.002, 0.01)));
+      bias_scales.push_back(scales.back() * x_scale);
+    }
+    const std::string zeros = integers(ElementType::i8, {outputs}, std::vector<int64_t>(static_cast<size_t>(outputs), 0));
+    const std::string w = node("DequantizeLinear",
+                               {random_integers(ElementType::i8, taps, -127, 127), reals({outputs}, scales), zeros},
+                               {{"axis", int64_t{0}}});
+    const std::string b = node("DequantizeLinear", {random_integers(ElementType::i32, {outputs}, -900, 900),
+                                                    reals({outputs}, bias_scales)},
+                               {{"axis", int64_t{0}}});
+    std::string y = taps.size() == 4 ? node("Conv", {x, w, b}, std::move(attributes))
+                                     : node("Gemm", {x, w, b}, {{"transB", int64_t{1}}});
+    if (activation == "Clip") y = node("Clip", {y, scalar(0), scalar(6)});
+    else if (!activation.empty()) y = node(activation, {y});
+    return q(y, scale, zero);
+  }
+};
+
+using Pads = std::vector<int64_t>;
+
+class Networks : public ::testing::TestWithParam<Format> {};
+
+TEST_P(Networks, ResNet) {
+  Network m(GetParam());
+  std::string x = m.q(m.input("image", {-1, 3, 17, 17}), 0.02f, 114);
+  x = m.layer(x, 0.02f, {8, 3, 7, 7}, 0.03f, 0, {{"strides", Pads{2, 2}}, {"pads", Pads{3, 3, 3, 3}}}, "Relu");
+  x = m.q(m.node("MaxPool", {x}, {{"kernel_shape", Pads{3, 3}}, {"strides", Pads{2, 2}}, {"pads", Pads{1, 1, 1, 1}}}), 0.03f, 0);
+  for (const bool projects : {true, false}) {
+    const int64_t inputs = projects ? 8 : 16;
+    const float scale = projects ? 0.03f : 0.05f;
+    std::string y = m.layer(x, scale, {4, inputs, 1, 1}, 0.02f, 0, {}, "Relu");
+    y = m.layer(y, 0.02f, {4, 4, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
+    y = m.layer(y, 0.02f, {16, 4, 1, 1}, 0.04f, 131, {}, "");
+    const std::string side = projects ? m.layer(x, scale, {16, inputs, 1, 1}, 0.045f, 120, {}, "") : x;
+    x = m.q(m.node("Relu", {m.node("Add", {y, side})}), 0.05f, 0);
+  }
+  x = m.q(m.node("GlobalAveragePool", {x}), 0.02f, 0);
+  x = m.q(m.node("Flatten", {x}), 0.02f, 0);
+  m.output(m.layer(x, 0.02f, {10, 16}, 0.03f, 100, {}, ""));
+
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph),
+            "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d "
+            "q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_avg_pool2d reshape q8ta_linear q8ta_dequantize");
+  EXPECT_THAT(imported->notes, IsEmpty());
+  compare(m, {kBatch, 3, 17, 17}, 0.03f);
+}
+
+TEST_P(Networks, MobileNet) {
+  Network m(GetParam());
+  std::string x = m.q(m.input("image", {-1, 3, 16, 16}), 0.02f, 114);
+  x = m.layer(x, 0.02f, {8, 3, 3, 3}, 0.0235f, 0, {{"strides", Pads{2, 2}}, {"pads", Pads{0, 0, 1, 1}}}, "Clip");
+  for (const bool adds : {false, true}) {
+    const float scale = adds ? 0.04f : 0.0235f;
+    std::string y = m.layer(x, scale, {16, 8, 1, 1}, 0.0235f, 0, {}, "Clip");
+    y = m.layer(y, 0.0235f, {16, 1, 3, 3}, 0.0235f, 0, {{"pads", Pads{1, 1, 1, 1}}, {"group", int64_t{16}}}, "Clip");
+    y = m.layer(y, 0.0235f, {8, 16, 1, 1}, 0.04f, 128, {}, "");
+    x = adds ? m.q(m.node("Add", {x, y}), 0.05f, 128) : y;
+  }
+  x = m.q(m.node("GlobalAveragePool", {x}), 0.02f, 128);
+  const std::string shape = m.node("Shape", {x});
+  const std::string batch = m.node("Gather", {shape, m.integers(ElementType::i64, {}, {0})}, {{"axis", int64_t{0}}});
+  const std::string target = m.node("Concat", {m.node("Unsqueeze", {batch, m.list({0})}), m.list({-1})}, {{"axis", int64_t{0}}});
+  x = m.q(m.node("Reshape", {x, target}), 0.02f, 128);
+  m.output(m.layer(x, 0.02f, {10, 8}, 0.03f, 100, {}, ""));
+
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph),
+            "q8ta_quantize q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d "
+            "q8ta_conv2d q8ta_avg_pool2d reshape q8ta_linear q8ta_dequantize");
+  EXPECT_THAT(imported->notes, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Networks,
+                         ::testing::Values(Format{"i8", ElementType::i8, -128}, Format{"u8", ElementType::u8, 0}),
+                         [](const auto& format) { return format.param.name; });
+
+}  // namespace
+}  // namespace qgen::onnx::testing
