@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Each row of the table of patterns: what it matches, and what it must not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/onnx/compared.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Pads = std::vector<int64_t>;
+
+const graph::Node& node_of(const Imported& imported, std::string_view op) {
+  return *std::ranges::find(imported.graph.nodes, op, &graph::Node::op);
+}
+template <typename T>
+T attribute_of(const graph::Node& node, std::string_view name) {
+  return std::get<T>(node.attributes.find(name)->second);
+}
+bool reads(const graph::Node& node, std::string_view operand) {
+  return std::ranges::find(node.inputs, operand, &graph::Port::operand) != node.inputs.end();
+}
+
+struct Image : ModelBuilder {
+  std::string x = view(input("x", {-1, 4, 6, 6}), 0.05f, 3);
+};
+
+// ---- activations ----------------------------------------------------------------------------------------------------
+
+TEST(Activations, ReluIsAWord) {
+  Image m;
+  m.output(m.view(m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})}), 0.1f, -100));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(attribute_of<std::string>(node_of(*imported, "q8ta_conv2d"), "activation"), "relu");
+  EXPECT_EQ(node_of(*imported, "q8ta_conv2d").name, "Conv_4 + Relu_5");
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+// A zero point above the least integer: a Relu that is dropped would let negative values through.
+TEST(Activations, ReluWithAHighZeroPointStays) {
+  Image m;
+  m.output(m.view(m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})}), 0.1f, 0));
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+TEST(Activations, OddBoundsAreATableThatIsExact) {
+  Image m;
+  m.output(m.view(m.node("Clip", {m.conv(m.x, {8, 4, 3, 3}), m.scalar(-0.7f), m.scalar(3.3f)}), 0.05f, 4));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_TRUE(reads(node_of(*imported, "q8ta_conv2d"), "table"));
+  EXPECT_THAT(imported->notes, IsEmpty());
+  compare(m, {1, 4, 6, 6}, 0.05f);
+}
+
+TEST(Activations, ClipWithOneBoundOrAttributes) {
+  for (const bool has_attributes : {false, true}) {
+    Image m;
+    const std::string y = m.conv(m.x, {8, 4, 3, 3});
+    m.output(m.view(has_attributes ? m.node("Clip", {y}, {{"min", 0.0f}, {"max", 6.0f}})
+                                   : m.node("Clip", {y, "", m.scalar(2.5f)}),
+                    0.05f, 4));
+    if (!has_attributes) compare(m, {1, 4, 6, 6}, 0.05f);
+    else EXPECT_EQ(attribute_of<std::string>(node_of(*m.import(), "q8ta_conv2d"), "activation"), "relu6");
+  }
+}
+
+TEST(Activations, TwoBoundsAreTheirCommonOnes) {
+  Image m;
+  const std::string y = m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})});
+  m.output(m.view(m.node("Clip", {y, m.scalar(-1), m.scalar(6)}), 0.05f, 4));
+  EXPECT_EQ(attribute_of<std::string>(node_of(*m.import(), "q8ta_conv2d"), "activation"), "relu6");
+}
+
+TEST(Activations, HardSwishIsAWordAndOthersAreTables) {
+  for (const std::string op : {"HardSwish", "Sigmoid", "LeakyRelu"}) {
+    Image m;
+    const float scale = op == "Sigmoid" ? 1.0f / 256 : 0.08f;
+    m.output(m.view(m.node(op, {m.conv(m.x, {8, 4, 3, 3})}), scale, op == "Sigmoid" ? -128 : -20));
+    const auto imported = m.import();
+    ASSERT_TRUE(imported) << op << ": " << to_text(imported.error());
+    EXPECT_EQ(reads(node_of(*imported, "q8ta_conv2d"), "table"), op != "HardSwish");
+    EXPECT_EQ(imported->notes.size(), op == "HardSwish" ? 0U : 1U);
+    const auto outputs = qgen::testing::judged(imported->graph, {{"x", Random(3).reals(DType::f32, {1, 4, 6, 6}, -2, 2)}});
+    EXPECT_TRUE(outputs) << to_text(outputs.error());
+  }
+}
+
+TEST(Activations, TableOfSiluLosesAtMostAQuantum) {
+  Image m;
+  const std::string y = m.conv(m.x, {8, 4, 3, 3});
+  m.output(m.view(m.node("Mul", {y, m.node("Sigmoid", {y})}), 0.1f, -125));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+  const auto imported = m.import();
+  const auto data = Random(11).reals(DType::f32, {1, 4, 6, 6}, -2, 2);
+  const auto outputs = qgen::testing::judged(imported->graph, {{"x", data}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  Floats given{{1, 4, 6, 6}, {}};
+  for (int64_t i = 0; i < 144; ++i) given.values.push_back(element(data, i));
+  const auto expected = FloatJudge(m.model).run({{"x", given}});
+  const Floats& wanted = expected.at(m.model.graph.outputs[0].name);
+  for (size_t i = 0; i < wanted.values.size(); ++i)
+    EXPECT_NEAR(element(outputs->begin()->second, static_cast<int64_t>(i)), wanted.values[i], 0.101) << i;
+}
+
+TEST(Activations, OfAQuantizedValueAreOperators) {
+  const std::pair<std::string, std::string> rows[] = {{"Relu", "q8ta_relu"},
+                                                      {"HardSwish", "q8ta_hardswish"},
+                                                      {"Sigmoid", "q8ta_sigmoid"},
+                                                      {"LeakyRelu", "q8ta_leaky_relu"},
+                                                      {"Clip", "requantize"}};
+  for (const auto& [op, becomes] : rows) {
+    Image m;
+    m.output(m.view(op == "Clip" ? m.node(op, {m.x, m.scalar(-1), m.scalar(1)}) : m.node(op, {m.x}), 0.03f, -7));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize " + becomes + " q8ta_dequantize");
+    compare(m, {1, 4, 6, 6}, 0.03f);
+  }
+}
+
+TEST(Activations, ClipWithBoundsThatAreComputedIsRefused) {
+  Image m;
+  m.output(m.view(m.node("Clip", {m.conv(m.x, {8, 4, 3, 3}), m.input("low", {})}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("its bounds are no constants"));
+}
+
+// ---- who reads what -------------------------------------------------------------------------------------------------
+
+TEST(Users, AReluWithSeveralIsComputedInReals) {
+  Image m;
+  const std::string y = m.node("Relu", {m.conv(m.x, {8, 4, 3, 3})});
+  m.output(m.view(y, 0.1f, -128));
+  m.output(m.node("Add", {y, y}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph),
+            "q8ta_quantize q8ta_dequantize conv2d_q8ta_q8csw q8ta_quantize q8ta_dequantize fused_add");
+  ASSERT_EQ(imported->notes.size(), 1U);
+  EXPECT_THAT(imported->notes[0].reason, HasSubstr("is computed in reals"));
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+TEST(Users, TwoQuantizationsOfOneResult) {
+  Image m;
+  const std::string y = m.conv(m.x, {8, 4, 3, 3});
+  m.output(m.view(y, 0.1f, 0));
+  m.output(m.view(y, 0.2f, 5));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize q8ta_conv2d q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.2f);
+}
+
+TEST(Users, TheSameQuantizationTwiceIsOne) {
+  Image m;
+  const std::string y = m.conv(m.x, {8, 4, 3, 3});
+  m.output(m.view(y, 0.1f, 0));
+  m.output(m.view(y, 0.1f, 0));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+}
+
+TEST(Users, QuantizationsThatCancelAndThatDoNot) {
+  Image m;
+  m.output(m.quantize(m.x, 0.05f, 3));
+  m.output(m.quantize(m.x, 0.07f, 3));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize requantize");
+  compare(m, {1, 4, 6, 6}, 1);
+}
+
+// The parameters are those of the DequantizeLinear that is read, whatever the integers were made with.
+TEST(Users, ParametersOfTheConsumer) {
+  Image m;
+  m.x = m.dequantize(m.quantize(m.x, 0.05f, 3), 0.2f, -9);
+  m.output(m.view(m.conv(m.x, {8, 4, 3, 3}), 0.3f, 0));
+  compare(m, {1, 4, 6, 6}, 0.3f);
+}
+
+// ---- residuals ------------------------------------------------------------------------------------------------------
+
+struct Residual : Image {
+  std::string result = view(conv(x, {4, 4, 1, 1}), 0.06f, 2);
+};
+
+TEST(Residuals, BelongToTheLayer) {
+  Residual m;
+  m.output(m.view(m.node("Relu", {m.node("Add", {m.x, m.result})}), 0.1f, -128));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+  const graph::Node& conv = node_of(*imported, "q8ta_conv2d");
+  EXPECT_TRUE(reads(conv, "residual"));
+  EXPECT_EQ(attribute_of<double>(conv, "result_scale"), double{0.06f});
+  EXPECT_EQ(attribute_of<double>(conv, "residual_scale"), double{0.05f});
+  EXPECT_EQ(attribute_of<double>(conv, "output_scale"), double{0.1f});
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+TEST(Residuals, NotWhereReluIsMoreThanTheZeroPoint) {
+  Residual m;
+  m.output(m.view(m.node("Relu", {m.node("Add", {m.x, m.result})}), 0.1f, -100));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_add q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+TEST(Residuals, NotWhereTheResultHasAnotherReader) {
+  Residual m;
+  m.output(m.view(m.node("Add", {m.x, m.result}), 0.1f, 0));
+  m.output(m.result);
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_add q8ta_dequantize q8ta_dequantize");
+}
+
+TEST(Residuals, NotWhereShapesDiffer) {
+  Image m;
+  const std::string y = m.view(m.conv(m.x, {1, 4, 1, 1}), 0.06f, 2);
+  m.output(m.view(m.node("Add", {m.x, y}), 0.1f, 0));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_add q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.1f);
+}
+
+TEST(Residuals, NotWhereTheSumReadsItOtherwise) {
+  Image m;
+  const std::string y = m.dequantize(m.quantize(m.conv(m.x, {4, 4, 1, 1}), 0.06f, 2), 0.05f, 2);
+  m.output(m.view(m.node("Add", {m.x, y}), 0.1f, 0));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_add q8ta_dequantize");
+}
+
+TEST(Residuals, AnAddendOfRealsStaysOne) {
+  Residual m;
+  m.output(m.view(m.node("Add", {m.result, m.input("other", {-1, 4, 6, 6})}), 0.1f, 0));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "q8ta_quantize q8ta_conv2d fused_add q8ta_dequantize");
+  ASSERT_EQ(imported->notes.size(), 1U);
+  EXPECT_THAT(imported->notes[0].reason, HasSubstr("input 1 is not quantized"));
+}
+
+// ---- of two ---------------------------------------------------------------------------------------------------------
+
+TEST(OfTwo, SumsDifferencesAndProducts) {
+  const std::pair<std::string, std::string> rows[] = {{"Add", "q8ta_add"}, {"Sub", "q8ta_add"}, {"Mul", "q8ta_mul"}};
+  for (const auto& [op, becomes] : rows) {
+    Image m;
+    const std::string y = m.view(m.x, 0.03f, -4);
+    m.output(m.view(m.node(op, {m.x, y}), 0.04f, 1));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize requantize " + becomes + " q8ta_dequantize") << op;
+    compare(m, {2, 4, 6, 6}, 0.04f);
+  }
+}
+
+TEST(OfTwo, AConstantThatIsQuantized) {
+  Image m;
+  const std::string c = m.dequantize(m.random_integers(ElementType::u8, {4, 1, 1}, 0, 255), 0.01f, 130, ElementType::u8);
+  m.output(m.view(m.node("Mul", {c, m.x}), 0.02f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_mul q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.02f);
+}
+
+TEST(OfTwo, AConstantOfReals) {
+  Image m;
+  m.output(m.view(m.node("Mul", {m.x, m.scalar(0.5f)}), 0.02f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize fused_mul q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.02f);
+}
+
+TEST(OfTwo, BoundsOfASumAreARequantization) {
+  Image m;
+  m.output(m.view(m.node("Clip", {m.node("Add", {m.x, m.x}), m.scalar(-1), m.scalar(2)}), 0.04f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_add requantize q8ta_dequantize");
+  compare(m, {1, 4, 6, 6}, 0.04f);
+}
+
+// ---- windows --------------------------------------------------------------------------------------------------------
+
+TEST(Windows, PaddingOfFourNumbersAndDilation) {
+  Image m;
+  m.output(m.view(m.conv(m.x, {8, 2, 3, 2}, {{"pads", Pads{0, 1, 2, 0}}, {"dilations", Pads{1, 2}}, {"group", int64_t{2}},
+                                             {"strides", Pads{2, 1}}}), 0.1f, 0));
+  compare(m, {2, 4, 6, 6}, 0.1f);
+}
+
+TEST(Windows, AutoPad) {
+  for (const std::string way : {"SAME_UPPER", "SAME_LOWER"}) {
+    Image m, said;
+    for (Image* it : {&m, &said}) {
+      std::map<std::string, AttributeData, std::less<>> attributes{{"strides", Pads{2, 2}}};
+      if (it == &m) attributes["auto_pad"] = way;
+      else attributes["pads"] = way == "SAME_UPPER" ? Pads{0, 0, 1, 1} : Pads{1, 1, 0, 0};
+      it->output(it->view(it->conv(it->x, {8, 4, 3, 3}, attributes), 0.1f, 0));
+    }
+    EXPECT_EQ(node_of(*m.import(), "q8ta_conv2d").attributes, node_of(*said.import(), "q8ta_conv2d").attributes) << way;
+  }
+}
+
+TEST(Windows, AutoPadOfAnUnknownSideIsRefused) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {1, 4, -1, 6}), 0.05f, 3);
+  m.output(m.view(m.conv(x, {8, 4, 3, 3}, {{"auto_pad", std::string("SAME_UPPER")}}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("auto_pad depends on a side that is not known"));
+}
+
+TEST(Windows, Pools) {
+  for (const int64_t includes : {0, 1}) {
+    Image m;
+    m.output(m.view(m.node("AveragePool", {m.x}, {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 1, 1, 1}}, {"count_include_pad", includes}}), 0.02f, 1));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_avg_pool2d q8ta_dequantize");
+    compare(m, {2, 4, 6, 6}, 0.02f);
+  }
+  Image m;
+  m.output(m.view(m.node("MaxPool", {m.x}, {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 0, 1, 2}}, {"strides", Pads{2, 1}}}), 0.02f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_max_pool2d requantize q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.02f);
+}
+
+TEST(Windows, GlobalMeansAreOneOperator) {
+  for (const std::string op : {"GlobalAveragePool", "ReduceMean", "AveragePool"}) {
+    Image m;
+    m.output(m.view(op == "ReduceMean" ? m.node(op, {m.x}, {{"axes", Pads{-1, 2}}})
+                    : op == "AveragePool" ? m.node(op, {m.x}, {{"kernel_shape", Pads{6, 6}}}) : m.node(op, {m.x}), 0.02f, 1));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_avg_pool2d q8ta_dequantize");
+    const auto outputs = qgen::testing::judged(m.import()->graph, {{"x", Random(3).reals(DType::f32, {2, 4, 6, 6}, -2, 2)}});
+    ASSERT_TRUE(outputs) << to_text(outputs.error());
+    EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 4, 1, 1}));
+  }
+  Image m;
+  m.output(m.view(m.node("ReduceMean", {m.x}, {{"axes", Pads{2, 3}}, {"keepdims", int64_t{0}}}), 0.02f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_avg_pool2d reshape q8ta_dequantize");
+}
+
+TEST(Windows, MeanAlongOtherAxesIsRefused) {
+  Image m;
+  m.output(m.view(m.node("ReduceMean", {m.x}, {{"axes", Pads{1}}}), 0.02f, 1));
+  EXPECT_THAT(imported_operators(m), HasSubstr("a mean along other axes than those of an image"));
+}
+
+TEST(Windows, Transposed) {
+  for (const int64_t groups : {1, 2}) {
+    Image m;
+    const std::string w = m.weight({4, 3, 3, 2}, 1);
+    const std::string b = m.reals({3 * groups}, std::vector<float>(static_cast<size_t>(3 * groups), 0.3f));
+    m.output(m.view(m.node("ConvTranspose", {m.x, w, b}, {{"strides", Pads{2, 2}}, {"pads", Pads{1, 0, 0, 1}}, {"group", groups},
+                                                         {"output_padding", Pads{1, 0}}}), 0.1f, 0));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d_transposed q8ta_dequantize");
+    compare(m, {2, 4, 6, 6}, 0.1f);
+  }
+}
+
+TEST(Windows, TransposedWithScalesAlongItsInputsIsRefused) {
+  Image m;
+  m.output(m.view(m.node("ConvTranspose", {m.x, m.weight({4, 3, 3, 3}, 0)}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("can have one for each side of axis 1"));
+}
+
+TEST(Windows, PixelShuffle) {
+  Image m;
+  m.output(m.view(m.node("DepthToSpace", {m.x}, {{"blocksize", int64_t{2}}, {"mode", std::string("CRD")}}), 0.05f, 3));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_pixel_shuffle q8ta_dequantize");
+  Image other;
+  other.output(other.view(other.node("DepthToSpace", {other.x}, {{"blocksize", int64_t{2}}}), 0.05f, 3));
+  EXPECT_THAT(imported_operators(other), HasSubstr("its mode is DCR"));
+}
+
+// ---- linear layers --------------------------------------------------------------------------------------------------
+
+struct Rows : ModelBuilder {
+  std::string x = view(input("x", {-1, 5, 8}), 0.05f, 3);
+};
+
+TEST(Linear, MatMulWithAndWithoutAQuantization) {
+  for (const bool quantizes : {true, false}) {
+    Rows m;
+    const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
+    m.output(quantizes ? m.view(y, 0.1f, 2) : y);
+    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize q8ta_linear q8ta_dequantize"
+                                               : "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw");
+    compare(m, {2, 5, 8}, quantizes ? 0.1f : 1e-3f);
+  }
+}
+
+TEST(Linear, ChainedWithoutAQuantizationBetween) {
+  Rows m;
+  const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
+  m.output(m.view(m.node("MatMul", {y, m.weight({6, 7}, 1)}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m),
+            "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw linear_q8csw q8ta_quantize q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+TEST(Linear, GemmBothWays) {
+  for (const int64_t turned : {0, 1}) {
+    ModelBuilder m;
+    const std::string x = m.view(m.input("x", {-1, 8}), 0.05f, 3);
+    const std::string w = turned ? m.weight({6, 8}, 0) : m.weight({8, 6}, 1);
+    m.output(m.view(m.node("Gemm", {x, w, m.reals({1, 6}, {1, 2, 3, 4, 5, 6})}, {{"transB", turned}, {"alpha", 0.5f}, {"beta", 2.0f}}), 0.1f, 2));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+    compare(m, {3, 8}, 0.1f);
+  }
+}
+
+TEST(Linear, ATransposedWeightTakesItsScalesAlong) {
+  Rows m;
+  const std::string w = m.node("Transpose", {m.weight({6, 8}, 0)}, {{"perm", Pads{1, 0}}});
+  m.output(m.view(m.node("MatMul", {m.x, w}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+TEST(Linear, AConstantThatIsAddedIsTheBias) {
+  Rows m;
+  const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
+  m.output(m.view(m.node("Relu", {m.node("Add", {m.reals({6}, {1, -1, 2, -2, 0, 3}), y})}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+  EXPECT_EQ(m.import()->graph.nodes[1].name, "MatMul_4 + Add_5 + Relu_6");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+TEST(Linear, AConstantAlongRowsIsNone) {
+  Rows m;
+  const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
+  m.output(m.view(m.node("Add", {y, m.reals({5, 1}, {1, -1, 2, -2, 0})}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m),
+            "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw fused_add q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+TEST(Linear, TwoActivations) {
+  for (const bool quantizes : {true, false}) {
+    Rows m;
+    const std::string other = m.view(m.reals({8, 4}, {0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f,
+                                                     0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f}),
+                                     0.02f, 5, ElementType::u8);
+    const std::string y = m.node("MatMul", {m.x, other});
+    m.output(quantizes ? m.view(y, 0.1f, 2) : y);
+    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize bmm q8ta_dequantize" : "q8ta_quantize bmm");
+    compare(m, {2, 5, 8}, quantizes ? 0.1f : 1e-3f);
+  }
+}
+
+TEST(Linear, WeightsOfFourBits) {
+  for (const bool has_groups : {true, false}) {
+    ModelBuilder m(21);
+    const std::string x = m.input("x", {-1, 5, 8});
+    const std::string codes = m.random_integers(has_groups ? ElementType::u4 : ElementType::i4, {8, 6}, has_groups ? 0 : -8, has_groups ? 15 : 7);
+    std::vector<float> scales;
+    for (int i = 0; i < 12; ++i) scales.push_back(0.01f * static_cast<float>(i + 1));
+    const std::string w =
+        has_groups ? m.node("DequantizeLinear", {codes, m.reals({2, 6}, scales), m.integers(ElementType::u4, {2, 6}, std::vector<int64_t>(12, 8))},
+                            {{"axis", int64_t{0}}, {"block_size", int64_t{4}}})
+                   : m.node("DequantizeLinear", {codes, m.reals({6}, {scales.begin(), scales.begin() + 6})}, {{"axis", int64_t{1}}});
+    m.output(m.node("MatMul", {x, w}));
+    EXPECT_EQ(imported_operators(m), "linear_q4gsw");
+    if (!has_groups) {
+      compare(m, {2, 5, 8}, 1e-3f);
+      continue;
+    }
+    const auto imported = m.import();
+    const auto& values = imported->graph.values;
+    const auto found = std::ranges::find(imported->graph.nodes[0].inputs, "weight_scales", &graph::Port::operand);
+    EXPECT_EQ(values[found->value].shape, (Shape{6, 2}));
+    EXPECT_EQ(values[found->value].data->as<float>()[1], scales[6]);  // of column 0, the second group
+  }
+}
+
+TEST(Linear, WeightsWithZeroPointsRunInReals) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 8});
+  m.output(m.node("MatMul", {x, m.dequantize(m.random_integers(ElementType::u8, {8, 6}, 0, 255), 0.01f, 100, ElementType::u8)}));
+  EXPECT_EQ(imported_operators(m), "fused_bmm");
+  compare(m, {2, 5, 8}, 1e-3f);
+}
+
+// ---- convolutions that are not matched ------------------------------------------------------------------------------
+
+TEST(Refusals, SayNodeAndReason) {
+  Image zero_points;
+  zero_points.output(zero_points.view(zero_points.node("Conv", {zero_points.x, zero_points.dequantize(
+      zero_points.random_integers(ElementType::u8, {8, 4, 3, 3}, 0, 255), 0.01f, 100, ElementType::u8)}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(zero_points), HasSubstr("node 'Conv_4' (Conv)"));
+  EXPECT_THAT(imported_operators(zero_points), HasSubstr("has zero point 100, and symmetric ones have 128"));
+
+  Image reals;
+  reals.output(reals.node("Conv", {reals.x, reals.reals({1, 4, 1, 1}, {1, 2, 3, 4})}));
+  EXPECT_THAT(imported_operators(reals), HasSubstr("input 1 is no quantized constant"));
+
+  Image softmax;
+  softmax.output(softmax.view(softmax.node("Softmax", {softmax.x}), 1.0f / 256, -128));
+  EXPECT_THAT(imported_operators(softmax), HasSubstr("node 'Softmax_2' (Softmax): needs an operator for softmax"));
+
+  Image bits;
+  bits.output(bits.quantize(bits.x, 0.1f, 0, ElementType::i16));
+  EXPECT_THAT(imported_operators(bits), HasSubstr("its integers are of int16"));
+
+  Image computed;
+  computed.output(computed.node("QuantizeLinear", {computed.x, computed.input("scale", {})}));
+  EXPECT_THAT(imported_operators(computed), HasSubstr("its scale or zero point is no constant"));
+}
+
+TEST(Refusals, AMoveOfElements) {
+  Image m;
+  m.output(m.node("Transpose", {m.x}, {{"perm", Pads{0, 2, 3, 1}}}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("needs an operator that puts a tensor's dimensions in another order"));
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing
