@@ -80,6 +80,8 @@ TEST_P(Networks, ResNet) {
             "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d "
             "q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_avg_pool2d reshape q8ta_linear q8ta_dequantize");
   EXPECT_THAT(imported->notes, IsEmpty());
+  const auto inferred = graph::infer(imported->graph, generated::operators::entries(), {{"image", {kBatch, 3, 17, 17}}});
+  ASSERT_TRUE(inferred) << to_text(inferred.error());
   compare(m, {kBatch, 3, 17, 17}, 0.03f);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A graph executed node by node on the reference operators: what any way of running it is held to.
+// A graph executed node by node on the reference operators. runtime/model has the same for programs, behind
+// graph::infer(); here each operator's infer() is asked with the tensors themselves.
 //
 //   const Tensors outputs = *judged(graph, {{"image", image}});
 #pragma once
@@ -13,7 +14,7 @@
 #include "runtime/graph/graph.h"
 #include "runtime/reference/references.h"
 
-namespace qgen::testing {
+namespace qgen::onnx::testing {
 
 inline Expected<HostTensor> judged_node(const graph::Node& node, Tensors inputs) {
   if (node.op == graph::kReshape) {
@@ -52,4 +53,4 @@ inline Expected<Tensors> judged(const graph::Graph& graph, const Tensors& inputs
   return outputs;
 }
 
-}  // namespace qgen::testing
+}  // namespace qgen::onnx::testing

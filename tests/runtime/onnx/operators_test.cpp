@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Operators that say their own quantization, beside the same model written with QuantizeLinear and DequantizeLinear.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/onnx/compared.h"
+
+namespace qgen::onnx::testing {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr auto kMicrosoft = "com.microsoft";
+
+struct Bytes : ModelBuilder {
+  std::string x = input("x", {-1, 4, 6, 6}, ElementType::u8);
+  std::vector<std::string> with(const std::string& value, float scale, int64_t zero_point, ElementType type = ElementType::u8) {
+    return {value, scalar(scale), zero(zero_point, type)};
+  }
+  static std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  }
+  std::vector<std::string> to(float scale, int64_t zero_point, ElementType type = ElementType::u8) {
+    return {scalar(scale), zero(zero_point, type)};
+  }
+};
+
+// Both models have the same constants, since their seeds are the same.
+void expect_same(const ModelBuilder& a, const ModelBuilder& b, const Shape& shape) {
+  const auto first = a.import(), second = b.import();
+  ASSERT_TRUE(first) << to_text(first.error());
+  ASSERT_TRUE(second) << to_text(second.error());
+  const HostTensor x = Random(5).integers(DType::u8, shape, 0, 255);
+  const auto outputs = judged(first->graph, {{"x", x}}), others = judged(second->graph, {{"x", x}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  ASSERT_TRUE(others) << to_text(others.error());
+  EXPECT_EQ(outputs->begin()->second.dtype, DType::u8);
+  EXPECT_EQ(outputs->begin()->second.data, others->begin()->second.data);
+}
+
+TEST(QuantizedOperators, UnsignedBytesAtTheDoor) {
+  Bytes m;
+  m.output(m.quantize(m.node("Relu", {m.dequantize(m.x, 0.05f, 120, ElementType::u8)}), 0.04f, 7, ElementType::u8));
+  EXPECT_EQ(imported_operators(m), "requantize q8ta_relu requantize");
+  compare(m, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, Conv) {
+  Bytes m, views;
+  std::vector<float> scales{0.01f, 0.02f, 0.015f};
+  for (Bytes* it : {&m, &views}) {
+    const std::string w = it->random_integers(ElementType::i8, {3, 4, 3, 3}, -128, 127);
+    const std::string s = it->reals({3}, scales), z = it->integers(ElementType::i8, {3}, {0, 0, 0});
+    const std::string b = it->integers(ElementType::i32, {3}, {400, -300, 77});
+    if (it == &m) {
+      auto inputs = Bytes::joined(m.with(m.x, 0.05f, 120), {w, s, z});
+      m.output(m.node("QLinearConv", Bytes::joined(Bytes::joined(inputs, m.to(0.3f, 90)), {b})));
+      continue;
+    }
+    std::vector<float> bias_scales;
+    for (const float scale : scales) bias_scales.push_back(0.05f * scale);
+    const std::string y = it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
+                                            it->node("DequantizeLinear", {w, s, z}, {{"axis", int64_t{0}}}),
+                                            it->node("DequantizeLinear", {b, it->reals({3}, bias_scales)}, {{"axis", int64_t{0}}})});
+    it->output(it->quantize(y, 0.3f, 90, ElementType::u8));
+  }
+  EXPECT_EQ(imported_operators(m), "requantize q8ta_conv2d requantize");
+  expect_same(m, views, {2, 4, 6, 6});
+  compare(views, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, MatMulWithAnyZeroPoints) {
+  Bytes m;
+  m.x = m.input("y", {-1, 6, 6}, ElementType::u8);
+  m.model.graph.inputs.erase(m.model.graph.inputs.begin());
+  const std::string w = m.random_integers(ElementType::u8, {6, 5}, 0, 255);
+  m.output(m.node("QLinearMatMul", Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 99)), m.to(0.2f, 90))));
+  EXPECT_EQ(imported_operators(m), "requantize bmm requantize");
+  ModelBuilder views;
+  const std::string y = views.input("y", {-1, 6, 6}, ElementType::u8);
+  const std::string v = views.random_integers(ElementType::u8, {6, 5}, 0, 255);
+  views.output(views.quantize(views.node("MatMul", {views.dequantize(y, 0.05f, 120, ElementType::u8), views.dequantize(v, 0.01f, 99, ElementType::u8)}), 0.2f, 90, ElementType::u8));
+  compare(views, {2, 6, 6}, 1);
+  const HostTensor data = Random(5).integers(DType::u8, {2, 6, 6}, 0, 255);
+  EXPECT_EQ(judged(m.import()->graph, {{"y", data}})->begin()->second.data, judged(views.import()->graph, {{"y", data}})->begin()->second.data);
+}
+
+TEST(QuantizedOperators, AddMulPoolAndFunctions) {
+  struct Row {
+    std::string op, becomes;
+    bool has_two;
+  };
+  const Row rows[] = {{"QLinearAdd", "requantize q8ta_add requantize", true},
+                      {"QLinearMul", "requantize q8ta_mul requantize", true},
+                      {"QLinearGlobalAveragePool", "requantize q8ta_avg_pool2d requantize", false},
+                      {"QLinearSigmoid", "requantize q8ta_sigmoid requantize", false},
+                      {"QLinearLeakyRelu", "requantize q8ta_leaky_relu requantize", false}};
+  for (const Row& row : rows) {
+    Bytes m, views;
+    auto inputs = m.with(m.x, 0.05f, 120);
+    if (row.has_two) inputs = Bytes::joined(inputs, m.with(m.x, 0.03f, 20));
+    m.output(m.node(row.op, Bytes::joined(inputs, m.to(0.04f, 10)), {}, kMicrosoft));
+    EXPECT_EQ(imported_operators(m), row.becomes) << row.op;
+    std::vector<std::string> operands{views.dequantize(views.x, 0.05f, 120, ElementType::u8)};
+    if (row.has_two) operands.push_back(views.dequantize(views.x, 0.03f, 20, ElementType::u8));
+    views.output(views.quantize(views.node(row.op.substr(7), operands), 0.04f, 10, ElementType::u8));
+    expect_same(m, views, {2, 4, 6, 6});
+    compare(views, {2, 4, 6, 6}, 1);
+  }
+}
+
+TEST(QuantizedOperators, Gemm) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 8});
+  const std::string q = m.quantize(x, 0.05f, 3);
+  const std::string w = m.random_integers(ElementType::i8, {6, 8}, -127, 127), b = m.integers(ElementType::i32, {6}, {1, 2, 300, -4, -500, 6});
+  const std::string zeros = m.integers(ElementType::i8, {6}, {0, 0, 0, 0, 0, 0});
+  const std::string y = m.node("QGemm", {q, m.scalar(0.05f), m.zero(3, ElementType::i8), w, m.reals({6}, {.01f, .02f, .03f, .04f, .05f, .06f}), zeros, b,
+                                         m.scalar(0.2f), m.zero(1, ElementType::i8)}, {{"transB", int64_t{1}}}, kMicrosoft);
+  m.output(m.dequantize(y, 0.2f, 1));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+}
+
+TEST(QuantizedOperators, MatMulNBits) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 8});
+  // Rows of N, K / 2 bytes: the first of two neighbours is in the low half.
+  const std::string packed = m.integers(ElementType::u8, {2, 2, 2}, {0x98, 0xba, 0x10, 0x32, 0xfe, 0xdc, 0x88, 0x88});
+  m.output(m.node("MatMulNBits", {x, packed, m.reals({4}, {1, 2, 3, 4})},
+                  {{"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}}, kMicrosoft));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "linear_q4gsw");
+  const auto& node = imported->graph.nodes[0];
+  const auto weight = std::ranges::find(node.inputs, "weight", &graph::Port::operand)->value;
+  const auto codes = imported->graph.values[weight].data->as<int8_t>();
+  EXPECT_EQ(std::vector<int>(codes.begin(), codes.begin() + 8), (std::vector<int>{0, 1, 2, 3, -8, -7, -6, -5}));
+  EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f32, {1, 5, 8}, -1, 1)}}));
+}
+
+TEST(QuantizedOperators, OfFloatsThatAreComputedAreRefused) {
+  ModelBuilder m;
+  m.output(m.node("DynamicQuantizeLinear", {m.input("x", {4})}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("'DynamicQuantizeLinear_0' (DynamicQuantizeLinear)"));
+}
+
+}  // namespace
+}  // namespace qgen::onnx::testing
