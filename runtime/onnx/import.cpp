@@ -202,6 +202,7 @@ class Importer {
     if (*shape) return seen_as(node, *arguments[0], **shape);
     auto function = function_at(node, arguments);
     if (!function) return function.error();
+    if (*function && (arguments.empty() || !arguments[0])) return refused("it has no input");
     if (*function) return apply(node, *arguments[0], **function);
     if (node.op == "MaxPool" || node.op == "GlobalMaxPool") return max_pool(node, arguments);
     if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
