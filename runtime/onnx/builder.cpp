@@ -34,6 +34,12 @@ HostTensor reals_of(const Tensor& tensor, DType dtype) {
 
 }  // namespace
 
+Done Builder::spend(int64_t elements) {
+  budget -= elements;
+  if (budget >= 0) return std::monostate{};
+  return refused("the model's constants are gone through far more often than they are large");
+}
+
 void Builder::note(const std::string& node, std::string reason) {
   if (told_.emplace(node, reason).second) notes.push_back({node, std::move(reason)});
 }
@@ -96,11 +102,13 @@ Expected<Real> Builder::real_of(const Known& known, DType constants_are) {
   if (const auto* it = known.as<View>()) return Real{dequantized(*it)};
   if (const auto* it = known.as<PendingPtr>()) return real(**it);
   if (const auto* it = known.as<TensorPtr>()) {
+    if (Done spent = spend((*it)->size()); !spent) return spent.error();
     if (!onnx::is_real((*it)->type)) return unsupported(fmt::format("'{}' is of {}", (*it)->name, name((*it)->type)));
     const std::string form = constants_are == DType::f16 ? " f16" : "";
     return Real{constant_of(*it, form, [&] { return reals_of(**it, constants_are); }), constants_are};
   }
   if (const auto* it = known.as<QuantizedConstant>()) {
+    if (Done spent = spend(4 * it->codes->size()); !spent) return spent.error();
     return Real{constant(it->codes->name + " reals", onnx::dequantized(*it))};
   }
   return unsupported("an input consists of integers that nothing dequantizes");

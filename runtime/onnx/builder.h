@@ -23,7 +23,12 @@ class Builder {
   std::vector<Dims> shapes;  // by value of the graph
   std::vector<Note> notes;   // each once
   int64_t next_symbol = 0;
+  // What may still be done with constants: turned, dequantized, packed; in elements. A model that reads one large constant
+  // from many nodes would take for ever otherwise.
+  int64_t budget = 0;
 
+  // Error: the budget is spent.
+  Done spend(int64_t elements);
   void note(const std::string& node, std::string reason);
 
   ValueId input(const std::string& name, DType dtype, const Dims& shape);

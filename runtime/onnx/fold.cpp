@@ -10,11 +10,16 @@
 
 namespace qgen::onnx {
 
+namespace {
+
+constexpr size_t kMostNumbers = 4096;  // no shape has more
+
+}  // namespace
+
 std::optional<std::vector<Number>> numbers_of(const Known& known) {
   if (const auto* it = known.as<Numbers>()) return it->numbers;
   const TensorPtr tensor = known.tensor();
-  constexpr int64_t kMost = 4096;  // no shape has more
-  if (!tensor || is_real(tensor->type) || tensor->shape.size() > 1 || tensor->size() > kMost) return std::nullopt;
+  if (!tensor || is_real(tensor->type) || tensor->shape.size() > 1 || tensor->size() > int64_t{kMostNumbers}) return std::nullopt;
   std::vector<Number> numbers;
   for (int64_t i = 0; i < tensor->size(); ++i) numbers.push_back({tensor->integer(i)});
   return numbers;
@@ -214,6 +219,7 @@ Folded concat(Arguments arguments) {
     const auto numbers = part ? numbers_of(*part) : std::nullopt;
     if (!numbers) return std::optional<Known>();
     all.insert(all.end(), numbers->begin(), numbers->end());
+    if (all.size() > kMostNumbers) return refused(fmt::format("a shape of more than {} numbers", kMostNumbers));
   }
   return std::optional(known_numbers(std::move(all), false));
 }
@@ -267,6 +273,10 @@ Folded turned_constant(Builder& builder, const Node& node, Arguments arguments) 
   const Known& input = *arguments[0];
   const bool is_constant = input.tensor() || input.as<QuantizedConstant>();
   if (!is_constant && !input.as<Numbers>()) return std::optional<Known>();
+  const TensorPtr elements = is_constant && !input.tensor() ? input.as<QuantizedConstant>()->codes : input.tensor();
+  if (elements) {
+    if (Done spent = builder.spend(elements->size()); !spent) return spent.error();
+  }
   const auto shape = output_shape_of_view(builder, node, arguments);
   if (!shape) return shape.error();
   if (const auto* numbers = input.as<Numbers>()) {

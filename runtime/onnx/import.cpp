@@ -37,6 +37,7 @@ class Importer {
     auto order = order_of(model_.graph);
     if (!order) return order.error();
     order_ = *std::move(order);
+    builder_.budget = constant_elements();
     for (const ValueInfo& input : model_.graph.inputs) {
       if (Done added = add_input(input); !added) return added.error();
     }
@@ -56,6 +57,17 @@ class Importer {
   static Error about(const Node& node, Error error) {
     error.message = fmt::format("node '{}' ({}): {}", node.name, node.op, error.message);
     return error;
+  }
+
+  // Sixteen times what there is: a weight of a layer is gone through some five times.
+  int64_t constant_elements() const {
+    int64_t elements = 1 << 20;
+    for (const auto& [name, tensor] : model_.graph.initializers) elements += 16 * tensor->size();
+    for (const Node& node : model_.graph.nodes) {
+      const AttributeData* value = node.op == "Constant" ? node.find("value") : nullptr;
+      if (const auto* tensor = value ? std::get_if<TensorPtr>(value) : nullptr) elements += 16 * (*tensor)->size();
+    }
+    return elements;
   }
 
   // ---- inputs and outputs -------------------------------------------------------------------------------------------
@@ -249,6 +261,7 @@ class Importer {
     if (!parameters) return parameters.error();
     const Known& input = *arguments[0];
     if (const TensorPtr reals = input.tensor(); reals && is_real(reals->type)) {
+      if (Done spent = builder_.spend(reals->size()); !spent) return spent.error();
       auto codes = quantized(*reals, *parameters);
       if (!codes) return codes.error();
       return Known{*std::move(codes), input.shape};
@@ -447,6 +460,9 @@ class Importer {
     } else {
       return unsupported("it is a function of a constant or of integers");
     }
+    constexpr int kMostFunctions = 16;
+    if (++pending.functions > kMostFunctions)
+      return unsupported(fmt::format("more than {} functions follow each other", kMostFunctions));
     pending.name += (pending.name.empty() ? "" : " + ") + node.name;
     pending.function = pending.function ? then(*pending.function, function) : function;
     return Known{std::make_shared<Pending>(std::move(pending)), input.shape};
@@ -468,6 +484,7 @@ class Importer {
       const size_t from_end = is_linear ? 1 : layer.shape.size() - 1;
       const Number channels = layer.shape[layer.shape.size() - from_end];
       HostTensor reals;
+      if (other->shape.size() > layer.shape.size()) continue;
       if (const TensorPtr tensor = other->tensor(); tensor && is_real(tensor->type)) {
         reals = zeros(DType::f32, tensor->shape);
         for (int64_t k = 0; k < tensor->size(); ++k) reals.as<float>()[static_cast<size_t>(k)] = tensor->real(k);

@@ -28,10 +28,13 @@ Expected<View> view_at(Builder& builder, Arguments arguments, size_t index) {
   return misfit(fmt::format("input {} is not quantized to bytes with one scale", index));
 }
 
-Expected<const QuantizedConstant*> constant_at(Arguments arguments, size_t index) {
+Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments arguments, size_t index) {
   const auto known = needed(arguments, index);
   if (!known) return known.error();
-  if (const auto* constant = (*known)->as<QuantizedConstant>()) return constant;
+  if (const auto* constant = (*known)->as<QuantizedConstant>()) {
+    if (Done spent = builder.spend(constant->codes->size()); !spent) return spent.error();
+    return constant;
+  }
   return misfit(fmt::format("input {} is no quantized constant", index));
 }
 
@@ -51,7 +54,10 @@ Expected<std::optional<ValueId>> bias_at(Builder& builder, const Node& node, Arg
   const Known* known = at(arguments, index);
   if (!known) return std::optional<ValueId>();
   HostTensor reals;
-  if (const auto* constant = known->as<QuantizedConstant>()) {
+  const auto* codes = known->as<QuantizedConstant>();
+  const int64_t elements = codes ? codes->codes->size() : known->tensor() ? known->tensor()->size() : 0;
+  if (Done spent = builder.spend(elements); !spent) return spent.error();
+  if (const auto* constant = codes) {
     reals = dequantized(*constant);
   } else if (const TensorPtr tensor = known->tensor(); tensor && is_real(tensor->type)) {
     reals = zeros(DType::f32, tensor->shape);
@@ -113,7 +119,7 @@ void set_window(Attributes& attributes, const Window& window) {
 }
 
 Expected<Pending> convolution(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input) {
-  const auto constant = constant_at(arguments, 1);
+  const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
   if (!is_image(input.shape) || taps.size() != input.shape.size())
@@ -165,7 +171,7 @@ void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more
 Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments arguments) {
   const auto view = view_at(builder, arguments, 0);
   if (!view) return view.error();
-  const auto constant = constant_at(arguments, 1);
+  const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
@@ -248,7 +254,7 @@ Expected<QuantizedConstant> rows_of(const QuantizedConstant& constant, bool is_t
 
 Expected<Pending> linear(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input,
                          Expected<SymmetricWeight> (*symmetric)(const QuantizedConstant&)) {
-  const auto constant = constant_at(arguments, 1);
+  const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
   const auto product = product_of(node);
   if (!product) return product.error();
@@ -281,7 +287,7 @@ Expected<Pending> linear_of_bytes(Builder& builder, const Node& node, Arguments 
 
 // Four bits first: they have groups, too.
 Expected<Pending> linear_of_nibbles(Builder& builder, const Node& node, Arguments arguments) {
-  const auto constant = constant_at(arguments, 1);
+  const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
   if (!is_nibble((*constant)->codes->type)) return misfit("its weight is not of 4 bits");
   const auto real = real_at(builder, arguments, 0);
@@ -290,7 +296,7 @@ Expected<Pending> linear_of_nibbles(Builder& builder, const Node& node, Argument
 }
 
 Expected<Pending> linear_of_reals(Builder& builder, const Node& node, Arguments arguments) {
-  const auto constant = constant_at(arguments, 1);
+  const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
   const auto real = real_at(builder, arguments, 0);
   if (!real) return real.error();

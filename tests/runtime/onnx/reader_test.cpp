@@ -232,6 +232,58 @@ TEST(Hostile, AChainAsLongAsItMayBe) {
   EXPECT_THAT(read_error(model, {}, {.nodes = 1000}), HasSubstr("100000 nodes"));
 }
 
+// Relu is put into the graph as it is read, where its input is real; of bytes, functions wait for who reads them.
+TEST(Hostile, AChainOfFunctionsThatWaits) {
+  Proto model = small_model();
+  auto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->set_op_type("QuantizeLinear");
+  add_tensor(model, 1, {}, "scale").add_float_data(1);
+  graph.mutable_node(0)->add_input("scale");
+  graph.mutable_node(0)->set_output(0, "codes");
+  auto& view = *graph.add_node();
+  view.set_op_type("DequantizeLinear");
+  view.add_input("codes");
+  view.add_input("scale");
+  view.add_output("v0");
+  constexpr int kNodes = 100'000;
+  for (int i = 0; i < kNodes; ++i) {
+    auto& node = *graph.add_node();
+    node.set_op_type("Sigmoid");
+    node.add_input("v" + std::to_string(i));
+    node.add_output(i + 1 == kNodes ? "y" : "v" + std::to_string(i + 1));
+  }
+  EXPECT_THAT(import_error(model), HasSubstr("more than 16 functions follow each other"));
+}
+
+TEST(Hostile, ShapesThatDouble) {
+  Proto model = small_model();
+  auto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->set_op_type("Reshape");
+  graph.mutable_node(0)->add_input("v40");
+  add_tensor(model, 7, {1}, "v0").add_int64_data(1);
+  for (int i = 0; i < 40; ++i) {
+    auto& node = *graph.add_node();
+    node.set_op_type("Concat");
+    for (int twice = 0; twice < 2; ++twice) node.add_input("v" + std::to_string(i));
+    node.add_output("v" + std::to_string(i + 1));
+  }
+  EXPECT_THAT(import_error(model), HasSubstr("a shape of more than 4096 numbers"));
+}
+
+TEST(Hostile, OneLargeConstantReadByMany) {
+  Proto model = small_model();
+  auto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->set_input(0, "v1000");
+  add_tensor(model, 1, {1 << 10, 1 << 10}, "v0").set_raw_data(std::string(size_t{4} << 20, '\0'));
+  for (int i = 0; i < 1000; ++i) {
+    auto& node = *graph.add_node();
+    node.set_op_type("Transpose");
+    node.add_input("v" + std::to_string(i));
+    node.add_output("v" + std::to_string(i + 1));
+  }
+  EXPECT_THAT(import_error(model), HasSubstr("constants are gone through far more often than they are large"));
+}
+
 // ---- external data --------------------------------------------------------------------------------------------------
 
 class External : public ::testing::Test {
