@@ -138,7 +138,11 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
   for (const Pending::Operand& operand : pending.operands) {
     const std::string port(operand.port);
     const auto* view = std::get_if<View>(&operand.value);
-    if (const auto* real = std::get_if<Real>(&operand.value)) {
+    if (const auto* dynamic = std::get_if<Pending::Dynamic>(&operand.value)) {
+      node.inputs.push_back({port, dynamic->codes});
+      node.inputs.push_back({port + "_scale", constant(fmt::format("{} {}_scale", node.name, port), scalar(1.0f))});
+      node.inputs.push_back({port + "_zero_point", dynamic->zero_point});
+    } else if (const auto* real = std::get_if<Real>(&operand.value)) {
       if (form.style == Style::q8ta) return unsupported(fmt::format("{} is real", port));
       node.inputs.push_back({port, real->value});
     } else if (view && form.style == Style::q8ta) {

@@ -137,12 +137,28 @@ class Importer {
                                 codes->is_unsigned ? shifted(codes->value, output.name, DType::i8) : codes->value);
       return std::monostate{};
     }
+    if (const auto* zero = (*known)->as<DynamicZeroPoint>()) {
+      builder_.graph.add_output(output.name, shifted(zero->value, output.name, DType::i8));
+      return std::monostate{};
+    }
     const bool is_constant = (*known)->tensor() || (*known)->as<Numbers>() || (*known)->as<QuantizedConstant>();
     if (is_constant) return unsupported(fmt::format("output '{}' is a constant", output.name));
     const auto real = builder_.real_of(**known);
     if (!real) return unsupported(fmt::format("output '{}': {}", output.name, real.error().message));
-    builder_.graph.add_output(output.name, real->value);
+    builder_.graph.add_output(output.name, real->is_integer ? as_integers(real->value, output.name) : real->value);
     return std::monostate{};
+  }
+
+  // Reals that are integers, as those.
+  ValueId as_integers(ValueId value, const std::string& name) {
+    const float one = 1;
+    const ValueId scale = builder_.constant(name + " scale", make_tensor<float>(DType::f32, {1}, std::span(&one, 1)));
+    const Dims shape = builder_.shapes[value];
+    return builder_.add({.name = name + " as int32",
+                         .op = "quantize_affine",
+                         .inputs = {{"input", value}, {"scale", scale}},
+                         .attributes = {{"output_dtype", std::string("i32")}}},
+                        shape);
   }
 
   // ---- nodes --------------------------------------------------------------------------------------------------------
@@ -172,6 +188,7 @@ class Importer {
 
   Done lower(const Node& node) {
     if (node.outputs.empty()) return refused("it has no output");
+    if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) return quantize_dynamically(node);
     const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
       return !output.empty() && order_.uses.contains(output);
     });
@@ -205,8 +222,8 @@ class Importer {
     const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
     if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
     if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
-    if (const auto* row = find_quantized_operator(node.op, node.domain))
-      return quantized_operator(*row, node, arguments);
+    if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger")) return of_integers(node, arguments);
+    if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
     if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
     if (!node.domain.empty()) return unsupported(fmt::format("domain '{}' has no such operator here", node.domain));
     auto shape = output_shape_of_view(builder_, node, arguments);
@@ -217,6 +234,10 @@ class Importer {
     if (*function && (arguments.empty() || !arguments[0])) return refused("it has no input");
     if (*function) return apply(node, *arguments[0], **function);
     if (node.op == "MaxPool" || node.op == "GlobalMaxPool") return max_pool(node, arguments);
+    if (node.op == "Cast" && !arguments.empty() && arguments[0]) {
+      if (const auto* real = arguments[0]->as<Real>(); real && real->dtype == DType::f32 && node.integer("to", 0) == 1)
+        return Known{Real{real->value}, arguments[0]->shape};
+    }
     if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
     if (node.op == "Add") {
       if (auto biased = add_bias(node, arguments)) return *std::move(biased);
@@ -266,7 +287,116 @@ class Importer {
       if (!codes) return codes.error();
       return Known{*std::move(codes), input.shape};
     }
+    if (!parameters->is_per_tensor() && is_byte(parameters->type)) return quantize_channels(node, input, *parameters);
     return quantized_to(node, input, *parameters);
+  }
+
+  // Activations with a scale for each channel: no operator of bytes takes them, but those that quantize do.
+  std::vector<graph::Port> channel_parameters(const std::string& name, const Parameters& parameters) {
+    std::vector<int32_t> zeros = parameters.zero_points;
+    for (int32_t& zero : zeros) zero -= is_unsigned_byte(parameters.type) ? 128 : 0;
+    const std::span<const float> scales = parameters.scales;
+    return {{"scale", builder_.constant(name + " scale", make_tensor(DType::f32, parameters.shape, scales))},
+            {"zero_point", builder_.constant(name + " zero_point",
+                                             make_tensor<int32_t>(DType::i32, parameters.shape, zeros))}};
+  }
+
+  Expected<Known> quantize_channels(const Node& node, const Known& input, const Parameters& parameters) {
+    const auto real = builder_.real_of(input);
+    if (!real) return real.error();
+    graph::Node quantize{.name = node.name, .op = "quantize_affine", .inputs = {{"input", real->value}}};
+    for (graph::Port& port : channel_parameters(node.name, parameters)) quantize.inputs.push_back(std::move(port));
+    return Known{Codes{builder_.add(std::move(quantize), input.shape), is_unsigned_byte(parameters.type)}, input.shape};
+  }
+
+  Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters) {
+    const std::string name = fmt::format("dequantize {}", builder_.graph.values[codes.value].name);
+    builder_.note(name, "what reads it runs in reals: it has a scale for each channel, and activations have one for all");
+    graph::Node dequantize{.name = name, .op = "dequantize_affine", .inputs = {{"input", codes.value}}};
+    for (graph::Port& port : channel_parameters(name, parameters)) dequantize.inputs.push_back(std::move(port));
+    return Known{Real{builder_.add(std::move(dequantize), input.shape)}, input.shape};
+  }
+
+  // ---- while the model runs -----------------------------------------------------------------------------------------
+
+  // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
+  Done quantize_dynamically(const Node& node) {
+    const auto arguments = arguments_of(node);
+    if (!arguments) return arguments.error();
+    if (arguments->empty() || !arguments->front()) return refused("it has no input");
+    const auto real = builder_.real_of(*arguments->front());
+    if (!real) return real.error();
+    if (real->dtype != DType::f32) return unsupported("its input is not of float32");
+    const Dims shape = builder_.shapes[real->value];
+    constexpr std::string_view kOutputs[] = {"scale", "zero_point"};
+    const auto parameters = builder_.graph.add({.name = node.name + " parameters",
+                                                .op = "choose_qparams_affine",
+                                                .inputs = {{"input", real->value}},
+                                                .attributes = {{"keepdim", false}}},
+                                               kOutputs);
+    builder_.shapes.resize(builder_.graph.values.size());
+    const ValueId codes = builder_.add({.name = node.name,
+                                        .op = "quantize_affine",
+                                        .inputs = {{"input", real->value},
+                                                   {"scale", parameters[0]},
+                                                   {"zero_point", parameters[1]}}},
+                                       shape);
+    const Known results[] = {{Codes{codes, true}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
+    for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
+      if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
+    }
+    return std::monostate{};
+  }
+
+  // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
+  Expected<Known> whole(const Node& node, Arguments arguments, size_t index) {
+    const Known* input = index < arguments.size() ? arguments[index] : nullptr;
+    if (!input) return refused(fmt::format("it has no input {}", index));
+    const auto* codes = input->as<Codes>();
+    const TensorPtr constant = input->tensor(), zero = tensor_at(arguments, index + 2);
+    const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+    if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
+      return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
+    const int64_t count = zero ? zero->size() : 1;
+    const std::vector<float> ones(static_cast<size_t>(std::min<int64_t>(count, input->shape.empty() ? 1 : 1 << 20)), 1.0f);
+    const auto scale = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {std::ssize(ones)}, ones));
+    const bool is_columns = node.op == "MatMulInteger" && index == 1;
+    const size_t rank = input->shape.size(), axis = is_columns && rank > 0 ? rank - 1 : 0;
+    if (count > 1 && (index == 0 || rank == 0 || input->shape[axis] != Number{count}))
+      return unsupported(fmt::format("input {} has {} zero points", index, count));
+    auto parameters = parameters_along(axis, rank, scale, zero, type);
+    if (!parameters) return parameters.error();
+    return view_of(*input, *std::move(parameters), type);
+  }
+
+  Expected<Known> of_integers(const Node& node, Arguments arguments) {
+    const auto second = whole(node, arguments, 1);
+    if (!second) return second;
+    Node stand_in = node;
+    stand_in.op = node.op == "ConvInteger" ? "Conv" : "MatMul";
+    const auto* dynamic = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
+    const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
+    Known known;
+    if (dynamic && codes && stand_in.op == "MatMul") {
+      // As a view of any zero point; the operand is put right afterwards.
+      const Known first{View{codes->value, {1, 0}}, arguments[0]->shape};
+      const Known* operands[] = {&first, &*second};
+      auto pending = match(builder_, "MatMulInteger", stand_in, operands);
+      if (!pending) return pending.error();
+      pending->operands.front().value = Pending::Dynamic{codes->value, dynamic->value};
+      known = {std::make_shared<Pending>(*std::move(pending)), {}};
+    } else {
+      const auto first = whole(node, arguments, 0);
+      if (!first) return first;
+      const Known* operands[] = {&*first, &*second};
+      auto result = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);
+      if (!result) return result;
+      known = *std::move(result);
+    }
+    auto real = builder_.real_of(known);
+    if (!real) return real.error();
+    real->is_integer = true;
+    return Known{*real, builder_.shapes[real->value]};
   }
 
   Expected<Known> quantized_to(const Node& node, const Known& input, const Parameters& parameters) {
@@ -296,6 +426,7 @@ class Importer {
       return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
     const auto* codes = input.as<Codes>();
     if (!codes) return refused("its input does not consist of integers");
+    if (!parameters.is_per_tensor()) return dequantize_channels(input, *codes, parameters);
     const auto quantization = per_tensor_of(parameters);
     if (!quantization) return unsupported(quantization.error().message);
     return Known{View{codes->value, *quantization}, input.shape};
@@ -582,22 +713,48 @@ class Importer {
 
 }  // namespace
 
-Expected<Imported> import_model(Model model) {
+namespace {
+
+// Inputs that are known become initializers.
+Done bind_constants(ModelGraph& graph, const Tensors& constants) {
+  for (const auto& [name, tensor] : constants) {
+    const auto input = std::ranges::find(graph.inputs, name, &ValueInfo::name);
+    const auto refuse = [&](const std::string& fault) { return refused(fmt::format("constant '{}' {}", name, fault)); };
+    if (input == graph.inputs.end()) return refuse("is no input of the model");
+    if (Done whole = check_host_tensor(tensor, fmt::format("constant '{}'", name)); !whole) return whole;
+    if (dtype_of(input->type) != tensor.dtype)
+      return refuse(fmt::format("is {}, and the model's input {}", qgen::name(tensor.dtype), onnx::name(input->type)));
+    graph.initializers.insert_or_assign(
+        name, std::make_shared<const Tensor>(Tensor{name, input->type, tensor.shape, tensor.data}));
+    graph.inputs.erase(input);
+  }
+  return std::monostate{};
+}
+
+Expected<Imported> import_bytes(std::span<const std::byte> file, const std::filesystem::path& folder,
+                                const ImportOptions& options) {
+  auto model = read_model(file, {folder, options.limits});
+  if (!model) return model.error();
+  return import_model(*std::move(model), options);
+}
+
+}  // namespace
+
+Expected<Imported> import_model(Model model, const ImportOptions& options) {
+  if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound.error();
   join_functions(model.graph);
   return Importer(model).run();
 }
 
-Expected<Imported> import_model(std::span<const std::byte> file, const ReadOptions& options) {
-  auto model = read_model(file, options);
-  if (!model) return model.error();
-  return import_model(*std::move(model));
+Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options) {
+  return import_bytes(file, {}, options);
 }
 
-Expected<Imported> import_model(const std::filesystem::path& file, const ReadLimits& limits) {
-  const auto bytes = read_file(file.string(), limits.file_bytes);
+Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options) {
+  const auto bytes = read_file(file.string(), options.limits.file_bytes);
   if (!bytes) return bytes.error();
   const auto parent = file.parent_path();
-  auto imported = import_model(std::as_bytes(std::span(*bytes)), {parent.empty() ? "." : parent, limits});
+  auto imported = import_bytes(std::as_bytes(std::span(*bytes)), parent.empty() ? "." : parent, options);
   if (imported) return imported;
   Error error = imported.error();
   error.message = fmt::format("{}: {}", file.string(), error.message);

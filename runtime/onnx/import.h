@@ -24,9 +24,15 @@ struct Imported {
   std::vector<Note> notes;  // what runs in reals or otherwise than the model says it, and why
 };
 
-Expected<Imported> import_model(const std::filesystem::path& file, const ReadLimits& limits = {});
-// Without a folder, external data are refused.
-Expected<Imported> import_model(std::span<const std::byte> file, const ReadOptions& options = {});
-Expected<Imported> import_model(Model model);
+struct ImportOptions {
+  // Inputs of the model that are known already, scales above all: they become constants.
+  Tensors constants = {};
+  ReadLimits limits = {};
+};
+
+Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options = {});
+// External data are refused.
+Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options = {});
+Expected<Imported> import_model(Model model, const ImportOptions& options = {});
 
 }  // namespace qgen::onnx

@@ -37,6 +37,11 @@ struct View {
 struct Real {
   ValueId value = 0;
   DType dtype = DType::f32;
+  bool is_integer = false;  // to the model they are integers of 32 bits, which ConvInteger and MatMulInteger give
+};
+// What DynamicQuantizeLinear finds while the model runs: one i32 in the graph, for signed bytes.
+struct DynamicZeroPoint {
+  ValueId value = 0;
 };
 // A shape, or what was computed of one: rank 0 or 1.
 struct Numbers {
@@ -47,9 +52,14 @@ struct Pattern;
 
 // An operation on reals that is not in the graph yet, without what depends on how its result is wanted.
 struct Pending {
+  // Bytes with a scale of 1 and a zero point of the graph.
+  struct Dynamic {
+    ValueId codes = 0;
+    ValueId zero_point = 0;
+  };
   struct Operand {
     std::string_view port;
-    std::variant<View, Real, QuantizedConstant> value;
+    std::variant<View, Real, QuantizedConstant, Dynamic> value;
     Dims shape = {};
   };
   struct Key {
@@ -73,7 +83,7 @@ struct Pending {
 using PendingPtr = std::shared_ptr<Pending>;
 
 struct Known {
-  std::variant<TensorPtr, Numbers, QuantizedConstant, Codes, View, Real, PendingPtr> what;
+  std::variant<TensorPtr, Numbers, QuantizedConstant, Codes, View, Real, DynamicZeroPoint, PendingPtr> what;
   Dims shape = {};
 
   template <typename T>

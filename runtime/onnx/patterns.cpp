@@ -161,6 +161,36 @@ Expected<Pending> conv_of_reals(Builder& builder, const Node& node, Arguments ar
   return convolution(builder, node, arguments, {"input", *real, arguments[0]->shape});
 }
 
+// One tap, at each pixel: a product of the weight with the pixels, in which both sides may have zero points.
+Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const Dims& input = arguments[0]->shape;
+  const Shape& taps = (*constant)->codes->shape;
+  const auto window = window_of(node, {taps.begin() + std::min<std::ptrdiff_t>(2, std::ssize(taps)), taps.end()}, input);
+  if (!window) return window.error();
+  const auto are = [](const std::vector<int64_t>& list, int64_t n) { return std::ranges::count(list, n) == std::ssize(list); };
+  if (!are(window->kernel, 1) || !are(window->strides, 1) || !are(window->padding(), 0) || node.integer("group", 1) != 1)
+    return misfit("its window is more than one tap at each pixel");
+  if (at(arguments, 2)) return misfit("it has a bias");
+  if (!is_byte((*constant)->codes->type)) return misfit("its weight is not of 8 bits");
+  if (!(input[1] == Number{taps[1]})) return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
+  auto weight = reshaped(**constant, {1, taps[0], taps[1]});
+  if (!weight) return misfit(weight.error().message);
+  auto flat = reshaped(input, {input[0], input[1], {-1}}, false, builder.next_symbol);
+  if (!flat) return flat.error();
+  const auto pixels = builder.reshape(node.name + " pixels", view->codes, *flat);
+  if (!pixels) return pixels.error();
+  Pending pending{.name = node.name, .shape = *flat, .reshaped = input};
+  pending.shape[1] = {taps[0]};
+  (*pending.reshaped)[1] = {taps[0]};
+  pending.operands.push_back({"input", *std::move(weight), dims_of({1, taps[0], taps[1]})});
+  pending.operands.push_back({"other", View{*pixels, view->quantization}, *flat});
+  return pending;
+}
+
 // What a transposed convolution takes off both ends of an axis so that it has as many pixels as the model says.
 void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more_at_end) {
   const int64_t total = std::max<int64_t>(pixels - wanted, 0);
@@ -452,6 +482,7 @@ constexpr Pattern kPatterns[] = {
     // op              operands               before a QuantizeLinear                       otherwise
     {"Conv", "int8, int8 weight", as_q8ta("q8ta_conv2d", true, true), quantizing("conv2d_q8ta_q8csw"), conv},
     {"Conv", "real, int8 weight", kNone, of_reals("conv2d_q8csw"), conv_of_reals},
+    {"Conv", "int8, int8 weight of one tap", as_fused("bmm"), as_fused("bmm"), conv_of_pixels},
     {"ConvTranspose", "int8, int8 weight", as_q8ta("q8ta_conv2d_transposed", true, true), kNone, conv_transposed},
     {"MatMul", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"),
      linear_of_bytes},
@@ -459,6 +490,7 @@ constexpr Pattern kPatterns[] = {
     {"MatMul", "real, int8 weight", kNone, of_reals("linear_q8csw"), linear_of_reals},
     {"MatMul", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},
     {"MatMul", "any, any", as_fused("fused_bmm"), as_fused("fused_bmm"), bmm_of_reals},
+    {"MatMulInteger", "int8, int8", as_fused("bmm"), as_fused("bmm"), bmm},
     {"Gemm", "int8, int8 weight", as_q8ta("q8ta_linear", true, true), quantizing("linear_q8ta_q8csw"), linear_of_bytes},
     {"Gemm", "real, int4 weight", kNone, of_reals("linear_q4gsw"), linear_of_nibbles},
     {"Gemm", "real, int8 weight", kNone, of_reals("linear_q8csw"), linear_of_reals},
@@ -489,6 +521,7 @@ constexpr Lack kLacks[] = {
     {"Pad", "an operator that pads a tensor"},
     {"Resize", "an operator that resizes an image"},
     {"Upsample", "an operator that resizes an image"},
+    {"Cast", "an operator that converts from one type to another"},
     {"Softmax", "an operator for softmax"},
     {"LogSoftmax", "an operator for softmax"},
     {"LayerNormalization", "an operator that normalizes rows"},

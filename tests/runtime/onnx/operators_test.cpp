@@ -140,10 +140,76 @@ TEST(QuantizedOperators, MatMulNBits) {
   EXPECT_TRUE(judged(imported->graph, {{"x", Random(1).reals(DType::f32, {1, 5, 8}, -1, 1)}}));
 }
 
-TEST(QuantizedOperators, OfFloatsThatAreComputedAreRefused) {
+TEST(QuantizedOperators, ConvOfOneTapWithAnyZeroPoints) {
+  Bytes m, views;
+  for (Bytes* it : {&m, &views}) {
+    const std::string w = it->random_integers(ElementType::u8, {3, 4, 1, 1}, 0, 255);
+    if (it == &m) m.output(m.node("QLinearConv", Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 255)), m.to(0.3f, 90))));
+    else it->output(it->quantize(it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8), it->dequantize(w, 0.01f, 255, ElementType::u8)}), 0.3f, 90, ElementType::u8));
+  }
+  EXPECT_EQ(imported_operators(m), "requantize reshape bmm reshape requantize");
+  expect_same(m, views, {2, 4, 6, 6});
+  compare(views, {2, 4, 6, 6}, 1);
+}
+
+TEST(QuantizedOperators, ProductsOfIntegers) {
   ModelBuilder m;
-  m.output(m.node("DynamicQuantizeLinear", {m.input("x", {4})}));
-  EXPECT_THAT(imported_operators(m), HasSubstr("'DynamicQuantizeLinear_0' (DynamicQuantizeLinear)"));
+  const std::string a = m.input("a", {2, 3}, ElementType::u8);
+  const std::string b = m.integers(ElementType::u8, {3, 2}, {1, 4, 2, 5, 3, 6});
+  m.output(m.node("MatMulInteger", {a, b, m.zero(12, ElementType::u8), m.zero(0, ElementType::u8)}));
+  EXPECT_EQ(imported_operators(m), "requantize bmm quantize_affine");
+  const auto outputs = judged(m.import()->graph, {{"a", qgen::testing::tensor_of(DType::u8, {2, 3}, {11, 7, 3, 10, 6, 2})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto sums = outputs->begin()->second.as<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{-38, -83, -44, -98}));
+}
+
+TEST(QuantizedOperators, ConvolutionsOfIntegers) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {1, 1, 3, 3}, ElementType::u8);
+  const std::string w = m.integers(ElementType::u8, {1, 1, 2, 2}, {129, 129, 129, 129});
+  m.output(m.node("ConvInteger", {x, w, m.zero(1, ElementType::u8), m.zero(128, ElementType::u8)}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const auto outputs = judged(imported->graph, {{"x", qgen::testing::tensor_of(DType::u8, {1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto sums = outputs->begin()->second.as<int32_t>();
+  EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{12, 16, 24, 28}));
+}
+
+TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 4});
+  Node quantize{.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}};
+  m.model.graph.nodes.push_back(quantize);
+  const std::string w = m.random_integers(ElementType::i8, {4, 3}, -127, 127);
+  const std::string sums = m.node("Cast", {m.node("MatMulInteger", {"codes", w, "zero"})}, {{"to", int64_t{1}}});
+  m.output(m.node("Mul", {sums, m.node("Mul", {"scale", m.scalar(0.01f)})}));
+  EXPECT_EQ(imported_operators(m), "choose_qparams_affine quantize_affine bmm fused_mul fused_mul");
+}
+
+TEST(QuantizedOperators, AScaleForEachChannelOfActivations) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {2, 3, 4});
+  const std::string scales = m.reals({3}, {0.1f, 0.2f, 0.3f}), zeros = m.integers(ElementType::u8, {3}, {7, 128, 250});
+  const std::string q = m.node("QuantizeLinear", {x, scales, zeros}, {{"axis", int64_t{1}}});
+  m.output(m.node("DequantizeLinear", {q, scales, zeros}, {{"axis", int64_t{-2}}}));
+  EXPECT_EQ(imported_operators(m), "quantize_affine dequantize_affine");
+  compare(m, {2, 3, 4}, 1e-3f);
+}
+
+TEST(QuantizedOperators, ScalesThatAreInputsMayBeGiven) {
+  ModelBuilder m;
+  m.output(m.node("QuantizeLinear", {m.input("x", {4}), m.input("scale", {}), m.input("zero", {}, ElementType::u8)}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("its scale or zero point is no constant"));
+  const ImportOptions options{.constants = {{"scale", qgen::testing::tensor_of(DType::f32, {}, {2})},
+                                            {"zero", qgen::testing::tensor_of(DType::u8, {}, {128})}}};
+  const auto imported = import_model(m.model, options);
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "q8ta_quantize requantize");
+  const auto wrong = import_model(m.model, {.constants = {{"scales", HostTensor{}}}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "constant 'scales' is no input of the model");
 }
 
 }  // namespace
