@@ -23,8 +23,6 @@ void set_bounds(graph::Node& node, const IntegerRange& range) {
   node.attributes.insert_or_assign("quant_max", AttributeValue(range.max));
 }
 
-Error unsupported(std::string message) { return {Error::Kind::unsupported, std::move(message), {}}; }
-
 // The reals of a constant, in one of the dtypes that operators take.
 HostTensor reals_of(const Tensor& tensor, DType dtype) {
   HostTensor result = zeros(dtype, tensor.shape);
@@ -156,7 +154,9 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
       if (form.style == Style::quantizes) set_parameters(node, port, view->quantization);
     } else if (form.style == Style::fused) {
       // Bytes with a scale, and perhaps a zero point, for each channel: as they are, in their own dtype.
-      const auto& [codes, parameters] = std::get<QuantizedConstant>(operand.value);
+      const auto& constant_operand = std::get<QuantizedConstant>(operand.value);
+      const TensorPtr& codes = constant_operand.codes;
+      const Parameters& parameters = constant_operand.parameters;
       const DType dtype = is_unsigned_byte(codes->type) ? DType::u8 : DType::i8;
       node.inputs.push_back({port, constant_of(codes, " as it is", [&] {
                                return HostTensor{dtype, codes->shape, codes->data};

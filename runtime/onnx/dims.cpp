@@ -48,7 +48,7 @@ Expected<Dims> broadcast(const Dims& a, const Dims& b) {
 namespace {
 
 // A product of numbers and symbols; a number that does not fit is negative.
-struct Product {
+struct Factors {
   int64_t number = 1;
   std::vector<int64_t> symbols = {};
 
@@ -58,8 +58,8 @@ struct Product {
   }
 };
 
-Product product_of(const Dims& dims) {
-  Product product;
+Factors factors_of(const Dims& dims) {
+  Factors product;
   for (const Number& side : dims) product.multiply(side);
   std::ranges::sort(product.symbols);
   return product;
@@ -84,7 +84,7 @@ Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies,
       known.push_back(side);
     }
   }
-  const Product all = product_of(input), said = product_of(known);
+  const Factors all = factors_of(input), said = factors_of(known);
   if (all.number < 0 || said.number < 0) return refuse();
   std::vector<int64_t> left;
   std::ranges::set_difference(all.symbols, said.symbols, std::back_inserter(left));

@@ -98,4 +98,8 @@ std::vector<int64_t> Node::integers(std::string_view attribute) const {
   return attribute_or(*this, attribute, std::vector<int64_t>{});
 }
 
+Error unsupported(std::string message, std::string hint) {
+  return {Error::Kind::unsupported, std::move(message), std::move(hint)};
+}
+
 }  // namespace qgen::onnx

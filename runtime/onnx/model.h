@@ -99,4 +99,7 @@ struct Model {
   ModelGraph graph;
 };
 
+// What is not imported, though nothing is wrong with the model.
+Error unsupported(std::string message, std::string hint = {});
+
 }  // namespace qgen::onnx

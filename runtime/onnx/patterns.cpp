@@ -12,8 +12,6 @@
 namespace qgen::onnx {
 namespace {
 
-Error misfit(std::string why) { return {Error::Kind::unsupported, std::move(why), {}}; }
-
 const Known* at(Arguments arguments, size_t index) { return index < arguments.size() ? arguments[index] : nullptr; }
 
 Expected<const Known*> needed(Arguments arguments, size_t index) {
@@ -25,7 +23,7 @@ Expected<View> view_at(Builder& builder, Arguments arguments, size_t index) {
   const auto known = needed(arguments, index);
   if (!known) return known.error();
   if (const auto view = builder.view_of(**known)) return *view;
-  return misfit(fmt::format("input {} is not quantized to bytes with one scale", index));
+  return unsupported(fmt::format("input {} is not quantized to bytes with one scale", index));
 }
 
 Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments arguments, size_t index) {
@@ -35,7 +33,7 @@ Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments argum
     if (Done spent = builder.spend(constant->codes->size()); !spent) return spent.error();
     return constant;
   }
-  return misfit(fmt::format("input {} is no quantized constant", index));
+  return unsupported(fmt::format("input {} is no quantized constant", index));
 }
 
 // Reals, or what becomes reals: not what is quantized, which other rows take.
@@ -63,7 +61,7 @@ Expected<std::optional<ValueId>> bias_at(Builder& builder, const Node& node, Arg
     reals = zeros(DType::f32, tensor->shape);
     for (int64_t i = 0; i < tensor->size(); ++i) reals.as<float>()[static_cast<size_t>(i)] = tensor->real(i);
   } else {
-    return misfit("its bias is no constant");
+    return unsupported("its bias is no constant");
   }
   const bool is_vector = element_count(reals.shape) == count && (reals.shape.empty() || reals.shape.back() == count);
   if (!is_vector && element_count(reals.shape) != 1)
@@ -123,10 +121,9 @@ Expected<Pending> convolution(Builder& builder, const Node& node, Arguments argu
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
   if (!is_image(input.shape) || taps.size() != input.shape.size())
-    return misfit(
-        fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
+    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
   auto weight = symmetric_along(**constant, 0);
-  if (!weight) return misfit(weight.error().message);
+  if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || taps[0] % groups != 0 || (!input.shape[1].is_symbol && input.shape[1].value != taps[1] * groups))
     return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input.shape),
@@ -173,12 +170,12 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
   if (!window) return window.error();
   const auto are = [](const std::vector<int64_t>& list, int64_t n) { return std::ranges::count(list, n) == std::ssize(list); };
   if (!are(window->kernel, 1) || !are(window->strides, 1) || !are(window->padding(), 0) || node.integer("group", 1) != 1)
-    return misfit("its window is more than one tap at each pixel");
-  if (at(arguments, 2)) return misfit("it has a bias");
-  if (!is_byte((*constant)->codes->type)) return misfit("its weight is not of 8 bits");
+    return unsupported("its window is more than one tap at each pixel");
+  if (at(arguments, 2)) return unsupported("it has a bias");
+  if (!is_byte((*constant)->codes->type)) return unsupported("its weight is not of 8 bits");
   if (!(input[1] == Number{taps[1]})) return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
   auto weight = reshaped(**constant, {1, taps[0], taps[1]});
-  if (!weight) return misfit(weight.error().message);
+  if (!weight) return unsupported(weight.error().message);
   auto flat = reshaped(input, {input[0], input[1], {-1}}, false, builder.next_symbol);
   if (!flat) return flat.error();
   const auto pixels = builder.reshape(node.name + " pixels", view->codes, *flat);
@@ -206,9 +203,9 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
   if (!is_image(input) || taps.size() != input.size())
-    return misfit(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
+    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
   auto weight = symmetric_along(**constant, 1);
-  if (!weight) return misfit(weight.error().message);
+  if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
   if (groups < 1 || taps[0] % groups != 0 || groups > (int64_t{1} << 30) ||
       (!input[1].is_symbol && input[1].value != taps[0]))
@@ -236,7 +233,7 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   for (size_t i = 0; i < more.size(); ++i) {
     const Number side = input[i + 2];
     const bool says_pixels = !pixels.empty() || is_same;
-    if (side.is_symbol && says_pixels) return misfit("its padding depends on a side that is not known");
+    if (side.is_symbol && says_pixels) return unsupported("its padding depends on a side that is not known");
     const int64_t reach = window->dilations[i] * (window->kernel[i] - 1) + 1;
     const int64_t all = (side.value - 1) * window->strides[i] + reach + more[i];
     if (!pixels.empty()) trim(*window, i, all, pixels[i], way != "SAME_LOWER");
@@ -267,7 +264,7 @@ struct Product {
 };
 Expected<Product> product_of(const Node& node) {
   if (node.op != "Gemm" && node.op != "QGemm") return Product{};
-  if (node.integer("transA", 0) != 0) return misfit("its first matrix is turned (transA)");
+  if (node.integer("transA", 0) != 0) return unsupported("its first matrix is turned (transA)");
   return Product{node.integer("transB", 0) != 0, node.real("alpha", 1), node.real("beta", 1)};
 }
 
@@ -275,10 +272,10 @@ Expected<Product> product_of(const Node& node) {
 Expected<QuantizedConstant> rows_of(const QuantizedConstant& constant, bool is_turned) {
   const Shape& shape = constant.codes->shape;
   if (shape.size() < 2 || element_count(shape) != element_count({shape.end() - 2, shape.end()}))
-    return misfit(fmt::format("its weight is {}, several matrices or none", to_text(shape)));
-  auto matrix =
-      shape.size() == 2 ? Expected<QuantizedConstant>(constant) : reshaped(constant, {shape.end() - 2, shape.end()});
-  if (!matrix) return misfit(matrix.error().message);
+    return unsupported(fmt::format("its weight is {}, several matrices or none", to_text(shape)));
+  auto matrix = shape.size() == 2 ? Expected<QuantizedConstant>(constant)
+                                  : reshaped(constant, {shape.end() - 2, shape.end()});
+  if (!matrix) return unsupported(matrix.error().message);
   return is_turned ? *std::move(matrix) : transposed(*matrix, {1, 0});
 }
 
@@ -294,8 +291,8 @@ Expected<Pending> linear(Builder& builder, const Node& node, Arguments arguments
   if (input.shape.empty() || !(input.shape.back() == Number{k}))
     return refused(fmt::format("an input {} does not go with {} columns", to_text(input.shape), k));
   auto weight = symmetric(*rows);
-  if (!weight) return misfit(weight.error().message);
-  if (!(product->alpha > 0)) return misfit(fmt::format("alpha is {}", product->alpha));
+  if (!weight) return unsupported(weight.error().message);
+  if (!(product->alpha > 0)) return unsupported(fmt::format("alpha is {}", product->alpha));
   for (float& scale : weight->scales.as<float>()) scale *= product->alpha;
 
   Pending pending{.name = node.name, .shape = input.shape};
@@ -319,7 +316,7 @@ Expected<Pending> linear_of_bytes(Builder& builder, const Node& node, Arguments 
 Expected<Pending> linear_of_nibbles(Builder& builder, const Node& node, Arguments arguments) {
   const auto constant = constant_at(builder, arguments, 1);
   if (!constant) return constant.error();
-  if (!is_nibble((*constant)->codes->type)) return misfit("its weight is not of 4 bits");
+  if (!is_nibble((*constant)->codes->type)) return unsupported("its weight is not of 4 bits");
   const auto real = real_at(builder, arguments, 0);
   if (!real) return real.error();
   return linear(builder, node, arguments, {"input", *real, arguments[0]->shape}, symmetric_groups);
@@ -335,7 +332,7 @@ Expected<Pending> linear_of_reals(Builder& builder, const Node& node, Arguments 
 }
 
 Expected<Dims> product_shape(const Dims& a, const Dims& b) {
-  if (a.size() < 2 || b.size() < 2) return misfit("a vector is multiplied by a matrix");
+  if (a.size() < 2 || b.size() < 2) return unsupported("a vector is multiplied by a matrix");
   if (!(a.back() == b[b.size() - 2]))
     return refused(fmt::format("matrices {} and {} do not go together", to_text(a), to_text(b)));
   auto shape = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
@@ -348,8 +345,8 @@ Expected<Dims> product_shape(const Dims& a, const Dims& b) {
 Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
   const auto product = product_of(node);
   if (!product) return product.error();
-  if (product->is_turned || product->alpha != 1) return misfit("its second matrix is turned, or alpha is not 1");
-  if (at(arguments, 2)) return misfit("it has a bias");
+  if (product->is_turned || product->alpha != 1) return unsupported("its second matrix is turned, or alpha is not 1");
+  if (at(arguments, 2)) return unsupported("it has a bias");
   Pending pending{.name = node.name};
   DType constants_are = DType::f32;
   for (size_t i = 0; i < 2; ++i) {
@@ -360,7 +357,7 @@ Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arg
   for (size_t i = 0; i < 2; ++i) {
     auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
     if (!operand) return operand.error();
-    if (are_bytes && std::holds_alternative<Real>(operand->value)) return misfit(fmt::format("input {} is real", i));
+    if (are_bytes && std::holds_alternative<Real>(operand->value)) return unsupported(fmt::format("input {} is real", i));
     pending.operands.push_back(*std::move(operand));
   }
   auto shape = product_shape(arguments[0]->shape, arguments[1]->shape);
@@ -384,8 +381,7 @@ Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments
   for (size_t i = 0; i < 2; ++i) {
     const auto known = needed(arguments, i);
     if (!known) return known.error();
-    if (are_bytes && !builder.view_of(**known))
-      return misfit(fmt::format("input {} is not quantized to bytes with one scale", i));
+    if (are_bytes && !builder.view_of(**known)) return unsupported(fmt::format("input {} is not quantized to bytes with one scale", i));
     if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
   }
   for (size_t i = 0; i < 2; ++i) {
@@ -423,8 +419,8 @@ Expected<Pending> mean_of_all(Builder& builder, const Node& node, Arguments argu
   const auto view = view_at(builder, arguments, 0);
   if (!view) return view.error();
   const Dims& input = arguments[0]->shape;
-  if (!is_image(input)) return misfit(fmt::format("an input {} is no image or row", to_text(input)));
-  if (node.integer("channels_last", 0) != 0) return misfit("its channels are last");
+  if (!is_image(input)) return unsupported(fmt::format("an input {} is no image or row", to_text(input)));
+  if (node.integer("channels_last", 0) != 0) return unsupported("its channels are last");
   Pending pending{.name = node.name, .shape = input};
   std::fill(pending.shape.begin() + 2, pending.shape.end(), Number{1});
   pending.operands.push_back({"input", *view, input});
@@ -439,14 +435,14 @@ Expected<Pending> mean_along(Builder& builder, const Node& node, Arguments argum
   std::vector<int64_t> axes = node.integers("axes");
   if (const Known* said = at(arguments, 1)) {
     const TensorPtr tensor = said->tensor();
-    if (!tensor || is_real(tensor->type)) return misfit("its axes are no constants");
+    if (!tensor || is_real(tensor->type)) return unsupported("its axes are no constants");
     for (int64_t i = 0; i < tensor->size() && i < rank; ++i) axes.push_back(tensor->integer(i));
   }
   for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   std::ranges::sort(axes);
   std::vector<int64_t> image(static_cast<size_t>(rank - 2));
   std::iota(image.begin(), image.end(), 2);
-  if (axes != image) return misfit("it is a mean along other axes than those of an image");
+  if (axes != image) return unsupported("it is a mean along other axes than those of an image");
   if (node.integer("keepdims", 1) == 0) pending->reshaped = Dims(pending->shape.begin(), pending->shape.begin() + 2);
   return pending;
 }
@@ -457,7 +453,7 @@ Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments 
   const Dims input = arguments[0]->shape;
   const auto window = window_of(node, node.integers("kernel_shape"), input);
   if (!window) return window.error();
-  if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) return misfit("it has dilations");
+  if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) return unsupported("it has dilations");
   auto shape = places(*window, input, builder.next_symbol);
   if (!shape) return shape.error();
   pending->shape = *std::move(shape);
@@ -567,7 +563,7 @@ Expected<Pending> match(Builder& builder, std::string_view op, const Node& node,
     if (pending.error().kind != Error::Kind::unsupported) return pending;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", pattern.operands, pending.error().message);
   }
-  return misfit(reasons);
+  return unsupported(reasons);
 }
 
 Pending identity(const View& view, const Dims& shape) {

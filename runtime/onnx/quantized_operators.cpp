@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/onnx/quantized_operators.h"
+#include "runtime/onnx/importer.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -24,6 +26,162 @@ const QuantizedOperator* find_quantized_operator(std::string_view op, std::strin
   const auto found = std::ranges::find_if(
       kOperators, [&](const QuantizedOperator& row) { return row.op == op && row.domain == domain; });
   return found == kOperators.end() ? nullptr : &*found;
+}
+
+Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index, const Node& node, Arguments arguments) {
+  const auto first = static_cast<size_t>(row.operands[index]);
+  const Known* input = first < arguments.size() ? arguments[first] : nullptr;
+  const TensorPtr scale = tensor_at(arguments, first + 1), zero = tensor_at(arguments, first + 2);
+  if (!input || !scale || (first + 2 < arguments.size() && arguments[first + 2] && !zero))
+    return unsupported(fmt::format("input {} is missing, or its scale or zero point is no constant", first));
+  const auto* codes = input->as<Codes>();
+  const ElementType type = input->tensor() ? input->tensor()->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  const size_t rank = input->shape.size();
+  const bool is_turned = node.integer("transB", 0) != 0;
+  const bool is_last = row.weight_axis == WeightAxis::last || (row.weight_axis == WeightAxis::of_gemm && !is_turned);
+  if (scale->size() > 1 && (index == 0 || row.weight_axis == WeightAxis::none || rank == 0))
+    return unsupported(fmt::format("input {} has several scales", first));
+  const size_t axis = is_last && rank > 0 ? rank - 1 : 0;
+  auto parameters = parameters_along(axis, rank, scale, zero, type);
+  if (!parameters) return parameters.error();
+  if (!parameters->is_per_tensor() && input->shape[axis] != Number{std::ssize(parameters->scales)})
+    return refused(fmt::format("input {} is {}, and has {} scales", first, to_text(input->shape), parameters->scales.size()));
+  return view_of(*input, *std::move(parameters), type);
+}
+
+Expected<Known> Importer::bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node) {
+  const auto* view = input.as<View>();
+  const auto* constant = weight.as<QuantizedConstant>();
+  if (!bias || bias->type != ElementType::i32 || !view || !constant) return unsupported("its bias is no constant of int32");
+  Parameters parameters{.shape = {}, .type = ElementType::i32};
+  for (const float scale : constant->parameters.scales) parameters.scales.push_back(view->quantization.scale * scale);
+  parameters.zero_points.assign(parameters.scales.size(), 0);
+  if (parameters.scales.size() > 1) parameters.shape = {std::ssize(parameters.scales)};
+  if (parameters.scales.size() > 1 && bias->shape != parameters.shape)
+    return refused(fmt::format("its bias is {}, and it has {} scales", to_text(bias->shape), parameters.scales.size()));
+  for (int64_t i = 0; i < bias->size(); ++i) {
+    if (std::abs(bias->integer(i)) <= int64_t{1} << 24) continue;
+    builder_.note(node.name, "its bias has more than 24 bits, of which a float holds 24");
+    break;
+  }
+  return Known{QuantizedConstant{bias, std::move(parameters)}, dims_of(bias->shape)};
+}
+
+Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments) {
+  std::vector<Known> operands;
+  for (size_t i = 0; i < row.operands.size(); ++i) {
+    auto operand = operand_of(row, i, node, arguments);
+    if (!operand) return operand;
+    operands.push_back(*std::move(operand));
+  }
+  const auto bias_index = static_cast<size_t>(row.bias);
+  if (row.bias >= 0 && bias_index < arguments.size() && arguments[bias_index]) {
+    auto bias = bias_of(tensor_at(arguments, bias_index), operands[0], operands[1], node);
+    if (!bias) return bias;
+    operands.push_back(*std::move(bias));
+  }
+  std::vector<const Known*> pointers;
+  for (const Known& operand : operands) pointers.push_back(&operand);
+
+  Node stand_in = node;
+  stand_in.op = row.stands_for;
+  stand_in.domain.clear();
+  stand_in.inputs = {node.inputs.front()};
+  auto function = function_of(stand_in, {});
+  if (!function) return function.error();
+  auto result = *function ? apply(stand_in, operands[0], **function) : operation(row.stands_for, stand_in, pointers);
+  if (!result) return result;
+
+  const auto scale_at = static_cast<size_t>(row.output);
+  const bool is_real = scale_at >= arguments.size() || !arguments[scale_at];
+  if (is_real) return result;
+  const TensorPtr scale = tensor_at(arguments, scale_at), zero = tensor_at(arguments, scale_at + 1);
+  if (!scale) return unsupported("the scale of its output is no constant");
+  const auto parameters = parameters_along(0, 0, scale, zero, ElementType::u8);
+  if (!parameters) return parameters.error();
+  return quantized_to(node, *result, *parameters);
+}
+
+Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
+  const int64_t k = node.integer("K", 0), n = node.integer("N", 0), bits = node.integer("bits", 4);
+  const int64_t block = node.integer("block_size", 0);
+  const TensorPtr packed = tensor_at(arguments, 1), scales = tensor_at(arguments, 2), zeros = tensor_at(arguments, 3);
+  if (bits != 4) return unsupported(fmt::format("its weight is of {} bits", bits));
+  const bool has_more = arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
+  if (has_more) return unsupported("it has group indices (g_idx) or a bias");
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0)
+    return unsupported(fmt::format("a weight of {} x {} in groups of {}", n, k, block));
+  if (!packed || packed->type != ElementType::u8 || packed->size() != n * k / 2 || k % 2 != 0 || !scales ||
+      !is_real(scales->type) || scales->size() != n * (k / block))
+    return refused("its weight or its scales have another size than N, K and block_size say");
+  if (zeros && std::ranges::any_of(zeros->data, [](std::byte byte) { return byte != std::byte{0x88}; }))
+    return unsupported("its weight has zero points other than 8");
+  Tensor codes{packed->name, ElementType::u4, {n, k}, {}};
+  for (const std::byte byte : packed->data) {
+    codes.data.push_back(byte & std::byte{15});
+    codes.data.push_back(byte >> 4);
+  }
+  Parameters parameters{.shape = {n, k / block}, .type = ElementType::u4};
+  for (int64_t i = 0; i < scales->size(); ++i) parameters.scales.push_back(scales->real(i));
+  parameters.zero_points.assign(parameters.scales.size(), 8);
+  const Known weight{QuantizedConstant{std::make_shared<const Tensor>(std::move(codes)), std::move(parameters)},
+                     dims_of({n, k})};
+  Node stand_in = node;
+  stand_in.op = "Gemm";
+  stand_in.attributes = {{"transB", int64_t{1}}};
+  const Known* operands[] = {arguments[0], &weight};
+  return operation("Gemm", stand_in, operands);
+}
+
+Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t index) {
+  const Known* input = index < arguments.size() ? arguments[index] : nullptr;
+  if (!input) return refused(fmt::format("it has no input {}", index));
+  const auto* codes = input->as<Codes>();
+  const TensorPtr constant = input->tensor(), zero = tensor_at(arguments, index + 2);
+  const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
+    return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
+  const int64_t count = zero ? zero->size() : 1;
+  const std::vector<float> ones(static_cast<size_t>(std::min<int64_t>(count, input->shape.empty() ? 1 : 1 << 20)), 1.0f);
+  const auto scale = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {std::ssize(ones)}, ones));
+  const bool is_columns = node.op == "MatMulInteger" && index == 1;
+  const size_t rank = input->shape.size(), axis = is_columns && rank > 0 ? rank - 1 : 0;
+  if (count > 1 && (index == 0 || rank == 0 || input->shape[axis] != Number{count}))
+    return unsupported(fmt::format("input {} has {} zero points", index, count));
+  auto parameters = parameters_along(axis, rank, scale, zero, type);
+  if (!parameters) return parameters.error();
+  return view_of(*input, *std::move(parameters), type);
+}
+
+Expected<Known> Importer::of_integers(const Node& node, Arguments arguments) {
+  const auto second = whole(node, arguments, 1);
+  if (!second) return second;
+  Node stand_in = node;
+  stand_in.op = node.op == "ConvInteger" ? "Conv" : "MatMul";
+  const auto* dynamic = arguments.size() > 2 && arguments[2] ? arguments[2]->as<DynamicZeroPoint>() : nullptr;
+  const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
+  Known known;
+  if (dynamic && codes && stand_in.op == "MatMul") {
+    // As a view of any zero point; the operand is put right afterwards.
+    const Known first{View{codes->value, {1, 0}}, arguments[0]->shape};
+    const Known* operands[] = {&first, &*second};
+    auto pending = match(builder_, "MatMulInteger", stand_in, operands);
+    if (!pending) return pending.error();
+    pending->operands.front().value = Pending::Dynamic{codes->value, dynamic->value};
+    known = {std::make_shared<Pending>(*std::move(pending)), {}};
+  } else {
+    const auto first = whole(node, arguments, 0);
+    if (!first) return first;
+    const Known* operands[] = {&*first, &*second};
+    auto result = operation(stand_in.op == "Conv" ? "Conv" : "MatMulInteger", stand_in, operands);
+    if (!result) return result;
+    known = *std::move(result);
+  }
+  auto real = builder_.real_of(known);
+  if (!real) return real.error();
+  real->is_integer = true;
+  return Known{*real, builder_.shapes[real->value]};
 }
 
 }  // namespace qgen::onnx

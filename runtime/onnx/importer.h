@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The nodes of a model, gone through once, each behind what it reads. What a node gives is known at once, folded or as a
+// view, or it is a pending operation; that is put into the graph when a QuantizeLinear reads it, or as reals when something
+// else does. import.h is the door.
+//
+//   importer.cpp               inputs, outputs, and which way a node goes
+//   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
+//   quantized_operators.cpp    QLinearConv and others, which say their own quantization
+//   views.cpp                  what waits with an operation, or moves bytes
+#pragma once
+
+#include "runtime/onnx/import.h"
+#include "runtime/onnx/order.h"
+#include "runtime/onnx/quantized_operators.h"
+
+namespace qgen::onnx {
+
+// Codes as they are, or a view of them: what moves bytes does not care what they stand for.
+struct Bytes {
+  ValueId value = 0;
+  Known like;
+
+  Known as_known(ValueId codes, Dims shape) const;
+};
+
+class Importer {
+ public:
+  explicit Importer(const Model& model) : model_(model) {}
+
+  Expected<Imported> run();
+
+ private:
+  // ---- inputs, outputs and nodes -------------------------------------------------------------------------------------
+
+  // Sixteen times what there is: a weight of a layer is gone through some five times.
+  int64_t constant_elements() const;
+  static Error about(const Node& node, Error error);
+  Done add_input(const ValueInfo& input);
+  // Unsigned bytes as signed ones that are 128 less, or the reverse: of a scale of 1 either way.
+  ValueId shifted(ValueId value, const std::string& name, DType from);
+  Done add_output(const ValueInfo& output);
+  // Reals that are integers, as those.
+  ValueId as_integers(ValueId value, const std::string& name);
+  // Initializers become known when something reads them.
+  Expected<const Known*> find(const std::string& name);
+  Expected<std::vector<const Known*>> arguments_of(const Node& node);
+  Done lower(const Node& node);
+  // What several read would be computed several times, unless all of them quantize it.
+  static bool may_wait(const Pending&, const Uses& uses);
+  Expected<Known> result_of(const Node& node, Arguments arguments);
+  Expected<Known> operation(std::string_view op, const Node& node, Arguments arguments);
+  static Error missing(const Node& node);
+  static TensorPtr tensor_at(Arguments arguments, size_t index);
+
+  // ---- quantization --------------------------------------------------------------------------------------------------
+
+  Expected<Parameters> parameters_at(const Node& node, Arguments arguments, ElementType type);
+  Expected<Known> quantize(const Node& node, Arguments arguments);
+  Expected<Known> quantized_to(const Node& node, const Known& input, const Parameters& parameters);
+  Expected<Known> quantize_channels(const Node& node, const Known& input, const Parameters& parameters);
+  // Activations with a scale for each channel: no operator of bytes takes them, but those that quantize do.
+  std::vector<graph::Port> channel_parameters(const std::string& name, const Parameters& parameters);
+  Expected<Known> dequantize(const Node& node, Arguments arguments);
+  // The integers of `input` as the reals that they stand for.
+  Expected<Known> view_of(const Known& input, Parameters parameters, ElementType type);
+  Known dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters);
+  // Scale and zero point of all of the input; as ONNX has them for uint8, 128 less.
+  Done quantize_dynamically(const Node& node);
+
+  // ---- operators that say their own quantization ---------------------------------------------------------------------
+
+  Expected<Known> operand_of(const QuantizedOperator& row, size_t index, const Node& node, Arguments arguments);
+  // The bias of integers as reals: its scale is that of the sums.
+  Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
+  Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);
+  // Two integers a byte, the first in the low half; groups of neighbours along K with a scale each, and 8 taken off.
+  Expected<Known> matmul_nbits(const Node& node, Arguments arguments);
+  // Integers as the reals of a scale of 1; a Dynamic operand, if the zero point is found while the model runs.
+  Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
+  Expected<Known> of_integers(const Node& node, Arguments arguments);
+
+  // ---- views, functions and bytes that move --------------------------------------------------------------------------
+
+  Expected<Known> seen_as(const Node& node, const Known& input, const Dims& shape);
+  Expected<std::optional<Function>> function_at(const Node& node, Arguments arguments);
+  Expected<Known> apply(const Node& node, const Known& input, const Function& function);
+  // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
+  std::optional<Known> add_bias(const Node& node, Arguments arguments);
+  Expected<Bytes> bytes_at(const Node& node, Arguments arguments);
+  Expected<Known> max_pool(const Node& node, Arguments arguments);
+  Expected<Known> depth_to_space(const Node& node, Arguments arguments);
+
+  const Model& model_;
+  Order order_;
+  Builder builder_;
+  std::map<std::string, Known, std::less<>> known_;
+  std::map<std::string, int64_t, std::less<>> symbols_;
+};
+
+}  // namespace qgen::onnx

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/onnx/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qgen::onnx {
+
+Expected<Parameters> Importer::parameters_at(const Node& node, Arguments arguments, ElementType type) {
+  if (arguments.size() < 2 || !arguments[0]) return refused("it has no input or no scale");
+  const bool has_zero = arguments.size() > 2 && arguments[2];
+  const TensorPtr scale = tensor_at(arguments, 1), zero = tensor_at(arguments, 2);
+  if (!scale || (has_zero && !zero))
+    return unsupported("its scale or zero point is no constant", "models that are quantized while they run are not read");
+  return parameters_of(node, scale, zero, type, known_shape(arguments[0]->shape));
+}
+
+Expected<Known> Importer::quantize(const Node& node, Arguments arguments) {
+  ElementType type = ElementType::u8;
+  if (node.integer("output_dtype", 0) == 3) type = ElementType::i8;
+  auto parameters = parameters_at(node, arguments, type);
+  if (!parameters) return parameters.error();
+  const Known& input = *arguments[0];
+  if (const TensorPtr reals = input.tensor(); reals && is_real(reals->type)) {
+    if (Done spent = builder_.spend(reals->size()); !spent) return spent.error();
+    auto codes = quantized(*reals, *parameters);
+    if (!codes) return codes.error();
+    return Known{*std::move(codes), input.shape};
+  }
+  if (!parameters->is_per_tensor() && is_byte(parameters->type)) return quantize_channels(node, input, *parameters);
+  return quantized_to(node, input, *parameters);
+}
+
+Expected<Known> Importer::quantized_to(const Node& node, const Known& input, const Parameters& parameters) {
+  const auto output = per_tensor_of(parameters);
+  if (!output) return unsupported(output.error().message);
+  const auto codes = builder_.quantized(input, *output, node.name);
+  if (!codes) return codes.error();
+  return Known{Codes{*codes, is_unsigned_byte(parameters.type)}, builder_.shapes[*codes]};
+}
+
+Expected<Known> Importer::quantize_channels(const Node& node, const Known& input, const Parameters& parameters) {
+  const auto real = builder_.real_of(input);
+  if (!real) return real.error();
+  graph::Node quantize{.name = node.name, .op = "quantize_affine", .inputs = {{"input", real->value}}};
+  for (graph::Port& port : channel_parameters(node.name, parameters)) quantize.inputs.push_back(std::move(port));
+  return Known{Codes{builder_.add(std::move(quantize), input.shape), is_unsigned_byte(parameters.type)}, input.shape};
+}
+
+std::vector<graph::Port> Importer::channel_parameters(const std::string& name, const Parameters& parameters) {
+  std::vector<int32_t> zeros = parameters.zero_points;
+  for (int32_t& zero : zeros) zero -= is_unsigned_byte(parameters.type) ? 128 : 0;
+  const std::span<const float> scales = parameters.scales;
+  return {{"scale", builder_.constant(name + " scale", make_tensor(DType::f32, parameters.shape, scales))},
+          {"zero_point", builder_.constant(name + " zero_point",
+                                           make_tensor<int32_t>(DType::i32, parameters.shape, zeros))}};
+}
+
+Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
+  const auto* codes = arguments.empty() || !arguments[0] ? nullptr : arguments[0]->as<Codes>();
+  const TensorPtr constant = tensor_at(arguments, 0);
+  const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  auto parameters = parameters_at(node, arguments, type);
+  if (!parameters) return parameters.error();
+  return view_of(*arguments[0], *std::move(parameters), type);
+}
+
+Expected<Known> Importer::view_of(const Known& input, Parameters parameters, ElementType type) {
+  if (parameters.type != type)
+    return refused(fmt::format("its integers are of {} and its zero point of {}", name(type), name(parameters.type)));
+  if (const TensorPtr constant = input.tensor()) return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
+  const auto* codes = input.as<Codes>();
+  if (!codes) return refused("its input does not consist of integers");
+  if (!parameters.is_per_tensor()) return dequantize_channels(input, *codes, parameters);
+  const auto quantization = per_tensor_of(parameters);
+  if (!quantization) return unsupported(quantization.error().message);
+  return Known{View{codes->value, *quantization}, input.shape};
+}
+
+Known Importer::dequantize_channels(const Known& input, const Codes& codes, const Parameters& parameters) {
+  const std::string name = fmt::format("dequantize {}", builder_.graph.values[codes.value].name);
+  builder_.note(name, "what reads it runs in reals: it has a scale for each channel, and activations have one for all");
+  graph::Node dequantize{.name = name, .op = "dequantize_affine", .inputs = {{"input", codes.value}}};
+  for (graph::Port& port : channel_parameters(name, parameters)) dequantize.inputs.push_back(std::move(port));
+  return Known{Real{builder_.add(std::move(dequantize), input.shape)}, input.shape};
+}
+
+Done Importer::quantize_dynamically(const Node& node) {
+  const auto arguments = arguments_of(node);
+  if (!arguments) return arguments.error();
+  if (arguments->empty() || !arguments->front()) return refused("it has no input");
+  const auto real = builder_.real_of(*arguments->front());
+  if (!real) return real.error();
+  if (real->dtype != DType::f32) return unsupported("its input is not of float32");
+  const Dims shape = builder_.shapes[real->value];
+  constexpr std::string_view kOutputs[] = {"scale", "zero_point"};
+  const auto parameters = builder_.graph.add({.name = node.name + " parameters",
+                                              .op = "choose_qparams_affine",
+                                              .inputs = {{"input", real->value}},
+                                              .attributes = {{"keepdim", false}}},
+                                             kOutputs);
+  builder_.shapes.resize(builder_.graph.values.size());
+  const ValueId codes = builder_.add({.name = node.name,
+                                      .op = "quantize_affine",
+                                      .inputs = {{"input", real->value},
+                                                 {"scale", parameters[0]},
+                                                 {"zero_point", parameters[1]}}},
+                                     shape);
+  const Known results[] = {{Codes{codes, true}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
+  for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
+    if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
+  }
+  return std::monostate{};
+}
+
+}  // namespace qgen::onnx

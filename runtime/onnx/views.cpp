@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/onnx/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace qgen::onnx {
+
+Known Bytes::as_known(ValueId codes, Dims shape) const {
+  Known result = like;
+  if (auto* view = std::get_if<View>(&result.what)) view->codes = codes;
+  if (auto* it = std::get_if<Codes>(&result.what)) it->value = codes;
+  result.shape = std::move(shape);
+  return result;
+}
+
+Expected<Known> Importer::seen_as(const Node& node, const Known& input, const Dims& shape) {
+  if (const auto* pending = input.as<PendingPtr>()) {
+    auto seen = std::make_shared<Pending>(**pending);
+    seen->reshaped = shape;
+    return Known{std::move(seen), shape};
+  }
+  Known result{input.what, shape};
+  const auto see = [&](ValueId& value) -> Done {
+    const auto seen = builder_.reshape(node.name, value, shape);
+    if (!seen) return seen.error();
+    value = *seen;
+    return std::monostate{};
+  };
+  Done done = std::monostate{};
+  if (auto* view = std::get_if<View>(&result.what)) done = see(view->codes);
+  else if (auto* codes = std::get_if<Codes>(&result.what)) done = see(codes->value);
+  else if (auto* real = std::get_if<Real>(&result.what)) done = see(real->value);
+  if (!done) return done.error();
+  return result;
+}
+
+Expected<std::optional<Function>> Importer::function_at(const Node& node, Arguments arguments) {
+  if (node.op == "Silu") return std::optional(silu());  // of join_functions()
+  std::vector<TensorPtr> constants;
+  for (size_t i = 0; i < node.inputs.size(); ++i) constants.push_back(tensor_at(arguments, i));
+  return function_of(node, constants);
+}
+
+Expected<Known> Importer::apply(const Node& node, const Known& input, const Function& function) {
+  Pending pending;
+  if (const auto* waiting = input.as<PendingPtr>()) {
+    pending = **waiting;
+  } else if (const auto view = builder_.view_of(input)) {
+    pending = identity(*view, input.shape);
+  } else if (input.as<Real>()) {
+    const auto real = builder_.applied(node.name, function, *input.as<Real>());
+    if (!real) return real.error();
+    return Known{*real, input.shape};
+  } else {
+    return unsupported("it is a function of a constant or of integers");
+  }
+  constexpr int kMostFunctions = 16;
+  if (++pending.functions > kMostFunctions)
+    return unsupported(fmt::format("more than {} functions follow each other", kMostFunctions));
+  pending.name += (pending.name.empty() ? "" : " + ") + node.name;
+  pending.function = pending.function ? then(*pending.function, function) : function;
+  return Known{std::make_shared<Pending>(std::move(pending)), input.shape};
+}
+
+std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
+  for (size_t i = 0; i < 2 && arguments.size() == 2; ++i) {
+    const auto* waiting = arguments[i] ? arguments[i]->as<PendingPtr>() : nullptr;
+    const Known* other = arguments[1 - i];
+    if (!waiting || !other) continue;
+    const Pending& layer = **waiting;
+    const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
+    const bool has_weight = std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
+    if (!has_weight || has_bias || layer.function || layer.reshaped) continue;
+    // Channels are second in images and last in rows of a linear layer.
+    const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
+    const size_t from_end = is_linear ? 1 : layer.shape.size() - 1;
+    const Number channels = layer.shape[layer.shape.size() - from_end];
+    HostTensor reals;
+    if (other->shape.size() > layer.shape.size()) continue;
+    if (const TensorPtr tensor = other->tensor(); tensor && is_real(tensor->type)) {
+      reals = zeros(DType::f32, tensor->shape);
+      for (int64_t k = 0; k < tensor->size(); ++k) reals.as<float>()[static_cast<size_t>(k)] = tensor->real(k);
+    } else if (const auto* constant = other->as<QuantizedConstant>()) {
+      reals = dequantized(*constant);
+    } else {
+      continue;
+    }
+    const Shape& shape = reals.shape;
+    const bool fits = shape.size() >= from_end && shape.size() <= layer.shape.size() &&
+                      Number{shape[shape.size() - from_end]} == channels && element_count(shape) == channels.value;
+    if (!fits) continue;
+    auto biased = std::make_shared<Pending>(layer);
+    reals.shape = {channels.value};
+    biased->name += " + " + node.name;
+    biased->constants.push_back({"bias", builder_.constant(node.name + " bias", std::move(reals))});
+    return Known{std::move(biased), arguments[i]->shape};
+  }
+  return std::nullopt;
+}
+
+Expected<Bytes> Importer::bytes_at(const Node& node, Arguments arguments) {
+  if (arguments.empty() || !arguments[0]) return refused("it has no input");
+  if (const auto* codes = arguments[0]->as<Codes>()) return Bytes{codes->value, *arguments[0]};
+  if (const auto view = builder_.view_of(*arguments[0])) return Bytes{view->codes, Known{*view, arguments[0]->shape}};
+  return unsupported(fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
+}
+
+Expected<Known> Importer::max_pool(const Node& node, Arguments arguments) {
+  const auto bytes = bytes_at(node, arguments);
+  if (!bytes) return bytes.error();
+  const Dims& input = arguments[0]->shape;
+  if (input.size() != 3 && input.size() != 4) return unsupported(fmt::format("its input is {}", to_text(input)));
+  graph::Node pool{.name = node.name, .op = "q8ta_max_pool2d", .inputs = {{"input", bytes->value}}};
+  Dims shape = input;
+  std::fill(shape.begin() + 2, shape.end(), Number{1});
+  if (node.op == "MaxPool") {
+    const auto window = window_of(node, node.integers("kernel_shape"), input);
+    if (!window) return window.error();
+    auto output = places(*window, input, builder_.next_symbol);
+    if (!output) return output.error();
+    shape = *std::move(output);
+    pool.attributes = {{"kernel_size", window->kernel},
+                       {"stride", window->strides},
+                       {"padding", window->padding()},
+                       {"dilation", window->dilations},
+                       {"ceil_mode", window->ceil}};
+  }
+  return bytes->as_known(builder_.add(std::move(pool), shape), shape);
+}
+
+Expected<Known> Importer::depth_to_space(const Node& node, Arguments arguments) {
+  const auto bytes = bytes_at(node, arguments);
+  if (!bytes) return bytes.error();
+  if (node.word("mode", "DCR") != "CRD")
+    return unsupported("its mode is DCR, and needs an operator that moves channels in that order");
+  const int64_t r = node.integer("blocksize", 0);
+  const Dims& input = arguments[0]->shape;
+  if (r < 1 || r > 32768 || input.size() != 4 || input[1].is_symbol || input[1].value % (r * r) != 0)
+    return refused(fmt::format("blocks of {} of {}", r, to_text(input)));
+  Dims shape{input[0], {input[1].value / (r * r)}, input[2], input[3]};
+  for (size_t d = 2; d < 4; ++d) {
+    if (shape[d].is_symbol) shape[d].value = builder_.next_symbol++;
+    else if (__builtin_mul_overflow(shape[d].value, r, &shape[d].value)) return refused("its output is too large");
+  }
+  // Of one scale on both sides, which bytes do not show.
+  graph::Node shuffle{.name = node.name,
+                      .op = "q8ta_pixel_shuffle",
+                      .inputs = {{"input", bytes->value}},
+                      .attributes = {{"input_scale", 1.0}, {"output_scale", 1.0}, {"upscale_factor", r}}};
+  return bytes->as_known(builder_.add(std::move(shuffle), shape), shape);
+}
+
+}  // namespace qgen::onnx

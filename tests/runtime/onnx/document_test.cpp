@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/onnx/patterns.h"
+#include "tests/support/document.h"
+
+namespace qgen::onnx {
+namespace {
+
+std::string cell(std::string_view text) { return text.empty() ? " |" : fmt::format(" {} |", text); }
+
+TEST(Document, HasTheTableOfPatterns) {
+  const std::string page = tests::read_document("docs/onnx.md");
+  std::string table;
+  for (const Pattern& row : patterns())
+    table += fmt::format("|{}{}{}{}\n", cell(row.op), cell(row.operands), cell(row.quantized.op), cell(row.real.op));
+  EXPECT_THAT(page, ::testing::HasSubstr(table));
+}
+
+}  // namespace
+}  // namespace qgen::onnx
