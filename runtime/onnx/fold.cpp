@@ -19,7 +19,8 @@ constexpr size_t kMostNumbers = 4096;  // no shape has more
 std::optional<std::vector<Number>> numbers_of(const Known& known) {
   if (const auto* it = known.as<Numbers>()) return it->numbers;
   const TensorPtr tensor = known.tensor();
-  if (!tensor || is_real(tensor->type) || tensor->shape.size() > 1 || tensor->size() > int64_t{kMostNumbers}) return std::nullopt;
+  if (!tensor || is_real(tensor->type) || tensor->shape.size() > 1 || tensor->size() > int64_t{kMostNumbers})
+    return std::nullopt;
   std::vector<Number> numbers;
   for (int64_t i = 0; i < tensor->size(); ++i) numbers.push_back({tensor->integer(i)});
   return numbers;

@@ -17,7 +17,8 @@ Expected<Imported> Importer::run() {
   const auto opset = model_.opsets.find("");
   if (opset == model_.opsets.end()) return refused("the model does not say which opset it is of");
   if (opset->second < kFirstOpset || opset->second > kLastOpset)
-    return unsupported(fmt::format("the model is of opset {}, and {} to {} are read", opset->second, kFirstOpset, kLastOpset));
+    return unsupported(
+        fmt::format("the model is of opset {}, and {} to {} are read", opset->second, kFirstOpset, kLastOpset));
   auto order = order_of(model_.graph);
   if (!order) return order.error();
   order_ = *std::move(order);
@@ -176,8 +177,9 @@ Done Importer::lower(const Node& node) {
   if (uses == order_.uses.end()) return std::monostate{};
   if (const auto* pending = result->as<PendingPtr>(); pending && !may_wait(**pending, uses->second)) {
     if (uses->second.quantizes > 0)
-      builder_.note((*pending)->name, fmt::format("is computed in reals: of the {} that read its result, {} quantize it",
-                                                  uses->second.all, uses->second.quantizes));
+      builder_.note((*pending)->name,
+                    fmt::format("is computed in reals: of the {} that read its result, {} quantize it",
+                                uses->second.all, uses->second.quantizes));
     const auto real = builder_.real(**pending);
     if (!real) return real.error();
     result = Known{*real, builder_.shapes[real->value]};
@@ -195,7 +197,8 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   const bool is_standard = node.domain.empty() || node.domain == "com.microsoft";
   if (is_standard && node.op == "QuantizeLinear") return quantize(node, arguments);
   if (is_standard && node.op == "DequantizeLinear") return dequantize(node, arguments);
-  if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger")) return of_integers(node, arguments);
+  if (node.domain.empty() && (node.op == "ConvInteger" || node.op == "MatMulInteger"))
+    return of_integers(node, arguments);
   if (const auto* row = find_quantized_operator(node.op, node.domain)) return quantized_operator(*row, node, arguments);
   if (node.domain == "com.microsoft" && node.op == "MatMulNBits") return matmul_nbits(node, arguments);
   if (!node.domain.empty()) return unsupported(fmt::format("domain '{}' has no such operator here", node.domain));

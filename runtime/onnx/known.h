@@ -73,11 +73,11 @@ struct Pending {
   std::vector<Operand> operands = {};
   std::vector<graph::Port> constants = {};  // weight, scales, bias
   Attributes attributes = {};
-  Dims shape = {};                            // of the operation's result
-  std::optional<Function> function = {};      // of the result
-  int functions = 0;                          // that it is made of
-  std::optional<Dims> reshaped = {};          // what it is seen as
-  std::map<Key, ValueId> quantized = {};      // what has been put into the graph
+  Dims shape = {};                        // of the operation's result
+  std::optional<Function> function = {};  // of the result
+  int functions = 0;                      // that it is made of
+  std::optional<Dims> reshaped = {};      // what it is seen as
+  std::map<Key, ValueId> quantized = {};  // what has been put into the graph
   std::optional<Real> real = {};
 };
 using PendingPtr = std::shared_ptr<Pending>;

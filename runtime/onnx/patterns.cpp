@@ -121,7 +121,8 @@ Expected<Pending> convolution(Builder& builder, const Node& node, Arguments argu
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
   if (!is_image(input.shape) || taps.size() != input.shape.size())
-    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
+    return unsupported(
+        fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
   auto weight = symmetric_along(**constant, 0);
   if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
@@ -166,14 +167,19 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
   if (!constant) return constant.error();
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
-  const auto window = window_of(node, {taps.begin() + std::min<std::ptrdiff_t>(2, std::ssize(taps)), taps.end()}, input);
+  const auto window =
+      window_of(node, {taps.begin() + std::min<std::ptrdiff_t>(2, std::ssize(taps)), taps.end()}, input);
   if (!window) return window.error();
-  const auto are = [](const std::vector<int64_t>& list, int64_t n) { return std::ranges::count(list, n) == std::ssize(list); };
-  if (!are(window->kernel, 1) || !are(window->strides, 1) || !are(window->padding(), 0) || node.integer("group", 1) != 1)
+  const auto are = [](const std::vector<int64_t>& list, int64_t n) {
+    return std::ranges::count(list, n) == std::ssize(list);
+  };
+  if (!are(window->kernel, 1) || !are(window->strides, 1) || !are(window->padding(), 0) ||
+      node.integer("group", 1) != 1)
     return unsupported("its window is more than one tap at each pixel");
   if (at(arguments, 2)) return unsupported("it has a bias");
   if (!is_byte((*constant)->codes->type)) return unsupported("its weight is not of 8 bits");
-  if (!(input[1] == Number{taps[1]})) return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
+  if (!(input[1] == Number{taps[1]}))
+    return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
   auto weight = reshaped(**constant, {1, taps[0], taps[1]});
   if (!weight) return unsupported(weight.error().message);
   auto flat = reshaped(input, {input[0], input[1], {-1}}, false, builder.next_symbol);
@@ -273,8 +279,8 @@ Expected<QuantizedConstant> rows_of(const QuantizedConstant& constant, bool is_t
   const Shape& shape = constant.codes->shape;
   if (shape.size() < 2 || element_count(shape) != element_count({shape.end() - 2, shape.end()}))
     return unsupported(fmt::format("its weight is {}, several matrices or none", to_text(shape)));
-  auto matrix = shape.size() == 2 ? Expected<QuantizedConstant>(constant)
-                                  : reshaped(constant, {shape.end() - 2, shape.end()});
+  auto matrix =
+      shape.size() == 2 ? Expected<QuantizedConstant>(constant) : reshaped(constant, {shape.end() - 2, shape.end()});
   if (!matrix) return unsupported(matrix.error().message);
   return is_turned ? *std::move(matrix) : transposed(*matrix, {1, 0});
 }
@@ -357,7 +363,8 @@ Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arg
   for (size_t i = 0; i < 2; ++i) {
     auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
     if (!operand) return operand.error();
-    if (are_bytes && std::holds_alternative<Real>(operand->value)) return unsupported(fmt::format("input {} is real", i));
+    if (are_bytes && std::holds_alternative<Real>(operand->value))
+      return unsupported(fmt::format("input {} is real", i));
     pending.operands.push_back(*std::move(operand));
   }
   auto shape = product_shape(arguments[0]->shape, arguments[1]->shape);
@@ -381,7 +388,8 @@ Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments
   for (size_t i = 0; i < 2; ++i) {
     const auto known = needed(arguments, i);
     if (!known) return known.error();
-    if (are_bytes && !builder.view_of(**known)) return unsupported(fmt::format("input {} is not quantized to bytes with one scale", i));
+    if (are_bytes && !builder.view_of(**known))
+      return unsupported(fmt::format("input {} is not quantized to bytes with one scale", i));
     if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
   }
   for (size_t i = 0; i < 2; ++i) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/onnx/importer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "runtime/onnx/importer.h"
 
 namespace qgen::onnx {
 
@@ -13,7 +13,8 @@ Expected<Parameters> Importer::parameters_at(const Node& node, Arguments argumen
   const bool has_zero = arguments.size() > 2 && arguments[2];
   const TensorPtr scale = tensor_at(arguments, 1), zero = tensor_at(arguments, 2);
   if (!scale || (has_zero && !zero))
-    return unsupported("its scale or zero point is no constant", "models that are quantized while they run are not read");
+    return unsupported("its scale or zero point is no constant",
+                       "models that are quantized while they run are not read");
   return parameters_of(node, scale, zero, type, known_shape(arguments[0]->shape));
 }
 
@@ -54,8 +55,8 @@ std::vector<graph::Port> Importer::channel_parameters(const std::string& name, c
   for (int32_t& zero : zeros) zero -= is_unsigned_byte(parameters.type) ? 128 : 0;
   const std::span<const float> scales = parameters.scales;
   return {{"scale", builder_.constant(name + " scale", make_tensor(DType::f32, parameters.shape, scales))},
-          {"zero_point", builder_.constant(name + " zero_point",
-                                           make_tensor<int32_t>(DType::i32, parameters.shape, zeros))}};
+          {"zero_point",
+           builder_.constant(name + " zero_point", make_tensor<int32_t>(DType::i32, parameters.shape, zeros))}};
 }
 
 Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
@@ -70,7 +71,8 @@ Expected<Known> Importer::dequantize(const Node& node, Arguments arguments) {
 Expected<Known> Importer::view_of(const Known& input, Parameters parameters, ElementType type) {
   if (parameters.type != type)
     return refused(fmt::format("its integers are of {} and its zero point of {}", name(type), name(parameters.type)));
-  if (const TensorPtr constant = input.tensor()) return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
+  if (const TensorPtr constant = input.tensor())
+    return Known{QuantizedConstant{constant, std::move(parameters)}, input.shape};
   const auto* codes = input.as<Codes>();
   if (!codes) return refused("its input does not consist of integers");
   if (!parameters.is_per_tensor()) return dequantize_channels(input, *codes, parameters);
@@ -102,13 +104,13 @@ Done Importer::quantize_dynamically(const Node& node) {
                                               .attributes = {{"keepdim", false}}},
                                              kOutputs);
   builder_.shapes.resize(builder_.graph.values.size());
-  const ValueId codes = builder_.add({.name = node.name,
-                                      .op = "quantize_affine",
-                                      .inputs = {{"input", real->value},
-                                                 {"scale", parameters[0]},
-                                                 {"zero_point", parameters[1]}}},
-                                     shape);
-  const Known results[] = {{Codes{codes, true}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
+  const ValueId codes =
+      builder_.add({.name = node.name,
+                    .op = "quantize_affine",
+                    .inputs = {{"input", real->value}, {"scale", parameters[0]}, {"zero_point", parameters[1]}}},
+                   shape);
+  const Known results[] = {
+      {Codes{codes, true}, shape}, {Real{parameters[0]}, {}}, {DynamicZeroPoint{parameters[1]}, {}}};
   for (size_t i = 0; i < std::min(std::size(results), node.outputs.size()); ++i) {
     if (!node.outputs[i].empty()) known_.insert_or_assign(node.outputs[i], results[i]);
   }

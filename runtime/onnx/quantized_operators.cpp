@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/onnx/importer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "runtime/onnx/importer.h"
 
 namespace qgen::onnx {
 
@@ -28,14 +28,17 @@ const QuantizedOperator* find_quantized_operator(std::string_view op, std::strin
   return found == kOperators.end() ? nullptr : &*found;
 }
 
-Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index, const Node& node, Arguments arguments) {
+Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index, const Node& node,
+                                     Arguments arguments) {
   const auto first = static_cast<size_t>(row.operands[index]);
   const Known* input = first < arguments.size() ? arguments[first] : nullptr;
   const TensorPtr scale = tensor_at(arguments, first + 1), zero = tensor_at(arguments, first + 2);
   if (!input || !scale || (first + 2 < arguments.size() && arguments[first + 2] && !zero))
     return unsupported(fmt::format("input {} is missing, or its scale or zero point is no constant", first));
   const auto* codes = input->as<Codes>();
-  const ElementType type = input->tensor() ? input->tensor()->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
+  const ElementType type = input->tensor()               ? input->tensor()->type
+                           : codes && codes->is_unsigned ? ElementType::u8
+                                                         : ElementType::i8;
   const size_t rank = input->shape.size();
   const bool is_turned = node.integer("transB", 0) != 0;
   const bool is_last = row.weight_axis == WeightAxis::last || (row.weight_axis == WeightAxis::of_gemm && !is_turned);
@@ -45,14 +48,16 @@ Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index,
   auto parameters = parameters_along(axis, rank, scale, zero, type);
   if (!parameters) return parameters.error();
   if (!parameters->is_per_tensor() && input->shape[axis] != Number{std::ssize(parameters->scales)})
-    return refused(fmt::format("input {} is {}, and has {} scales", first, to_text(input->shape), parameters->scales.size()));
+    return refused(
+        fmt::format("input {} is {}, and has {} scales", first, to_text(input->shape), parameters->scales.size()));
   return view_of(*input, *std::move(parameters), type);
 }
 
 Expected<Known> Importer::bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node) {
   const auto* view = input.as<View>();
   const auto* constant = weight.as<QuantizedConstant>();
-  if (!bias || bias->type != ElementType::i32 || !view || !constant) return unsupported("its bias is no constant of int32");
+  if (!bias || bias->type != ElementType::i32 || !view || !constant)
+    return unsupported("its bias is no constant of int32");
   Parameters parameters{.shape = {}, .type = ElementType::i32};
   for (const float scale : constant->parameters.scales) parameters.scales.push_back(view->quantization.scale * scale);
   parameters.zero_points.assign(parameters.scales.size(), 0);
@@ -107,7 +112,8 @@ Expected<Known> Importer::matmul_nbits(const Node& node, Arguments arguments) {
   const int64_t block = node.integer("block_size", 0);
   const TensorPtr packed = tensor_at(arguments, 1), scales = tensor_at(arguments, 2), zeros = tensor_at(arguments, 3);
   if (bits != 4) return unsupported(fmt::format("its weight is of {} bits", bits));
-  const bool has_more = arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
+  const bool has_more =
+      arguments.size() > 4 && std::any_of(arguments.begin() + 4, arguments.end(), [](auto* it) { return it; });
   if (has_more) return unsupported("it has group indices (g_idx) or a bias");
   constexpr int64_t kMost = int64_t{1} << 31;
   if (k < 1 || n < 1 || block < 1 || k > kMost || n > kMost || block > kMost || k % block != 0)
@@ -143,7 +149,8 @@ Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t in
   if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
     return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
   const int64_t count = zero ? zero->size() : 1;
-  const std::vector<float> ones(static_cast<size_t>(std::min<int64_t>(count, input->shape.empty() ? 1 : 1 << 20)), 1.0f);
+  const std::vector<float> ones(static_cast<size_t>(std::min<int64_t>(count, input->shape.empty() ? 1 : 1 << 20)),
+                                1.0f);
   const auto scale = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {std::ssize(ones)}, ones));
   const bool is_columns = node.op == "MatMulInteger" && index == 1;
   const size_t rank = input->shape.size(), axis = is_columns && rank > 0 ? rank - 1 : 0;

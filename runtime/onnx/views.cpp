@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/onnx/importer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "runtime/onnx/importer.h"
 
 namespace qgen::onnx {
 
@@ -72,7 +72,8 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     if (!waiting || !other) continue;
     const Pending& layer = **waiting;
     const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
-    const bool has_weight = std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
+    const bool has_weight =
+        std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
     if (!has_weight || has_bias || layer.function || layer.reshaped) continue;
     // Channels are second in images and last in rows of a linear layer.
     const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
@@ -105,7 +106,8 @@ Expected<Bytes> Importer::bytes_at(const Node& node, Arguments arguments) {
   if (arguments.empty() || !arguments[0]) return refused("it has no input");
   if (const auto* codes = arguments[0]->as<Codes>()) return Bytes{codes->value, *arguments[0]};
   if (const auto view = builder_.view_of(*arguments[0])) return Bytes{view->codes, Known{*view, arguments[0]->shape}};
-  return unsupported(fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
+  return unsupported(
+      fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
 }
 
 Expected<Known> Importer::max_pool(const Node& node, Arguments arguments) {

@@ -17,7 +17,8 @@ void check(bool holds) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto imported = qgen::onnx::import_model(std::as_bytes(std::span(data, size)), {.limits = {.data_bytes = 1 << 20}});
+  const auto imported =
+      qgen::onnx::import_model(std::as_bytes(std::span(data, size)), {.limits = {.data_bytes = 1 << 20}});
   if (!imported) {
     check(!imported.error().message.empty());
     return 0;

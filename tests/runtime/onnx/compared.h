@@ -19,9 +19,10 @@ inline void compare(const ModelBuilder& builder, const Shape& input_shape, float
   const std::string& input = builder.model.graph.inputs.front().name;
   Random random(11);
   const ElementType type = builder.model.graph.inputs.front().type;
-  const HostTensor data = is_real(type) ? random.reals(DType::f32, input_shape, -2, 2)
-                                        : random.integers(*dtype_of(type), input_shape, type == ElementType::u8 ? 0 : -128,
-                                                          type == ElementType::u8 ? 255 : 127);
+  const HostTensor data = is_real(type)
+                              ? random.reals(DType::f32, input_shape, -2, 2)
+                              : random.integers(*dtype_of(type), input_shape, type == ElementType::u8 ? 0 : -128,
+                                                type == ElementType::u8 ? 255 : 127);
   const auto outputs = judged(imported->graph, {{input, data}});
   ASSERT_TRUE(outputs) << to_text(outputs.error());
 

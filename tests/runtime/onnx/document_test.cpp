@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
+#include "tests/support/document.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/onnx/patterns.h"
-#include "tests/support/document.h"
 
 namespace qgen::onnx {
 namespace {

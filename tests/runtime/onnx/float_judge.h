@@ -20,7 +20,8 @@ struct Floats {
 
   double& at(const Shape& index) {
     size_t place = 0;
-    for (size_t d = 0; d < shape.size(); ++d) place = place * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
+    for (size_t d = 0; d < shape.size(); ++d)
+      place = place * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
     return values[place];
   }
 };
@@ -100,12 +101,15 @@ class FloatJudge {
     return {kernel, list(node, "strides", {1, 1}), list(node, "pads", {0, 0, 0, 0}), list(node, "dilations", {1, 1})};
   }
   static int64_t places(const Window2d& w, const Shape& in, size_t axis) {
-    return (in[axis + 2] + w.pads[axis] + w.pads[axis + 2] - (w.dilation[axis] * (w.kernel[axis] - 1) + 1)) / w.stride[axis] + 1;
+    return (in[axis + 2] + w.pads[axis] + w.pads[axis + 2] - (w.dilation[axis] * (w.kernel[axis] - 1) + 1)) /
+               w.stride[axis] +
+           1;
   }
   static void over_taps(const Window2d& w, const Shape& in, int64_t y, int64_t x, auto visit) {
     for (int64_t i = 0; i < w.kernel[0]; ++i) {
       for (int64_t j = 0; j < w.kernel[1]; ++j) {
-        const int64_t h = y * w.stride[0] - w.pads[0] + i * w.dilation[0], v = x * w.stride[1] - w.pads[1] + j * w.dilation[1];
+        const int64_t h = y * w.stride[0] - w.pads[0] + i * w.dilation[0],
+                      v = x * w.stride[1] - w.pads[1] + j * w.dilation[1];
         if (h >= 0 && v >= 0 && h < in[2] && v < in[3]) visit(i, j, h, v);
       }
     }

@@ -63,8 +63,11 @@ class ModelBuilder {
 
   std::string node(const std::string& op, std::vector<std::string> inputs,
                    std::map<std::string, AttributeData, std::less<>> attributes = {}, const std::string& domain = "") {
-    Node made{.name = fmt::format("{}_{}", op, model.graph.nodes.size()), .op = op, .domain = domain,
-              .inputs = std::move(inputs), .attributes = std::move(attributes)};
+    Node made{.name = fmt::format("{}_{}", op, model.graph.nodes.size()),
+              .op = op,
+              .domain = domain,
+              .inputs = std::move(inputs),
+              .attributes = std::move(attributes)};
     made.outputs = {made.name + "_result"};
     model.graph.nodes.push_back(made);
     return made.outputs.front();
@@ -89,7 +92,8 @@ class ModelBuilder {
     const std::string zeros = integers(ElementType::i8, {side}, std::vector<int64_t>(static_cast<size_t>(side), 0));
     return node("DequantizeLinear", {codes, reals({side}, scales), zeros}, {{"axis", axis}});
   }
-  std::string conv(const std::string& x, const Shape& taps, std::map<std::string, AttributeData, std::less<>> attributes = {}) {
+  std::string conv(const std::string& x, const Shape& taps,
+                   std::map<std::string, AttributeData, std::less<>> attributes = {}) {
     return node("Conv", {x, weight(taps)}, std::move(attributes));
   }
 

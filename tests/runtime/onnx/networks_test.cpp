@@ -37,12 +37,13 @@ struct Network : ModelBuilder {
       scales.push_back(static_cast<float>(random.real(0.002, 0.01)));
       bias_scales.push_back(scales.back() * x_scale);
     }
-    const std::string zeros = integers(ElementType::i8, {outputs}, std::vector<int64_t>(static_cast<size_t>(outputs), 0));
-    const std::string w = node("DequantizeLinear",
-                               {random_integers(ElementType::i8, taps, -127, 127), reals({outputs}, scales), zeros},
-                               {{"axis", int64_t{0}}});
-    const std::string b = node("DequantizeLinear", {random_integers(ElementType::i32, {outputs}, -900, 900),
-                                                    reals({outputs}, bias_scales)},
+    const std::string zeros =
+        integers(ElementType::i8, {outputs}, std::vector<int64_t>(static_cast<size_t>(outputs), 0));
+    const std::string w =
+        node("DequantizeLinear", {random_integers(ElementType::i8, taps, -127, 127), reals({outputs}, scales), zeros},
+             {{"axis", int64_t{0}}});
+    const std::string b = node("DequantizeLinear",
+                               {random_integers(ElementType::i32, {outputs}, -900, 900), reals({outputs}, bias_scales)},
                                {{"axis", int64_t{0}}});
     std::string y = taps.size() == 4 ? node("Conv", {x, w, b}, std::move(attributes))
                                      : node("Gemm", {x, w, b}, {{"transB", int64_t{1}}});
@@ -60,7 +61,8 @@ TEST_P(Networks, ResNet) {
   Network m(GetParam());
   std::string x = m.q(m.input("image", {-1, 3, 17, 17}), 0.02f, 114);
   x = m.layer(x, 0.02f, {8, 3, 7, 7}, 0.03f, 0, {{"strides", Pads{2, 2}}, {"pads", Pads{3, 3, 3, 3}}}, "Relu");
-  x = m.q(m.node("MaxPool", {x}, {{"kernel_shape", Pads{3, 3}}, {"strides", Pads{2, 2}}, {"pads", Pads{1, 1, 1, 1}}}), 0.03f, 0);
+  x = m.q(m.node("MaxPool", {x}, {{"kernel_shape", Pads{3, 3}}, {"strides", Pads{2, 2}}, {"pads", Pads{1, 1, 1, 1}}}),
+          0.03f, 0);
   for (const bool projects : {true, false}) {
     const int64_t inputs = projects ? 8 : 16;
     const float scale = projects ? 0.03f : 0.05f;
@@ -80,7 +82,8 @@ TEST_P(Networks, ResNet) {
             "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_conv2d "
             "q8ta_conv2d q8ta_conv2d q8ta_conv2d q8ta_avg_pool2d reshape q8ta_linear q8ta_dequantize");
   EXPECT_THAT(imported->notes, IsEmpty());
-  const auto inferred = graph::infer(imported->graph, generated::operators::entries(), {{"image", {kBatch, 3, 17, 17}}});
+  const auto inferred =
+      graph::infer(imported->graph, generated::operators::entries(), {{"image", {kBatch, 3, 17, 17}}});
   ASSERT_TRUE(inferred) << to_text(inferred.error());
   compare(m, {kBatch, 3, 17, 17}, 0.03f);
 }
@@ -99,7 +102,8 @@ TEST_P(Networks, MobileNet) {
   x = m.q(m.node("GlobalAveragePool", {x}), 0.02f, 128);
   const std::string shape = m.node("Shape", {x});
   const std::string batch = m.node("Gather", {shape, m.integers(ElementType::i64, {}, {0})}, {{"axis", int64_t{0}}});
-  const std::string target = m.node("Concat", {m.node("Unsqueeze", {batch, m.list({0})}), m.list({-1})}, {{"axis", int64_t{0}}});
+  const std::string target =
+      m.node("Concat", {m.node("Unsqueeze", {batch, m.list({0})}), m.list({-1})}, {{"axis", int64_t{0}}});
   x = m.q(m.node("Reshape", {x, target}), 0.02f, 128);
   m.output(m.layer(x, 0.02f, {10, 8}, 0.03f, 100, {}, ""));
 

@@ -15,7 +15,8 @@ constexpr auto kMicrosoft = "com.microsoft";
 
 struct Bytes : ModelBuilder {
   std::string x = input("x", {-1, 4, 6, 6}, ElementType::u8);
-  std::vector<std::string> with(const std::string& value, float scale, int64_t zero_point, ElementType type = ElementType::u8) {
+  std::vector<std::string> with(const std::string& value, float scale, int64_t zero_point,
+                                ElementType type = ElementType::u8) {
     return {value, scalar(scale), zero(zero_point, type)};
   }
   static std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& second) {
@@ -61,9 +62,10 @@ TEST(QuantizedOperators, Conv) {
     }
     std::vector<float> bias_scales;
     for (const float scale : scales) bias_scales.push_back(0.05f * scale);
-    const std::string y = it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
-                                            it->node("DequantizeLinear", {w, s, z}, {{"axis", int64_t{0}}}),
-                                            it->node("DequantizeLinear", {b, it->reals({3}, bias_scales)}, {{"axis", int64_t{0}}})});
+    const std::string y =
+        it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
+                          it->node("DequantizeLinear", {w, s, z}, {{"axis", int64_t{0}}}),
+                          it->node("DequantizeLinear", {b, it->reals({3}, bias_scales)}, {{"axis", int64_t{0}}})});
     it->output(it->quantize(y, 0.3f, 90, ElementType::u8));
   }
   EXPECT_EQ(imported_operators(m), "requantize q8ta_conv2d requantize");
@@ -76,15 +78,19 @@ TEST(QuantizedOperators, MatMulWithAnyZeroPoints) {
   m.x = m.input("y", {-1, 6, 6}, ElementType::u8);
   m.model.graph.inputs.erase(m.model.graph.inputs.begin());
   const std::string w = m.random_integers(ElementType::u8, {6, 5}, 0, 255);
-  m.output(m.node("QLinearMatMul", Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 99)), m.to(0.2f, 90))));
+  m.output(m.node("QLinearMatMul",
+                  Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 99)), m.to(0.2f, 90))));
   EXPECT_EQ(imported_operators(m), "requantize bmm requantize");
   ModelBuilder views;
   const std::string y = views.input("y", {-1, 6, 6}, ElementType::u8);
   const std::string v = views.random_integers(ElementType::u8, {6, 5}, 0, 255);
-  views.output(views.quantize(views.node("MatMul", {views.dequantize(y, 0.05f, 120, ElementType::u8), views.dequantize(v, 0.01f, 99, ElementType::u8)}), 0.2f, 90, ElementType::u8));
+  views.output(views.quantize(views.node("MatMul", {views.dequantize(y, 0.05f, 120, ElementType::u8),
+                                                    views.dequantize(v, 0.01f, 99, ElementType::u8)}),
+                              0.2f, 90, ElementType::u8));
   compare(views, {2, 6, 6}, 1);
   const HostTensor data = Random(5).integers(DType::u8, {2, 6, 6}, 0, 255);
-  EXPECT_EQ(judged(m.import()->graph, {{"y", data}})->begin()->second.data, judged(views.import()->graph, {{"y", data}})->begin()->second.data);
+  EXPECT_EQ(judged(m.import()->graph, {{"y", data}})->begin()->second.data,
+            judged(views.import()->graph, {{"y", data}})->begin()->second.data);
 }
 
 TEST(QuantizedOperators, AddMulPoolAndFunctions) {
@@ -115,10 +121,14 @@ TEST(QuantizedOperators, Gemm) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 8});
   const std::string q = m.quantize(x, 0.05f, 3);
-  const std::string w = m.random_integers(ElementType::i8, {6, 8}, -127, 127), b = m.integers(ElementType::i32, {6}, {1, 2, 300, -4, -500, 6});
+  const std::string w = m.random_integers(ElementType::i8, {6, 8}, -127, 127),
+                    b = m.integers(ElementType::i32, {6}, {1, 2, 300, -4, -500, 6});
   const std::string zeros = m.integers(ElementType::i8, {6}, {0, 0, 0, 0, 0, 0});
-  const std::string y = m.node("QGemm", {q, m.scalar(0.05f), m.zero(3, ElementType::i8), w, m.reals({6}, {.01f, .02f, .03f, .04f, .05f, .06f}), zeros, b,
-                                         m.scalar(0.2f), m.zero(1, ElementType::i8)}, {{"transB", int64_t{1}}}, kMicrosoft);
+  const std::string y =
+      m.node("QGemm",
+             {q, m.scalar(0.05f), m.zero(3, ElementType::i8), w, m.reals({6}, {.01f, .02f, .03f, .04f, .05f, .06f}),
+              zeros, b, m.scalar(0.2f), m.zero(1, ElementType::i8)},
+             {{"transB", int64_t{1}}}, kMicrosoft);
   m.output(m.dequantize(y, 0.2f, 1));
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
 }
@@ -129,7 +139,8 @@ TEST(QuantizedOperators, MatMulNBits) {
   // Rows of N, K / 2 bytes: the first of two neighbours is in the low half.
   const std::string packed = m.integers(ElementType::u8, {2, 2, 2}, {0x98, 0xba, 0x10, 0x32, 0xfe, 0xdc, 0x88, 0x88});
   m.output(m.node("MatMulNBits", {x, packed, m.reals({4}, {1, 2, 3, 4})},
-                  {{"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}}, kMicrosoft));
+                  {{"K", int64_t{8}}, {"N", int64_t{2}}, {"bits", int64_t{4}}, {"block_size", int64_t{4}}},
+                  kMicrosoft));
   const auto imported = m.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
   EXPECT_EQ(operators_of(imported->graph), "linear_q4gsw");
@@ -144,8 +155,13 @@ TEST(QuantizedOperators, ConvOfOneTapWithAnyZeroPoints) {
   Bytes m, views;
   for (Bytes* it : {&m, &views}) {
     const std::string w = it->random_integers(ElementType::u8, {3, 4, 1, 1}, 0, 255);
-    if (it == &m) m.output(m.node("QLinearConv", Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 255)), m.to(0.3f, 90))));
-    else it->output(it->quantize(it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8), it->dequantize(w, 0.01f, 255, ElementType::u8)}), 0.3f, 90, ElementType::u8));
+    if (it == &m)
+      m.output(m.node("QLinearConv",
+                      Bytes::joined(Bytes::joined(m.with(m.x, 0.05f, 120), m.with(w, 0.01f, 255)), m.to(0.3f, 90))));
+    else
+      it->output(it->quantize(it->node("Conv", {it->dequantize(it->x, 0.05f, 120, ElementType::u8),
+                                                it->dequantize(w, 0.01f, 255, ElementType::u8)}),
+                              0.3f, 90, ElementType::u8));
   }
   EXPECT_EQ(imported_operators(m), "requantize reshape bmm reshape requantize");
   expect_same(m, views, {2, 4, 6, 6});
@@ -158,7 +174,8 @@ TEST(QuantizedOperators, ProductsOfIntegers) {
   const std::string b = m.integers(ElementType::u8, {3, 2}, {1, 4, 2, 5, 3, 6});
   m.output(m.node("MatMulInteger", {a, b, m.zero(12, ElementType::u8), m.zero(0, ElementType::u8)}));
   EXPECT_EQ(imported_operators(m), "requantize bmm quantize_affine");
-  const auto outputs = judged(m.import()->graph, {{"a", qgen::testing::tensor_of(DType::u8, {2, 3}, {11, 7, 3, 10, 6, 2})}});
+  const auto outputs =
+      judged(m.import()->graph, {{"a", qgen::testing::tensor_of(DType::u8, {2, 3}, {11, 7, 3, 10, 6, 2})}});
   ASSERT_TRUE(outputs) << to_text(outputs.error());
   const auto sums = outputs->begin()->second.as<int32_t>();
   EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{-38, -83, -44, -98}));
@@ -171,7 +188,8 @@ TEST(QuantizedOperators, ConvolutionsOfIntegers) {
   m.output(m.node("ConvInteger", {x, w, m.zero(1, ElementType::u8), m.zero(128, ElementType::u8)}));
   const auto imported = m.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
-  const auto outputs = judged(imported->graph, {{"x", qgen::testing::tensor_of(DType::u8, {1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10})}});
+  const auto outputs =
+      judged(imported->graph, {{"x", qgen::testing::tensor_of(DType::u8, {1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10})}});
   ASSERT_TRUE(outputs) << to_text(outputs.error());
   const auto sums = outputs->begin()->second.as<int32_t>();
   EXPECT_EQ(std::vector<int32_t>(sums.begin(), sums.end()), (std::vector<int32_t>{12, 16, 24, 28}));
@@ -180,7 +198,8 @@ TEST(QuantizedOperators, ConvolutionsOfIntegers) {
 TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 5, 4});
-  Node quantize{.name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}};
+  Node quantize{
+      .name = "quantize", .op = "DynamicQuantizeLinear", .inputs = {x}, .outputs = {"codes", "scale", "zero"}};
   m.model.graph.nodes.push_back(quantize);
   const std::string w = m.random_integers(ElementType::i8, {4, 3}, -127, 127);
   const std::string sums = m.node("Cast", {m.node("MatMulInteger", {"codes", w, "zero"})}, {{"to", int64_t{1}}});

@@ -62,9 +62,9 @@ TEST(Activations, ClipWithOneBoundOrAttributes) {
   for (const bool has_attributes : {false, true}) {
     Image m;
     const std::string y = m.conv(m.x, {8, 4, 3, 3});
-    m.output(m.view(has_attributes ? m.node("Clip", {y}, {{"min", 0.0f}, {"max", 6.0f}})
-                                   : m.node("Clip", {y, "", m.scalar(2.5f)}),
-                    0.05f, 4));
+    m.output(m.view(
+        has_attributes ? m.node("Clip", {y}, {{"min", 0.0f}, {"max", 6.0f}}) : m.node("Clip", {y, "", m.scalar(2.5f)}),
+        0.05f, 4));
     if (!has_attributes) compare(m, {1, 4, 6, 6}, 0.05f);
     else EXPECT_EQ(attribute_of<std::string>(node_of(*m.import(), "q8ta_conv2d"), "activation"), "relu6");
   }
@@ -251,7 +251,8 @@ TEST(OfTwo, SumsDifferencesAndProducts) {
 
 TEST(OfTwo, AConstantThatIsQuantized) {
   Image m;
-  const std::string c = m.dequantize(m.random_integers(ElementType::u8, {4, 1, 1}, 0, 255), 0.01f, 130, ElementType::u8);
+  const std::string c =
+      m.dequantize(m.random_integers(ElementType::u8, {4, 1, 1}, 0, 255), 0.01f, 130, ElementType::u8);
   m.output(m.view(m.node("Mul", {c, m.x}), 0.02f, 1));
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_mul q8ta_dequantize");
   compare(m, {2, 4, 6, 6}, 0.02f);
@@ -275,8 +276,10 @@ TEST(OfTwo, BoundsOfASumAreARequantization) {
 
 TEST(Windows, PaddingOfFourNumbersAndDilation) {
   Image m;
-  m.output(m.view(m.conv(m.x, {8, 2, 3, 2}, {{"pads", Pads{0, 1, 2, 0}}, {"dilations", Pads{1, 2}}, {"group", int64_t{2}},
-                                             {"strides", Pads{2, 1}}}), 0.1f, 0));
+  m.output(m.view(
+      m.conv(m.x, {8, 2, 3, 2},
+             {{"pads", Pads{0, 1, 2, 0}}, {"dilations", Pads{1, 2}}, {"group", int64_t{2}}, {"strides", Pads{2, 1}}}),
+      0.1f, 0));
   compare(m, {2, 4, 6, 6}, 0.1f);
 }
 
@@ -303,12 +306,16 @@ TEST(Windows, AutoPadOfAnUnknownSideIsRefused) {
 TEST(Windows, Pools) {
   for (const int64_t includes : {0, 1}) {
     Image m;
-    m.output(m.view(m.node("AveragePool", {m.x}, {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 1, 1, 1}}, {"count_include_pad", includes}}), 0.02f, 1));
+    m.output(m.view(m.node("AveragePool", {m.x},
+                           {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 1, 1, 1}}, {"count_include_pad", includes}}),
+                    0.02f, 1));
     EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_avg_pool2d q8ta_dequantize");
     compare(m, {2, 4, 6, 6}, 0.02f);
   }
   Image m;
-  m.output(m.view(m.node("MaxPool", {m.x}, {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 0, 1, 2}}, {"strides", Pads{2, 1}}}), 0.02f, 1));
+  m.output(m.view(
+      m.node("MaxPool", {m.x}, {{"kernel_shape", Pads{3, 3}}, {"pads", Pads{1, 0, 1, 2}}, {"strides", Pads{2, 1}}}),
+      0.02f, 1));
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_max_pool2d requantize q8ta_dequantize");
   compare(m, {2, 4, 6, 6}, 0.02f);
 }
@@ -316,8 +323,10 @@ TEST(Windows, Pools) {
 TEST(Windows, GlobalMeansAreOneOperator) {
   for (const std::string op : {"GlobalAveragePool", "ReduceMean", "AveragePool"}) {
     Image m;
-    m.output(m.view(op == "ReduceMean" ? m.node(op, {m.x}, {{"axes", Pads{-1, 2}}})
-                    : op == "AveragePool" ? m.node(op, {m.x}, {{"kernel_shape", Pads{6, 6}}}) : m.node(op, {m.x}), 0.02f, 1));
+    m.output(m.view(op == "ReduceMean"    ? m.node(op, {m.x}, {{"axes", Pads{-1, 2}}})
+                    : op == "AveragePool" ? m.node(op, {m.x}, {{"kernel_shape", Pads{6, 6}}})
+                                          : m.node(op, {m.x}),
+                    0.02f, 1));
     EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_avg_pool2d q8ta_dequantize");
     const auto outputs = judged(m.import()->graph, {{"x", Random(3).reals(DType::f32, {2, 4, 6, 6}, -2, 2)}});
     ASSERT_TRUE(outputs) << to_text(outputs.error());
@@ -339,8 +348,11 @@ TEST(Windows, Transposed) {
     Image m;
     const std::string w = m.weight({4, 3, 3, 2}, 1);
     const std::string b = m.reals({3 * groups}, std::vector<float>(static_cast<size_t>(3 * groups), 0.3f));
-    m.output(m.view(m.node("ConvTranspose", {m.x, w, b}, {{"strides", Pads{2, 2}}, {"pads", Pads{1, 0, 0, 1}}, {"group", groups},
-                                                         {"output_padding", Pads{1, 0}}}), 0.1f, 0));
+    m.output(m.view(
+        m.node(
+            "ConvTranspose", {m.x, w, b},
+            {{"strides", Pads{2, 2}}, {"pads", Pads{1, 0, 0, 1}}, {"group", groups}, {"output_padding", Pads{1, 0}}}),
+        0.1f, 0));
     EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d_transposed q8ta_dequantize");
     compare(m, {2, 4, 6, 6}, 0.1f);
   }
@@ -392,7 +404,9 @@ TEST(Linear, GemmBothWays) {
     ModelBuilder m;
     const std::string x = m.view(m.input("x", {-1, 8}), 0.05f, 3);
     const std::string w = turned ? m.weight({6, 8}, 0) : m.weight({8, 6}, 1);
-    m.output(m.view(m.node("Gemm", {x, w, m.reals({1, 6}, {1, 2, 3, 4, 5, 6})}, {{"transB", turned}, {"alpha", 0.5f}, {"beta", 2.0f}}), 0.1f, 2));
+    m.output(m.view(m.node("Gemm", {x, w, m.reals({1, 6}, {1, 2, 3, 4, 5, 6})},
+                           {{"transB", turned}, {"alpha", 0.5f}, {"beta", 2.0f}}),
+                    0.1f, 2));
     EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
     compare(m, {3, 8}, 0.1f);
   }
@@ -419,17 +433,17 @@ TEST(Linear, AConstantAlongRowsIsNone) {
   Rows m;
   const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
   m.output(m.view(m.node("Add", {y, m.reals({5, 1}, {1, -1, 2, -2, 0})}), 0.1f, 2));
-  EXPECT_EQ(imported_operators(m),
-            "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw fused_add q8ta_dequantize");
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw fused_add q8ta_dequantize");
   compare(m, {2, 5, 8}, 0.1f);
 }
 
 TEST(Linear, TwoActivations) {
   for (const bool quantizes : {true, false}) {
     Rows m;
-    const std::string other = m.view(m.reals({8, 4}, {0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f,
-                                                     0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f}),
-                                     0.02f, 5, ElementType::u8);
+    const std::string other =
+        m.view(m.reals({8, 4}, {0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f,
+                                0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f}),
+               0.02f, 5, ElementType::u8);
     const std::string y = m.node("MatMul", {m.x, other});
     m.output(quantizes ? m.view(y, 0.1f, 2) : y);
     EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize bmm q8ta_dequantize" : "q8ta_quantize bmm");
@@ -441,13 +455,17 @@ TEST(Linear, WeightsOfFourBits) {
   for (const bool has_groups : {true, false}) {
     ModelBuilder m(21);
     const std::string x = m.input("x", {-1, 5, 8});
-    const std::string codes = m.random_integers(has_groups ? ElementType::u4 : ElementType::i4, {8, 6}, has_groups ? 0 : -8, has_groups ? 15 : 7);
+    const std::string codes = m.random_integers(has_groups ? ElementType::u4 : ElementType::i4, {8, 6},
+                                                has_groups ? 0 : -8, has_groups ? 15 : 7);
     std::vector<float> scales;
     for (int i = 0; i < 12; ++i) scales.push_back(0.01f * static_cast<float>(i + 1));
     const std::string w =
-        has_groups ? m.node("DequantizeLinear", {codes, m.reals({2, 6}, scales), m.integers(ElementType::u4, {2, 6}, std::vector<int64_t>(12, 8))},
-                            {{"axis", int64_t{0}}, {"block_size", int64_t{4}}})
-                   : m.node("DequantizeLinear", {codes, m.reals({6}, {scales.begin(), scales.begin() + 6})}, {{"axis", int64_t{1}}});
+        has_groups
+            ? m.node("DequantizeLinear",
+                     {codes, m.reals({2, 6}, scales), m.integers(ElementType::u4, {2, 6}, std::vector<int64_t>(12, 8))},
+                     {{"axis", int64_t{0}}, {"block_size", int64_t{4}}})
+            : m.node("DequantizeLinear", {codes, m.reals({6}, {scales.begin(), scales.begin() + 6})},
+                     {{"axis", int64_t{1}}});
     m.output(m.node("MatMul", {x, w}));
     EXPECT_EQ(imported_operators(m), "linear_q4gsw");
     if (!has_groups) {
@@ -465,7 +483,8 @@ TEST(Linear, WeightsOfFourBits) {
 TEST(Linear, WeightsWithZeroPointsRunInReals) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 5, 8});
-  m.output(m.node("MatMul", {x, m.dequantize(m.random_integers(ElementType::u8, {8, 6}, 0, 255), 0.01f, 100, ElementType::u8)}));
+  m.output(m.node("MatMul",
+                  {x, m.dequantize(m.random_integers(ElementType::u8, {8, 6}, 0, 255), 0.01f, 100, ElementType::u8)}));
   EXPECT_EQ(imported_operators(m), "fused_bmm");
   compare(m, {2, 5, 8}, 1e-3f);
 }
@@ -474,8 +493,11 @@ TEST(Linear, WeightsWithZeroPointsRunInReals) {
 
 TEST(Refusals, SayNodeAndReason) {
   Image zero_points;
-  zero_points.output(zero_points.view(zero_points.node("Conv", {zero_points.x, zero_points.dequantize(
-      zero_points.random_integers(ElementType::u8, {8, 4, 3, 3}, 0, 255), 0.01f, 100, ElementType::u8)}), 0.1f, 0));
+  zero_points.output(zero_points.view(
+      zero_points.node("Conv", {zero_points.x, zero_points.dequantize(
+                                                   zero_points.random_integers(ElementType::u8, {8, 4, 3, 3}, 0, 255),
+                                                   0.01f, 100, ElementType::u8)}),
+      0.1f, 0));
   EXPECT_THAT(imported_operators(zero_points), HasSubstr("node 'Conv_3' (Conv)"));
   EXPECT_THAT(imported_operators(zero_points), HasSubstr("has zero point 100, and symmetric ones have 128"));
 

@@ -69,7 +69,8 @@ TEST(Quirks, ATransposeBetweenQuantizeAndDequantize) {
 TEST(Quirks, ABiasWhoseScaleIsNotThatOfItsSums) {
   ModelBuilder m;
   const std::string x = m.view(m.input("x", {-1, 4, 6, 6}), 0.05f, 3);
-  const std::string b = m.node("DequantizeLinear", {m.integers(ElementType::i32, {8}, {1, 2, 3, 4, 5, 6, 7, 8}), m.scalar(0.25f)});
+  const std::string b =
+      m.node("DequantizeLinear", {m.integers(ElementType::i32, {8}, {1, 2, 3, 4, 5, 6, 7, 8}), m.scalar(0.25f)});
   m.output(m.view(m.node("Conv", {x, m.weight({8, 4, 3, 3}), b}), 0.1f, 0));
   const auto imported = m.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
@@ -105,7 +106,8 @@ TEST(Quirks, ShapesThatAreComputed) {
   const auto imported = m.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
   EXPECT_EQ(operators_of(imported->graph), "q8ta_quantize reshape q8ta_dequantize");
-  EXPECT_EQ(std::get<std::vector<int64_t>>(imported->graph.nodes[1].attributes.at("shape")), (std::vector<int64_t>{0, 4, 36}));
+  EXPECT_EQ(std::get<std::vector<int64_t>>(imported->graph.nodes[1].attributes.at("shape")),
+            (std::vector<int64_t>{0, 4, 36}));
 }
 
 TEST(Quirks, TwoUnknownSidesThatChangeTheirPlacesAreRefused) {

@@ -10,7 +10,8 @@
 #include <fstream>
 
 #include "onnx/onnx.pb.h"
-#include "runtime/onnx/import.h"
+#include "tests/runtime/onnx/model_builder.h"
+#include "tests/support/source_folder.h"
 
 namespace qgen::onnx {
 namespace {
@@ -40,7 +41,8 @@ Proto small_model() {
   return model;
 }
 
-::onnx::TensorProto& add_tensor(Proto& model, int32_t type, std::initializer_list<int64_t> shape, const std::string& name = "t") {
+::onnx::TensorProto& add_tensor(Proto& model, int32_t type, std::initializer_list<int64_t> shape,
+                                const std::string& name = "t") {
   auto& tensor = *model.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(type);
@@ -110,6 +112,22 @@ TEST(Reader, WideIntegers) {
   tensor.add_int64_data(INT64_MIN);
   tensor.add_int64_data(5);
   EXPECT_EQ(integers_of(model), (std::vector<int64_t>{INT64_MIN, 5}));
+}
+
+// Written by ONNX's own library for Python; the fuzzer begins with them.
+TEST(Reader, FilesOfAnotherWriter) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"block", "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_avg_pool2d reshape q8ta_dequantize"},
+      {"operators", "requantize q8ta_conv2d requantize"},
+      {"shapes", "reshape"},
+      {"linear", "q8ta_quantize q8ta_linear"},
+      {"dynamic", "choose_qparams_affine quantize_affine bmm fused_mul linear_q4gsw"},
+      {"transposed", "q8ta_conv2d_transposed q8ta_pixel_shuffle q8ta_avg_pool2d q8ta_avg_pool2d reshape"}};
+  for (const auto& [name, operators] : rows) {
+    const auto imported = import_model(std::filesystem::path(tests::source_folder()) / "tests/fuzz/corpus/onnx" / name);
+    ASSERT_TRUE(imported) << to_text(imported.error());
+    EXPECT_EQ(testing::operators_of(imported->graph), operators) << name;
+  }
 }
 
 // ---- files that do not hold what they say ---------------------------------------------------------------------------
@@ -197,9 +215,32 @@ TEST(Hostile, WithoutGraphOpsetOrRank) {
 }
 
 TEST(Hostile, NodesWithoutInputsOrOutputs) {
-  for (const char* op : {"Identity", "Conv", "QuantizeLinear", "DequantizeLinear", "Add", "Reshape", "Gather", "Concat", "MaxPool",
-                         "Clip", "Relu", "Gemm", "MatMul", "QLinearConv", "MatMulNBits", "ReduceMean", "DepthToSpace", "Shape",
-                         "Slice", "Transpose", "Constant", "ConvTranspose", "AveragePool", "Cast", "Softmax", "If"}) {
+  for (const char* op : {"Identity",
+                         "Conv",
+                         "QuantizeLinear",
+                         "DequantizeLinear",
+                         "Add",
+                         "Reshape",
+                         "Gather",
+                         "Concat",
+                         "MaxPool",
+                         "Clip",
+                         "Relu",
+                         "Gemm",
+                         "MatMul",
+                         "QLinearConv",
+                         "MatMulNBits",
+                         "ReduceMean",
+                         "DepthToSpace",
+                         "Shape",
+                         "Slice",
+                         "Transpose",
+                         "Constant",
+                         "ConvTranspose",
+                         "AveragePool",
+                         "Cast",
+                         "Softmax",
+                         "If"}) {
     for (const char* domain : {"", "com.microsoft"}) {
       Proto model = small_model();
       auto& node = *model.mutable_graph()->mutable_node(0);
@@ -296,7 +337,8 @@ class External : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::string error_of(const std::string& location, const std::string& offset = "", const std::string& length = "") const {
+  std::string error_of(const std::string& location, const std::string& offset = "",
+                       const std::string& length = "") const {
     return read_error(model(location, offset, length), folder_ / "model");
   }
   static Proto model(const std::string& location, const std::string& offset = "", const std::string& length = "") {
