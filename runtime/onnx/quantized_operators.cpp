@@ -148,14 +148,13 @@ Expected<Known> Importer::whole(const Node& node, Arguments arguments, size_t in
   const ElementType type = constant ? constant->type : codes && codes->is_unsigned ? ElementType::u8 : ElementType::i8;
   if (index + 2 < arguments.size() && arguments[index + 2] && !zero)
     return unsupported("its zero point is no constant", "of MatMulInteger it may come from DynamicQuantizeLinear");
-  const int64_t count = zero ? zero->size() : 1;
-  const std::vector<float> ones(static_cast<size_t>(std::min<int64_t>(count, input->shape.empty() ? 1 : 1 << 20)),
-                                1.0f);
-  const auto scale = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {std::ssize(ones)}, ones));
   const bool is_columns = node.op == "MatMulInteger" && index == 1;
   const size_t rank = input->shape.size(), axis = is_columns && rank > 0 ? rank - 1 : 0;
-  if (count > 1 && (index == 0 || rank == 0 || input->shape[axis] != Number{count}))
+  const int64_t count = zero ? zero->size() : 1;
+  if (count != 1 && (index == 0 || rank == 0 || input->shape[axis] != Number{count}))
     return unsupported(fmt::format("input {} has {} zero points", index, count));
+  const std::vector<float> ones(static_cast<size_t>(count), 1.0f);
+  const auto scale = std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, {count}, ones));
   auto parameters = parameters_along(axis, rank, scale, zero, type);
   if (!parameters) return parameters.error();
   return view_of(*input, *std::move(parameters), type);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/onnx/match.h"
+
+namespace qgen::onnx::matching {
+namespace {
+
+Expected<Pending> convolution(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input) {
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const Shape& taps = (*constant)->codes->shape;
+  if (!is_image(input.shape) || taps.size() != input.shape.size())
+    return unsupported(
+        fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
+  auto weight = symmetric_along(**constant, 0);
+  if (!weight) return unsupported(weight.error().message);
+  const int64_t groups = node.integer("group", 1);
+  if (groups < 1 || taps[0] % groups != 0 || (!input.shape[1].is_symbol && input.shape[1].value != taps[1] * groups))
+    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input.shape),
+                               to_text(taps), groups));
+  const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input.shape);
+  if (!window) return window.error();
+  auto shape = places(*window, input.shape, builder.next_symbol);
+  if (!shape) return shape.error();
+  (*shape)[1] = {taps[0]};
+
+  Pending pending{.name = node.name, .shape = *std::move(shape)};
+  if (const auto* view = std::get_if<View>(&input.value))
+    check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
+  pending.operands.push_back(std::move(input));
+  add_weight(builder, (*constant)->codes, pending, *std::move(weight), "");
+  if (Done biased = add_bias(builder, node, arguments, 2, taps[0], pending); !biased) return biased.error();
+  set_window(pending.attributes, *window);
+  pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
+  pending.attributes.insert_or_assign("groups", AttributeValue(groups));
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> conv(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  return convolution(builder, node, arguments, {"input", *view, arguments[0]->shape});
+}
+
+Expected<Pending> conv_of_reals(Builder& builder, const Node& node, Arguments arguments) {
+  const auto real = real_at(builder, arguments, 0);
+  if (!real) return real.error();
+  return convolution(builder, node, arguments, {"input", *real, arguments[0]->shape});
+}
+
+// One tap, at each pixel: a product of the weight with the pixels, in which both sides may have zero points.
+Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const Dims& input = arguments[0]->shape;
+  const Shape& taps = (*constant)->codes->shape;
+  const auto window =
+      window_of(node, {taps.begin() + std::min<std::ptrdiff_t>(2, std::ssize(taps)), taps.end()}, input);
+  if (!window) return window.error();
+  const auto are = [](const std::vector<int64_t>& list, int64_t n) {
+    return std::ranges::count(list, n) == std::ssize(list);
+  };
+  if (!are(window->kernel, 1) || !are(window->strides, 1) || !are(window->padding(), 0) ||
+      node.integer("group", 1) != 1)
+    return unsupported("its window is more than one tap at each pixel");
+  if (at(arguments, 2)) return unsupported("it has a bias");
+  if (!is_byte((*constant)->codes->type)) return unsupported("its weight is not of 8 bits");
+  if (!(input[1] == Number{taps[1]}))
+    return refused(fmt::format("an input {} and a weight {}", to_text(input), to_text(taps)));
+  auto weight = reshaped(**constant, {1, taps[0], taps[1]});
+  if (!weight) return unsupported(weight.error().message);
+  auto flat = reshaped(input, {input[0], input[1], {-1}}, false, builder.next_symbol);
+  if (!flat) return flat.error();
+  const auto pixels = builder.reshape(node.name + " pixels", view->codes, *flat);
+  if (!pixels) return pixels.error();
+  Pending pending{.name = node.name, .shape = *flat, .reshaped = input};
+  pending.shape[1] = {taps[0]};
+  (*pending.reshaped)[1] = {taps[0]};
+  pending.operands.push_back({"input", *std::move(weight), dims_of({1, taps[0], taps[1]})});
+  pending.operands.push_back({"other", View{*pixels, view->quantization}, *flat});
+  return pending;
+}
+
+namespace {
+
+// What a transposed convolution takes off both ends of an axis so that it has as many pixels as the model says.
+void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more_at_end) {
+  const int64_t total = std::max<int64_t>(pixels - wanted, 0);
+  window.before[axis] = more_at_end ? total / 2 : total - total / 2;
+  window.after[axis] = total - window.before[axis];
+}
+
+}  // namespace
+
+Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const Dims& input = arguments[0]->shape;
+  const Shape& taps = (*constant)->codes->shape;
+  if (!is_image(input) || taps.size() != input.size())
+    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
+  auto weight = symmetric_along(**constant, 1);
+  if (!weight) return unsupported(weight.error().message);
+  const int64_t groups = node.integer("group", 1);
+  if (groups < 1 || taps[0] % groups != 0 || groups > (int64_t{1} << 30) ||
+      (!input[1].is_symbol && input[1].value != taps[0]))
+    return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input),
+                               to_text(taps), groups));
+  // Scales go along the outputs of a group, and are the same in all groups.
+  const auto of_group = weight->scales.as<float>();
+  std::vector<float> scales;
+  for (int64_t g = 0; g < groups; ++g) scales.insert(scales.end(), of_group.begin(), of_group.end());
+  weight->scales = make_tensor<float>(DType::f32, {std::ssize(scales)}, scales);
+
+  // auto_pad and output_shape say the number of pixels instead of the padding.
+  Node explicit_node = node;
+  const std::string_view way = node.word("auto_pad", "NOTSET");
+  const bool is_same = way == "SAME_UPPER" || way == "SAME_LOWER";
+  if (is_same) explicit_node.attributes.erase("auto_pad");
+  auto window = window_of(explicit_node, {taps.begin() + 2, taps.end()}, input);
+  if (!window) return window.error();
+  const std::vector<int64_t> pixels = node.integers("output_shape");
+  std::vector<int64_t> more = node.integers("output_padding");
+  if (more.empty()) more.assign(window->kernel.size(), 0);
+  if (more.size() != window->kernel.size() || (!pixels.empty() && pixels.size() != more.size()))
+    return refused("output_padding or output_shape has another length than the window");
+  Dims shape{input[0], {std::ssize(scales)}};
+  for (size_t i = 0; i < more.size(); ++i) {
+    const Number side = input[i + 2];
+    const bool says_pixels = !pixels.empty() || is_same;
+    if (side.is_symbol && says_pixels) return unsupported("its padding depends on a side that is not known");
+    const int64_t reach = window->dilations[i] * (window->kernel[i] - 1) + 1;
+    const int64_t all = (side.value - 1) * window->strides[i] + reach + more[i];
+    if (!pixels.empty()) trim(*window, i, all, pixels[i], way != "SAME_LOWER");
+    else if (is_same) trim(*window, i, all, side.value * window->strides[i], way == "SAME_UPPER");
+    const int64_t left = all - window->before[i] - window->after[i];
+    if (!side.is_symbol && left < 1) return refused(fmt::format("its output has {} pixels", left));
+    shape.push_back(side.is_symbol ? Number{builder.next_symbol++, true} : Number{left});
+  }
+
+  Pending pending{.name = node.name, .shape = std::move(shape)};
+  check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
+  pending.operands.push_back({"input", *view, input});
+  add_weight(builder, (*constant)->codes, pending, *std::move(weight), "");
+  if (Done biased = add_bias(builder, node, arguments, 2, std::ssize(scales), pending); !biased) return biased.error();
+  set_window(pending.attributes, *window);
+  pending.attributes.insert_or_assign("dilation", AttributeValue(window->dilations));
+  pending.attributes.insert_or_assign("groups", AttributeValue(groups));
+  pending.attributes.insert_or_assign("output_padding", AttributeValue(more));
+  return pending;
+}
+
+}  // namespace qgen::onnx::matching

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include "runtime/onnx/match.h"
+
+namespace qgen::onnx::matching {
+namespace {
+
+Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
+  Pending pending{.name = node.name};
+  DType constants_are = DType::f32;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto known = needed(arguments, i);
+    if (!known) return known.error();
+    if (are_bytes && !builder.view_of(**known))
+      return unsupported(fmt::format("input {} is not quantized to bytes with one scale", i));
+    if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
+    if (!operand) return operand.error();
+    pending.operands.push_back(*std::move(operand));
+  }
+  auto shape = broadcast(arguments[0]->shape, arguments[1]->shape);
+  if (!shape) return shape.error();
+  pending.shape = *std::move(shape);
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> both_bytes(Builder& builder, const Node& node, Arguments arguments) {
+  return binary(builder, node, arguments, true);
+}
+
+Expected<Pending> of_any(Builder& builder, const Node& node, Arguments arguments) {
+  return binary(builder, node, arguments, false);
+}
+
+namespace {
+
+// Sums with a factor of -1, which q8ta_add and fused_add both have.
+Expected<Pending> difference(Expected<Pending> pending) {
+  if (pending) pending->attributes.insert_or_assign("alpha", AttributeValue(-1.0));
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> difference_of_bytes(Builder& builder, const Node& node, Arguments arguments) {
+  return difference(binary(builder, node, arguments, true));
+}
+
+Expected<Pending> difference_of_any(Builder& builder, const Node& node, Arguments arguments) {
+  return difference(binary(builder, node, arguments, false));
+}
+
+}  // namespace qgen::onnx::matching

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/onnx/match.h"
+
+namespace qgen::onnx::matching {
+
+Expected<Pending> mean_of_all(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  const Dims& input = arguments[0]->shape;
+  if (!is_image(input)) return unsupported(fmt::format("an input {} is no image or row", to_text(input)));
+  if (node.integer("channels_last", 0) != 0) return unsupported("its channels are last");
+  Pending pending{.name = node.name, .shape = input};
+  std::fill(pending.shape.begin() + 2, pending.shape.end(), Number{1});
+  pending.operands.push_back({"input", *view, input});
+  return pending;
+}
+
+// Along all axes of an image, which is what a global pool takes.
+Expected<Pending> mean_along(Builder& builder, const Node& node, Arguments arguments) {
+  auto pending = mean_of_all(builder, node, arguments);
+  if (!pending) return pending;
+  const auto rank = static_cast<int64_t>(pending->shape.size());
+  std::vector<int64_t> axes = node.integers("axes");
+  if (const Known* said = at(arguments, 1)) {
+    const TensorPtr tensor = said->tensor();
+    if (!tensor || is_real(tensor->type)) return unsupported("its axes are no constants");
+    for (int64_t i = 0; i < tensor->size() && i < rank; ++i) axes.push_back(tensor->integer(i));
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::ranges::sort(axes);
+  std::vector<int64_t> image(static_cast<size_t>(rank - 2));
+  std::iota(image.begin(), image.end(), 2);
+  if (axes != image) return unsupported("it is a mean along other axes than those of an image");
+  if (node.integer("keepdims", 1) == 0) pending->reshaped = Dims(pending->shape.begin(), pending->shape.begin() + 2);
+  return pending;
+}
+
+Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments arguments) {
+  auto pending = mean_of_all(builder, node, arguments);
+  if (!pending) return pending;
+  const Dims input = arguments[0]->shape;
+  const auto window = window_of(node, node.integers("kernel_shape"), input);
+  if (!window) return window.error();
+  if (std::ranges::any_of(window->dilations, [](int64_t d) { return d != 1; })) return unsupported("it has dilations");
+  auto shape = places(*window, input, builder.next_symbol);
+  if (!shape) return shape.error();
+  pending->shape = *std::move(shape);
+  set_window(pending->attributes, *window);
+  pending->attributes.insert_or_assign("kernel_size", AttributeValue(window->kernel));
+  pending->attributes.insert_or_assign("ceil_mode", AttributeValue(window->ceil));
+  pending->attributes.insert_or_assign("count_include_pad", AttributeValue(node.integer("count_include_pad", 0) != 0));
+  return pending;
+}
+
+}  // namespace qgen::onnx::matching

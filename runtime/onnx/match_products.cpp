@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include <fmt/format.h>
+
+#include "runtime/onnx/match.h"
+
+namespace qgen::onnx::matching {
+namespace {
+
+// MatMul and Gemm alike: how the second matrix lies, and what the product and the bias are multiplied by.
+struct Product {
+  bool is_turned = false;  // the second is [N, K]
+  float alpha = 1, beta = 1;
+};
+
+Expected<Product> product_of(const Node& node) {
+  if (node.op != "Gemm" && node.op != "QGemm") return Product{};
+  if (node.integer("transA", 0) != 0) return unsupported("its first matrix is turned (transA)");
+  return Product{node.integer("transB", 0) != 0, node.real("alpha", 1), node.real("beta", 1)};
+}
+
+// The weight as a matrix [N, K].
+Expected<QuantizedConstant> rows_of(const QuantizedConstant& constant, bool is_turned) {
+  const Shape& shape = constant.codes->shape;
+  if (shape.size() < 2 || element_count(shape) != element_count({shape.end() - 2, shape.end()}))
+    return unsupported(fmt::format("its weight is {}, several matrices or none", to_text(shape)));
+  auto matrix =
+      shape.size() == 2 ? Expected<QuantizedConstant>(constant) : reshaped(constant, {shape.end() - 2, shape.end()});
+  if (!matrix) return unsupported(matrix.error().message);
+  return is_turned ? *std::move(matrix) : transposed(*matrix, {1, 0});
+}
+
+Expected<Pending> linear(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input,
+                         Expected<SymmetricWeight> (*symmetric)(const QuantizedConstant&)) {
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const auto product = product_of(node);
+  if (!product) return product.error();
+  const auto rows = rows_of(**constant, product->is_turned);
+  if (!rows) return rows.error();
+  const int64_t n = rows->codes->shape[0], k = rows->codes->shape[1];
+  if (input.shape.empty() || !(input.shape.back() == Number{k}))
+    return refused(fmt::format("an input {} does not go with {} columns", to_text(input.shape), k));
+  auto weight = symmetric(*rows);
+  if (!weight) return unsupported(weight.error().message);
+  if (!(product->alpha > 0)) return unsupported(fmt::format("alpha is {}", product->alpha));
+  for (float& scale : weight->scales.as<float>()) scale *= product->alpha;
+
+  Pending pending{.name = node.name, .shape = input.shape};
+  pending.shape.back() = {n};
+  if (const auto* view = std::get_if<View>(&input.value))
+    check_bias_scale(builder, node, at(arguments, 2), view->quantization.scale, weight->scales);
+  pending.operands.push_back(std::move(input));
+  add_weight(builder, (*constant)->codes, pending, *std::move(weight), product->is_turned ? "" : " turned");
+  if (Done biased = add_bias(builder, node, arguments, 2, n, pending, product->beta); !biased) return biased.error();
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> linear_of_bytes(Builder& builder, const Node& node, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  return linear(builder, node, arguments, {"input", *view, arguments[0]->shape},
+                [](const QuantizedConstant& rows) { return symmetric_along(rows, 0); });
+}
+
+// Four bits first: they have groups, too.
+Expected<Pending> linear_of_nibbles(Builder& builder, const Node& node, Arguments arguments) {
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  if (!is_nibble((*constant)->codes->type)) return unsupported("its weight is not of 4 bits");
+  const auto real = real_at(builder, arguments, 0);
+  if (!real) return real.error();
+  return linear(builder, node, arguments, {"input", *real, arguments[0]->shape}, symmetric_groups);
+}
+
+Expected<Pending> linear_of_reals(Builder& builder, const Node& node, Arguments arguments) {
+  const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant.error();
+  const auto real = real_at(builder, arguments, 0);
+  if (!real) return real.error();
+  return linear(builder, node, arguments, {"input", *real, arguments[0]->shape},
+                [](const QuantizedConstant& rows) { return symmetric_along(rows, 0); });
+}
+
+namespace {
+
+Expected<Dims> product_shape(const Dims& a, const Dims& b) {
+  if (a.size() < 2 || b.size() < 2) return unsupported("a vector is multiplied by a matrix");
+  if (!(a.back() == b[b.size() - 2]))
+    return refused(fmt::format("matrices {} and {} do not go together", to_text(a), to_text(b)));
+  auto shape = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (!shape) return shape;
+  shape->push_back(a[a.size() - 2]);
+  shape->push_back(b.back());
+  return shape;
+}
+
+Expected<Pending> two_matrices(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
+  const auto product = product_of(node);
+  if (!product) return product.error();
+  if (product->is_turned || product->alpha != 1) return unsupported("its second matrix is turned, or alpha is not 1");
+  if (at(arguments, 2)) return unsupported("it has a bias");
+  Pending pending{.name = node.name};
+  DType constants_are = DType::f32;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto known = needed(arguments, i);
+    if (!known) return known.error();
+    if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
+    if (!operand) return operand.error();
+    if (are_bytes && std::holds_alternative<Real>(operand->value))
+      return unsupported(fmt::format("input {} is real", i));
+    pending.operands.push_back(*std::move(operand));
+  }
+  auto shape = product_shape(arguments[0]->shape, arguments[1]->shape);
+  if (!shape) return shape.error();
+  pending.shape = *std::move(shape);
+  return pending;
+}
+
+}  // namespace
+
+Expected<Pending> bmm(Builder& builder, const Node& node, Arguments arguments) {
+  return two_matrices(builder, node, arguments, true);
+}
+
+Expected<Pending> bmm_of_reals(Builder& builder, const Node& node, Arguments arguments) {
+  return two_matrices(builder, node, arguments, false);
+}
+
+}  // namespace qgen::onnx::matching
