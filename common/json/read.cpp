@@ -49,12 +49,25 @@ class Cursor {
   size_t* taken_;
 };
 
-Mark mark_at(std::string_view text, size_t at) {
-  const std::string_view before = text.substr(0, at);
-  const size_t newline = before.rfind('\n');
-  return {static_cast<size_t>(std::ranges::count(before, '\n')) + 1,
-          newline == std::string_view::npos ? before.size() + 1 : before.size() - newline};
-}
+// Line and column of places that are asked for in the order of the text, so that a long text is walked once.
+class Marks {
+ public:
+  explicit Marks(std::string_view text) : text_(text) {}
+
+  Mark at(size_t place) {
+    for (place = std::min(place, text_.size()); at_ < place; ++at_) {
+      if (text_[at_] == '\n') {
+        ++line_;
+        begin_of_line_ = at_ + 1;
+      }
+    }
+    return {line_, at_ - begin_of_line_ + 1};
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0, line_ = 1, begin_of_line_ = 0;
+};
 
 // "[json.exception.parse_error.101] parse error at line 1, column 3: syntax error while parsing value - unexpected ']';
 // expected ...; last read: '...'" without its place, and without what was read last, which may be long.
@@ -80,7 +93,7 @@ class Builder {
   using binary_t = nlohmann::json::binary_t;
 
   Builder(const std::string& file, std::string_view text, const size_t& taken)
-      : text_(text), taken_(taken), document_{file, {}} {}
+      : text_(text), taken_(taken), marks_(text), document_{file, {}} {}
 
   bool null() { return put({}); }
   bool boolean(bool value) { return put(value); }
@@ -110,7 +123,7 @@ class Builder {
     return true;
   }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) {
-    return fail(mark_at(text_, position == 0 ? 0 : position - 1), syntax_error(error.what()), "");
+    return fail(Marks(text_).at(position == 0 ? 0 : position - 1), syntax_error(error.what()), "");
   }
 
   Expected<Document> take() {
@@ -132,7 +145,7 @@ class Builder {
   Mark next_mark() {
     const size_t at = text_.find_first_not_of(" \t\r\n,:", end_of_last_);
     end_of_last_ = taken_;
-    return mark_at(text_, at);
+    return marks_.at(at);
   }
 
   // Where the next value goes.
@@ -172,6 +185,7 @@ class Builder {
 
   std::string_view text_;
   const size_t& taken_;
+  Marks marks_;
   size_t end_of_last_ = 0;
   Document document_;
   std::vector<Value*> open_;

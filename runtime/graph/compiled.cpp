@@ -68,7 +68,7 @@ class Writer {
     }
     head["decision"] = json_of(compiled_.decision);
 
-    const std::string text = json::to_line(head);
+    const std::string text = json::to_text(head);
     std::vector<std::byte> file(aligned(sizeof(Header) + text.size()));
     std::memcpy(file.data() + sizeof(Header), text.data(), text.size());
     file.insert(file.end(), data_.begin(), data_.end());

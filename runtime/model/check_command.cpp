@@ -71,7 +71,8 @@ Expected<int> check(const Program& program, const Arguments& arguments) {
   const auto expected = expected_outputs(program, arguments, graph, inputs->tensors);
   if (!expected) return expected.error();
 
-  const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
+  const auto opened = runner::Opened::open(program.library, arguments.device,
+                                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
   if (!opened) return opened.error();
   graph::Model model = model_of((*opened)->context(), program.operators, *std::move(loaded), {});
   const auto outputs = model.run(inputs->tensors);

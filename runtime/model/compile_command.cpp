@@ -21,7 +21,8 @@ Expected<int> compile(const Program& program, const Arguments& arguments) {
   for (const std::string& note : loaded->notes) fmt::print(stderr, "qgen-model: note: {}\n", note);
   const auto inputs = inputs_of(loaded->graph, arguments, {});
   if (!inputs) return inputs.error();
-  const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
+  const auto opened = runner::Opened::open(program.library, arguments.device,
+                                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
   if (!opened) return opened.error();
   Progress progress(::isatty(STDERR_FILENO) != 0);
   graph::Model model =

@@ -30,13 +30,16 @@ Expected<Loaded> load_compiled(const std::filesystem::path& file) {
 }
 
 Expected<Loaded> load_onnx(const std::filesystem::path& file) {
-  const auto start = Clock::now();
-  auto imported = onnx::import_model(file);
-  if (!imported) return imported.error();
-  Loaded loaded{.graph = std::move(imported->graph)};
+  auto start = Clock::now();
+  auto model = onnx::load_model(file);
+  if (!model) return model.error();
+  const double parse_ms = milliseconds_since(start);
+  start = Clock::now();
+  auto imported = onnx::import_model(*std::move(model));
+  if (!imported) return refused(fmt::format("{}: {}", file.string(), imported.error().message), imported.error().hint);
+  Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = milliseconds_since(start)};
   for (const onnx::Note& note : imported->notes)
     loaded.notes.push_back(fmt::format("node '{}': {}", note.node, note.reason));
-  loaded.parse_ms = milliseconds_since(start);
   return loaded;
 }
 

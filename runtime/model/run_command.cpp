@@ -215,7 +215,8 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   if (const auto files = files_of_outputs(loaded->graph, "--output", arguments.outputs); !files) return files.error();
   if (!arguments.device_file.empty()) return explain_on_file(program, arguments, *loaded, *inputs);
 
-  const auto opened = runner::Opened::open(program.library, arguments.device, {.is_untuned = arguments.is_untuned});
+  const auto opened = runner::Opened::open(program.library, arguments.device,
+                                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
   if (!opened) return opened.error();
   for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
   Context& context = (*opened)->context();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "common/files.h"
 #include "runtime/onnx/importer.h"
 
 namespace qgen::onnx {
@@ -30,13 +29,6 @@ Done bind_constants(ModelGraph& graph, const Tensors& constants) {
   return std::monostate{};
 }
 
-Expected<Imported> import_bytes(std::span<const std::byte> file, const std::filesystem::path& folder,
-                                const ImportOptions& options) {
-  auto model = read_model(file, {folder, options.limits});
-  if (!model) return model.error();
-  return import_model(*std::move(model), options);
-}
-
 }  // namespace
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
@@ -46,14 +38,15 @@ Expected<Imported> import_model(Model model, const ImportOptions& options) {
 }
 
 Expected<Imported> import_model(std::span<const std::byte> file, const ImportOptions& options) {
-  return import_bytes(file, {}, options);
+  auto model = read_model(file, {{}, options.limits});
+  if (!model) return model.error();
+  return import_model(*std::move(model), options);
 }
 
 Expected<Imported> import_model(const std::filesystem::path& file, const ImportOptions& options) {
-  const auto bytes = read_file(file.string(), options.limits.file_bytes);
-  if (!bytes) return bytes.error();
-  const auto parent = file.parent_path();
-  auto imported = import_bytes(std::as_bytes(std::span(*bytes)), parent.empty() ? "." : parent, options);
+  auto model = load_model(file, options.limits);
+  if (!model) return model.error();
+  auto imported = import_model(*std::move(model), options);
   if (imported) return imported;
   Error error = imported.error();
   error.message = fmt::format("{}: {}", file.string(), error.message);

@@ -14,6 +14,7 @@
 #include <limits>
 #include <set>
 
+#include "common/files.h"
 #include "onnx/onnx.pb.h"
 #include "runtime/onnx/external_data.h"
 
@@ -251,6 +252,17 @@ Expected<Model> read_model(std::span<const std::byte> file, const ReadOptions& o
   if (!proto.ParseFromArray(file.data(), static_cast<int>(file.size())))
     return refused("these bytes are no ONNX model, or they are not complete");
   return Reader(options).run(proto);
+}
+
+Expected<Model> load_model(const std::filesystem::path& file, const ReadLimits& limits) {
+  const auto bytes = read_file(file.string(), limits.file_bytes);
+  if (!bytes) return bytes.error();
+  const auto parent = file.parent_path();
+  auto model = read_model(std::as_bytes(std::span(*bytes)), {parent.empty() ? "." : parent, limits});
+  if (model) return model;
+  Error error = model.error();
+  error.message = fmt::format("{}: {}", file.string(), error.message);
+  return error;
 }
 
 }  // namespace qgen::onnx

@@ -27,5 +27,7 @@ struct ReadOptions {
 };
 
 Expected<Model> read_model(std::span<const std::byte> file, const ReadOptions& options);
+// With its external data, from the file's folder. Errors name the file.
+Expected<Model> load_model(const std::filesystem::path& file, const ReadLimits& limits = {});
 
 }  // namespace qgen::onnx

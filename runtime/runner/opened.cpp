@@ -4,12 +4,18 @@
 
 #include <cstdlib>
 
+#include "common/files.h"
 #include "runtime/tuning/known_times.h"
 
 namespace qgen::runner {
 namespace {
 
 constexpr uint32_t kGuardBytes = 256;
+
+std::string pipeline_folder() {
+  const auto folder = user_cache_folder();
+  return folder ? *folder + "/pipelines" : "";
+}
 
 }  // namespace
 
@@ -18,9 +24,9 @@ Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, con
   const char* validation = std::getenv("QGEN_VALIDATION");
   auto device = Device::open(name, {.validation = validation && *validation, .robust_buffer_access = use.is_guarded});
   if (!device) return device.error();
-  auto executor = Executor::create(
-      *device, library,
-      {.pipeline_cache_folder = use.pipeline_cache_folder, .guard_bytes = use.is_guarded ? kGuardBytes : 0});
+  auto executor = Executor::create(*device, library,
+                                   {.pipeline_cache_folder = use.keeps_pipelines ? pipeline_folder() : "",
+                                    .guard_bytes = use.is_guarded ? kGuardBytes : 0});
   if (!executor) return executor.error();
   std::unique_ptr<Opened> opened(new Opened(*std::move(device), *std::move(executor)));
   opened->numbers_ = profiles::with_stored_numbers(opened->device_.profile());

@@ -22,8 +22,8 @@ struct UseOfDevice {
   // As tests run: tensors guarded, and on the pipelines that a driver keeps of those, which Mesa 26 would compile again
   // for a device without robust access.
   bool is_guarded = false;
-  bool is_untuned = false;  // times are left aside
-  std::filesystem::path pipeline_cache_folder = {};
+  bool is_untuned = false;       // times are left aside
+  bool keeps_pipelines = false;  // between runs, in the user's cache folder
 };
 
 class Opened {
