@@ -11,7 +11,7 @@
 // On another device, or with other kernels, the same file runs as well: kernels and layouts are then chosen anew, and
 // weights that are read in another form are packed again.
 //
-//   bytes 0..31   "QGENMODL", version, bytes of the head, XXH3 of all else
+//   bytes 0..31   "QGENMODL", version, bytes of the head; XXH3 of these 32 bytes with the rest's XXH3 here
 //   head          JSON: values, nodes, inputs, outputs, constants, weights, decision
 //   data          what the head names by offset and size, each at a multiple of 64
 #pragma once
