@@ -166,6 +166,10 @@ Expected<Window> window_of(const Node& node, std::vector<int64_t> kernel, const 
   const size_t axes = kernel.size();
   if (input.size() != axes + 2)
     return refused(fmt::format("an input of shape {} does not go with a window of {} sides", to_text(input), axes));
+  for (const Number& side : input) {
+    if (!side.is_symbol && side.value > kMostInWindow)
+      return refused(fmt::format("an input {} has a side of more than 2^30", to_text(input)));
+  }
   if (std::ranges::any_of(kernel, [](int64_t side) { return side < 1 || side > kMostInWindow; }))
     return refused(fmt::format("a window of sides [{}]", fmt::join(kernel, ", ")));
   Window window{.kernel = std::move(kernel), .ceil = node.integer("ceil_mode", 0) != 0};

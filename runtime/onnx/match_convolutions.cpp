@@ -19,7 +19,8 @@ Expected<Pending> convolution(Builder& builder, const Node& node, Arguments argu
   auto weight = symmetric_along(**constant, 0);
   if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
-  if (groups < 1 || taps[0] % groups != 0 || (!input.shape[1].is_symbol && input.shape[1].value != taps[1] * groups))
+  if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 ||
+      (!input.shape[1].is_symbol && input.shape[1].value != taps[1] * groups))
     return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input.shape),
                                to_text(taps), groups));
   const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input.shape);
@@ -62,8 +63,9 @@ Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments a
   if (!constant) return constant.error();
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
-  const auto window =
-      window_of(node, {taps.begin() + std::min<std::ptrdiff_t>(2, std::ssize(taps)), taps.end()}, input);
+  if (!is_image(input) || taps.size() != input.size())
+    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
+  const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input);
   if (!window) return window.error();
   const auto are = [](const std::vector<int64_t>& list, int64_t n) {
     return std::ranges::count(list, n) == std::ssize(list);
@@ -112,8 +114,7 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   auto weight = symmetric_along(**constant, 1);
   if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
-  if (groups < 1 || taps[0] % groups != 0 || groups > (int64_t{1} << 30) ||
-      (!input[1].is_symbol && input[1].value != taps[0]))
+  if (groups < 1 || groups > taps[0] || taps[0] % groups != 0 || (!input[1].is_symbol && input[1].value != taps[0]))
     return refused(fmt::format("an input {}, a weight {} and {} groups do not go together", to_text(input),
                                to_text(taps), groups));
   // Scales go along the outputs of a group, and are the same in all groups.
@@ -132,6 +133,9 @@ Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments 
   const std::vector<int64_t> pixels = node.integers("output_shape");
   std::vector<int64_t> more = node.integers("output_padding");
   if (more.empty()) more.assign(window->kernel.size(), 0);
+  const auto is_sound = [](int64_t n) { return n >= 0 && n <= int64_t{1} << 30; };
+  if (!std::ranges::all_of(more, is_sound) || !std::ranges::all_of(pixels, is_sound))
+    return refused("output_padding or output_shape has a number below 0 or above 2^30");
   if (more.size() != window->kernel.size() || (!pixels.empty() && pixels.size() != more.size()))
     return refused("output_padding or output_shape has another length than the window");
   Dims shape{input[0], {std::ssize(scales)}};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -91,7 +92,7 @@ Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, con
     return result;
   }
   Shape blocks = *data;
-  blocks[static_cast<size_t>(axis)] = block > 0 ? (side + block - 1) / block : 0;
+  blocks[static_cast<size_t>(axis)] = block > 0 ? side / block + (side % block != 0) : 0;
   if (block < 0 || scale->shape != blocks)
     return refused(fmt::format("it has scales {} for {} in blocks of {} along axis {}", to_text(scale->shape),
                                to_text(*data), block, axis));
@@ -197,12 +198,13 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
   const Shape before = std::exchange(codes.shape, shape);
   QuantizedConstant result{std::make_shared<const Tensor>(std::move(codes)), constant.parameters};
   if (constant.parameters.is_per_tensor()) return result;
-  // Scales along one axis stay with it if the reshape leaves that side, and what is before it, as they are.
+  // Scales along one axis, one for each side of it, stay with it if the reshape leaves that side, and what is before it, as they are.
   const auto axis = channel_axis(constant.parameters.shape);
   const auto leading = [](const Shape& of, size_t count) {
     return element_count(Shape(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count)));
   };
-  for (size_t d = 0; axis && d < shape.size(); ++d) {
+  const bool is_channels = axis && constant.parameters.shape[*axis] == before[*axis];
+  for (size_t d = 0; is_channels && d < shape.size(); ++d) {
     if (shape[d] != before[*axis] || leading(shape, d) != leading(before, *axis)) continue;
     result.parameters.shape.assign(shape.size(), 1);
     result.parameters.shape[d] = shape[d];
@@ -250,7 +252,9 @@ Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, siz
   if (!codes) return codes.error();
   const Parameters& parameters = constant.parameters;
   const Shape& shape = constant.codes->shape;
-  if (!parameters.is_per_tensor() && channel_axis(parameters.shape) != axis)
+  if (element_count(shape) == 0) return refused(fmt::format("weight '{}' has no elements", constant.codes->name));
+  const bool is_channels = channel_axis(parameters.shape) == axis && parameters.shape[axis] == shape[axis];
+  if (!parameters.is_per_tensor() && !is_channels)
     return refused(fmt::format("weight '{}' {} has scales {}, and can have one for each side of axis {}",
                                constant.codes->name, to_text(shape), to_text(parameters.shape), axis));
   std::vector<float> scales = parameters.scales;
@@ -260,7 +264,8 @@ Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, siz
 
 Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant) {
   const Parameters& parameters = constant.parameters;
-  if (parameters.is_per_tensor() || channel_axis(parameters.shape) == size_t{0}) {
+  assert(constant.codes->shape.size() == 2 && "a matrix");
+  if (parameters.is_per_tensor() || parameters.shape[1] == 1) {
     auto rows = symmetric_along(constant, 0);
     if (rows) rows->scales.shape.push_back(1);
     return rows;

@@ -79,8 +79,11 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
     const size_t from_end = is_linear ? 1 : layer.shape.size() - 1;
     const Number channels = layer.shape[layer.shape.size() - from_end];
+    const auto shape = known_shape(other->shape);
+    const bool fits = shape && shape->size() >= from_end && shape->size() <= layer.shape.size() &&
+                      Number{(*shape)[shape->size() - from_end]} == channels && element_count(*shape) == channels.value;
+    if (!fits) continue;
     HostTensor reals;
-    if (other->shape.size() > layer.shape.size()) continue;
     if (const TensorPtr tensor = other->tensor(); tensor && is_real(tensor->type)) {
       reals = zeros(DType::f32, tensor->shape);
       for (int64_t k = 0; k < tensor->size(); ++k) reals.as<float>()[static_cast<size_t>(k)] = tensor->real(k);
@@ -89,10 +92,6 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     } else {
       continue;
     }
-    const Shape& shape = reals.shape;
-    const bool fits = shape.size() >= from_end && shape.size() <= layer.shape.size() &&
-                      Number{shape[shape.size() - from_end]} == channels && element_count(shape) == channels.value;
-    if (!fits) continue;
     auto biased = std::make_shared<Pending>(layer);
     reals.shape = {channels.value};
     biased->name += " + " + node.name;

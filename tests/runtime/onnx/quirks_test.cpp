@@ -147,5 +147,51 @@ TEST(Quirks, NodesInAnyOrderAndNodesThatNothingNeeds) {
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize");
 }
 
+// Sides without elements cost a file nothing.
+TEST(Quirks, WeightsWithoutElementsAreRefused) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {1, 4, 6, 6}), 0.05f, 3);
+  const std::string w = m.dequantize(m.integers(ElementType::i8, {int64_t{1} << 40, 0, 1, 1}, {}), 0.1f, 0);
+  m.output(m.view(m.node("Conv", {x, w}, {{"group", INT64_MAX}}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("has no elements"));
+}
+
+TEST(Quirks, NumbersThatOverflow) {
+  const std::pair<std::string, AttributeData> rows[] = {{"group", INT64_MAX},
+                                                        {"group", INT64_MIN},
+                                                        {"strides", std::vector<int64_t>{INT64_MAX, 1}},
+                                                        {"pads", std::vector<int64_t>{INT64_MAX, 0, 0, INT64_MAX}},
+                                                        {"dilations", std::vector<int64_t>{int64_t{1} << 31, 1}},
+                                                        {"output_padding", std::vector<int64_t>{INT64_MAX, 1}},
+                                                        {"output_shape", std::vector<int64_t>{INT64_MIN, 1}}};
+  for (const auto& [name, value] : rows) {
+    ModelBuilder m;
+    const std::string x = m.view(m.input("x", {1, 4, 6, 6}), 0.05f, 3);
+    m.output(m.view(m.node("ConvTranspose", {x, m.weight({4, 3, 3, 3}, 1)}, {{name, value}}), 0.1f, 0));
+    EXPECT_FALSE(m.import()) << name;
+  }
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {1, 4, int64_t{1} << 40, 6}), 0.05f, 3);
+  m.output(m.view(m.node("ConvTranspose", {x, m.weight({4, 3, 3, 3}, 1)}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("has a side of more than 2^30"));
+}
+
+TEST(Quirks, BlocksOfAVectorAreNoChannels) {
+  ModelBuilder m(21);
+  const std::string codes = m.random_integers(ElementType::i8, {8, 1}, -127, 127);
+  const std::string w = m.node("DequantizeLinear", {codes, m.reals({2, 1}, {0.1f, 0.2f})},
+                               {{"axis", int64_t{0}}, {"block_size", int64_t{4}}});
+  m.output(m.node("Add", {m.node("Reshape", {w, m.list({8})}), m.input("x", {8})}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("do not become those of"));
+}
+
+TEST(Quirks, AConvolutionOfAVector) {
+  ModelBuilder m;
+  const std::string x = m.view(m.input("x", {1, 4}), 0.05f, 3);
+  m.output(
+      m.view(m.node("Conv", {x, m.dequantize(m.random_integers(ElementType::i8, {4}, -127, 127), 0.1f, 0)}), 0.1f, 0));
+  EXPECT_THAT(imported_operators(m), HasSubstr("are no images or rows"));
+}
+
 }  // namespace
 }  // namespace qgen::onnx::testing
