@@ -115,6 +115,43 @@ TEST_P(Networks, MobileNet) {
   EXPECT_THAT(imported->notes, IsEmpty());
 }
 
+// Down, up by a transposed convolution, and a sum of both.
+TEST_P(Networks, UNet) {
+  Network m(GetParam());
+  const std::string x = m.q(m.input("image", {-1, 3, 8, 8}), 0.02f, 114);
+  const std::string top = m.layer(x, 0.02f, {8, 3, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
+  std::string y = m.q(m.node("MaxPool", {top}, {{"kernel_shape", Pads{2, 2}}, {"strides", Pads{2, 2}}}), 0.02f, 0);
+  y = m.layer(y, 0.02f, {16, 8, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
+  y = m.q(m.node("ConvTranspose", {y, m.weight({16, 8, 2, 2}, 1)}, {{"strides", Pads{2, 2}}}), 0.2f, 128);
+  y = m.q(m.node("Add", {top, y}), 0.2f, 120);
+  m.output(m.layer(y, 0.2f, {2, 8, 1, 1}, 0.3f, 128, {}, ""));
+  EXPECT_EQ(imported_operators(m),
+            "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d_transposed q8ta_conv2d q8ta_dequantize");
+  compare(m, {kBatch, 3, 8, 8}, 0.3f);
+}
+
+// What a transformer's block has but for softmax and normalization, which are no operators yet: attention's products, a
+// layer of int8, and one whose weight alone is of four bits.
+TEST(Transformer, Block) {
+  ModelBuilder m(21);
+  const std::string x = m.view(m.input("x", {-1, 5, 8}), 0.02f, 3);
+  const auto project = [&] {
+    return m.view(
+        m.node("Add", {m.reals({8}, {1, -1, 0, 0.5f, 2, -2, 1, 1}), m.node("MatMul", {x, m.weight({8, 8}, 1)})}), 0.05f,
+        0);
+  };
+  const std::string q = project(), k = project();
+  const std::string scores = m.view(m.node("MatMul", {q, m.node("Reshape", {k, m.list({0, 8, 5})})}), 0.5f, 0);
+  const std::string mixed = m.view(m.node("MatMul", {scores, project()}), 4.0f, 0);
+  const std::string sum = m.node("Add", {mixed, x});
+  const std::string codes = m.random_integers(ElementType::i4, {8, 6}, -8, 7);
+  m.output(m.node("MatMul", {sum, m.node("DequantizeLinear", {codes, m.scalar(0.1f)})}));
+  EXPECT_EQ(imported_operators(m),
+            "q8ta_quantize q8ta_linear q8ta_linear reshape bmm q8ta_linear bmm fused_add linear_q4gsw");
+  // A quantum of `mixed`, 4.0, times weights of up to 0.8.
+  compare(m, {kBatch, 5, 8}, 3.2f, 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Networks,
                          ::testing::Values(Format{"i8", ElementType::i8, -128}, Format{"u8", ElementType::u8, 0}),
                          [](const auto& format) { return format.param.name; });
