@@ -227,28 +227,31 @@ HostTensor signed_codes(const Tensor& codes) {
 
 namespace {
 
-// Signed codes, if what is taken off all of them makes the weight symmetric.
-Expected<HostTensor> symmetric_codes(const QuantizedConstant& constant) {
+// What is left of the integers once their zero points are taken off, if that is from `least` to `greatest`: then the
+// weight has none.
+Expected<HostTensor> symmetric_codes(const QuantizedConstant& constant, int64_t least, int64_t greatest) {
   const ElementType type = constant.codes->type;
   if (bytes(type) != 1 || type == ElementType::boolean)
     return refused(
         fmt::format("weight '{}' is of {}, and weights are of 4 or 8 bits", constant.codes->name, name(type)));
-  const int32_t middle = type == ElementType::u8 ? 128 : type == ElementType::u4 ? 8 : 0;
-  const auto& zeros = constant.parameters.zero_points;
-  const auto other = std::ranges::find_if(zeros, [&](int32_t zero) { return zero != middle; });
-  if (other != zeros.end())
-    return refused(fmt::format("weight '{}' of {} has zero point {}, and symmetric ones have {}", constant.codes->name,
-                               name(type), *other, middle));
-  HostTensor codes = signed_codes(*constant.codes);
-  if (type == ElementType::u4)
-    for (int8_t& code : codes.as<int8_t>()) code = static_cast<int8_t>(code - 8);
+  HostTensor codes = zeros(DType::i8, constant.codes->shape);
+  const auto indices = parameter_indices(constant.codes->shape, constant.parameters);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int64_t zero_point = constant.parameters.zero_points[static_cast<size_t>(indices[i])];
+    const int64_t code = constant.codes->integer(static_cast<int64_t>(i)) - zero_point;
+    if (code < least || code > greatest)
+      return refused(
+          fmt::format("weight '{}' of {} has zero point {}, of which an integer is {} away, and can be {} to {}",
+                      constant.codes->name, name(type), zero_point, code, least, greatest));
+    codes.as<int8_t>()[i] = static_cast<int8_t>(code);
+  }
   return codes;
 }
 
 }  // namespace
 
 Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, size_t axis) {
-  auto codes = symmetric_codes(constant);
+  auto codes = symmetric_codes(constant, -128, 127);
   if (!codes) return codes.error();
   const Parameters& parameters = constant.parameters;
   const Shape& shape = constant.codes->shape;
@@ -264,17 +267,18 @@ Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, siz
 
 Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant) {
   const Parameters& parameters = constant.parameters;
-  assert(constant.codes->shape.size() == 2 && "a matrix");
-  if (parameters.is_per_tensor() || parameters.shape[1] == 1) {
-    auto rows = symmetric_along(constant, 0);
-    if (rows) rows->scales.shape.push_back(1);
-    return rows;
-  }
-  if (parameters.shape.size() != 2 || parameters.shape[0] != constant.codes->shape[0])
-    return refused(fmt::format("weight '{}' {} has scales {}, and can have them for rows or groups of each row",
-                               constant.codes->name, to_text(constant.codes->shape), to_text(parameters.shape)));
-  auto codes = symmetric_codes(constant);
+  const Shape& shape = constant.codes->shape;
+  assert(shape.size() == 2 && "a matrix");
+  auto codes = symmetric_codes(constant, -8, 7);
   if (!codes) return codes.error();
+  if (parameters.is_per_tensor()) {
+    const std::vector<float> scales(static_cast<size_t>(element_count(shape) == 0 ? 0 : shape[0]),
+                                    parameters.scales[0]);
+    return SymmetricWeight{*std::move(codes), make_tensor<float>(DType::f32, {std::ssize(scales), 1}, scales)};
+  }
+  if (parameters.shape[0] != shape[0])
+    return refused(fmt::format("weight '{}' {} has scales {}, and can have them for rows or groups of each row",
+                               constant.codes->name, to_text(shape), to_text(parameters.shape)));
   return SymmetricWeight{*std::move(codes), make_tensor<float>(DType::f32, parameters.shape, parameters.scales)};
 }
 

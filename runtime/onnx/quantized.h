@@ -52,14 +52,14 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
 QuantizedConstant transposed(const QuantizedConstant& constant, const std::vector<int64_t>& order);
 Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order);
 
-// Symmetric integers of up to 8 bits with a scale for each side of `axis`: what weights are. Errors: other integers, zero
-// points, scales along other axes.
+// Integers of up to 8 bits with a scale for each side of `axis`, from which zero points are taken off: what weights are.
+// Errors: what is left is no signed byte, scales along other axes.
 struct SymmetricWeight {
   HostTensor codes;   // i8
   HostTensor scales;  // f32 [side]
 };
 Expected<SymmetricWeight> symmetric_along(const QuantizedConstant& constant, size_t axis);
-// Of a matrix [N, K], with a scale for groups along K: scales [N, G].
+// Of a matrix [N, K] of four bits, with a scale for groups along K: scales [N, G].
 Expected<SymmetricWeight> symmetric_groups(const QuantizedConstant& constant);
 
 // Bytes as signed ones.

@@ -16,13 +16,13 @@
 
 namespace qgen::onnx::testing {
 
-inline Expected<HostTensor> judged_node(const graph::Node& node, Tensors inputs) {
+inline Expected<Tensors> judged_node(const graph::Node& node, Tensors inputs) {
   if (node.op == graph::kReshape) {
     HostTensor tensor = std::move(inputs.begin()->second);
     auto shape = graph::reshaped(tensor.shape, std::get<std::vector<int64_t>>(node.attributes.at("shape")));
     if (!shape) return shape.error();
     tensor.shape = *std::move(shape);
-    return tensor;
+    return Tensors{{node.outputs.front().operand, std::move(tensor)}};
   }
   const OperatorEntry* entry = find_operator(generated::operators::entries(), node.op);
   const auto reference = reference::find(node.op);
@@ -30,8 +30,7 @@ inline Expected<HostTensor> judged_node(const graph::Node& node, Tensors inputs)
   const auto request = complete(*entry, {.inputs = std::move(inputs), .attributes = node.attributes});
   if (!request) return request.error();
   if (const auto call = infer_call(*entry, *request); !call) return call.error();
-  Tensors outputs = reference(*request);
-  return std::move(outputs.begin()->second);
+  return reference(*request);
 }
 
 // By the names of the graph's outputs. Errors name the node.
@@ -44,9 +43,9 @@ inline Expected<Tensors> judged(const graph::Graph& graph, const Tensors& inputs
   for (const graph::Node& node : graph.nodes) {
     Tensors given;
     for (const graph::Port& port : node.inputs) given.emplace(port.operand, values.at(port.value).value());
-    auto output = judged_node(node, std::move(given));
-    if (!output) return refused(fmt::format("node '{}': {}", node.name, output.error().message));
-    values[node.outputs.front().value] = *std::move(output);
+    auto made = judged_node(node, std::move(given));
+    if (!made) return refused(fmt::format("node '{}': {}", node.name, made.error().message));
+    for (const graph::Port& port : node.outputs) values[port.value] = std::move(made->at(port.operand));
   }
   Tensors outputs;
   for (const graph::Named& output : graph.outputs) outputs.emplace(output.name, values[output.value].value());

@@ -205,6 +205,9 @@ TEST(QuantizedOperators, QuantizedWhileTheModelRuns) {
   const std::string sums = m.node("Cast", {m.node("MatMulInteger", {"codes", w, "zero"})}, {{"to", int64_t{1}}});
   m.output(m.node("Mul", {sums, m.node("Mul", {"scale", m.scalar(0.01f)})}));
   EXPECT_EQ(imported_operators(m), "choose_qparams_affine quantize_affine bmm fused_mul fused_mul");
+  const auto outputs = judged(m.import()->graph, {{"x", Random(1).reals(DType::f32, {2, 5, 4}, -1, 1)}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  EXPECT_EQ(outputs->begin()->second.shape, (Shape{2, 5, 3}));
 }
 
 TEST(QuantizedOperators, AScaleForEachChannelOfActivations) {

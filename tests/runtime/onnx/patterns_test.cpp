@@ -440,13 +440,10 @@ TEST(Linear, AConstantAlongRowsIsNone) {
 TEST(Linear, TwoActivations) {
   for (const bool quantizes : {true, false}) {
     Rows m;
-    const std::string other =
-        m.view(m.reals({8, 4}, {0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f,
-                                0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f, 0.1f, 1, -1, 2, -2, 0, 0.5f, 0.25f}),
-               0.02f, 5, ElementType::u8);
-    const std::string y = m.node("MatMul", {m.x, other});
+    const std::string y = m.node("MatMul", {m.x, m.node("Reshape", {m.x, m.list({0, 8, 5})})});
     m.output(quantizes ? m.view(y, 0.1f, 2) : y);
-    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize bmm q8ta_dequantize" : "q8ta_quantize bmm");
+    EXPECT_EQ(imported_operators(m),
+              quantizes ? "q8ta_quantize reshape bmm q8ta_dequantize" : "q8ta_quantize reshape bmm");
     compare(m, {2, 5, 8}, quantizes ? 0.1f : 1e-3f);
   }
 }
@@ -499,7 +496,7 @@ TEST(Refusals, SayNodeAndReason) {
                                                    0.01f, 100, ElementType::u8)}),
       0.1f, 0));
   EXPECT_THAT(imported_operators(zero_points), HasSubstr("node 'Conv_3' (Conv)"));
-  EXPECT_THAT(imported_operators(zero_points), HasSubstr("has zero point 100, and symmetric ones have 128"));
+  EXPECT_THAT(imported_operators(zero_points), HasSubstr("has zero point 100, of which an integer is"));
 
   Image reals;
   reals.output(reals.node("Conv", {reals.x, reals.reals({1, 4, 1, 1}, {1, 2, 3, 4})}));
@@ -516,6 +513,14 @@ TEST(Refusals, SayNodeAndReason) {
   Image computed;
   computed.output(computed.node("QuantizeLinear", {computed.x, computed.input("scale", {})}));
   EXPECT_THAT(imported_operators(computed), HasSubstr("its scale or zero point is no constant"));
+}
+
+TEST(Linear, ZeroPointsThatLeaveSignedBytesAreTakenOff) {
+  Rows m;
+  const std::string codes = m.random_integers(ElementType::u8, {8, 6}, 0, 200);
+  m.output(m.view(m.node("MatMul", {m.x, m.dequantize(codes, 0.01f, 99, ElementType::u8)}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_linear q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
 }
 
 TEST(Refusals, AMoveOfElements) {
