@@ -25,12 +25,23 @@ uint64_t bytes_of(const WeightForm& form, const Shape& shape) {
 
 }  // namespace
 
+bool fits_four_bits(const HostTensor& weight) {
+  return std::ranges::all_of(weight.as<int8_t>(), [](int8_t w) { return w >= -8 && w <= 7; });
+}
+
+uint32_t weight_layouts(bool has_four_bits) {
+  uint32_t mask = 0;
+  for (const WeightForm& form : weight_forms()) {
+    if (form.bits != 4 || has_four_bits) mask |= bit(form.layout);
+  }
+  return mask;
+}
+
 Expected<Weight> Weight::create(HostTensor source, const WeightOptions& options) {
   if (const Done matrix = check_weight(source.dtype, source.shape); !matrix) return matrix.error();
   if (const Done whole = check_host_tensor(source, "the weight"); !whole) return whole.error();
   if (const Done symmetric = check_zero_points(options.zero_points); !symmetric) return symmetric.error();
-  const bool fits_four_bits = std::ranges::all_of(source.as<int8_t>(), [](int8_t w) { return w >= -8 && w <= 7; });
-  Weight weight(source.shape, fits_four_bits, options.max_form_bytes);
+  Weight weight(source.shape, qgen::fits_four_bits(source), options.max_form_bytes);
   weight.source_ = std::move(source);
   if (weight.layouts() != 0) return weight;
   return refused(fmt::format("no form of a weight {} fits {} bytes", to_text(weight.shape_), options.max_form_bytes),

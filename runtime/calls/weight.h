@@ -32,6 +32,11 @@ struct WeightOptions {
   std::span<const int32_t> zero_points;
 };
 
+// That each element is from -8 to 7. Of data that check_host_tensor() allows.
+bool fits_four_bits(const HostTensor& weight);
+// bit(Layout) of each form that a matrix can have.
+uint32_t weight_layouts(bool fits_four_bits);
+
 // All that is on the device of a weight, to be put there again: nothing is packed or added up twice.
 struct SavedWeight {
   Shape shape;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "vocabulary/layouts.h"
+
 namespace qgen::graph {
 
 // ---- building -------------------------------------------------------------------------------------------------------
@@ -208,6 +210,7 @@ class Inference {
     Given given(*entry);
     set_attributes(given, *attributes);
     given = placed(node, std::move(given), result_.values);
+    describe_weights(node, given);
     const auto inferred = checked(given, entry->infer);
     if (!inferred) return inferred.error();
     result_.operations.push_back({entry, std::move(given)});
@@ -218,6 +221,20 @@ class Inference {
       if (Done known = know(output.value, {desc->dtype, desc->shape}); !known) return known;
     }
     return std::monostate{};
+  }
+
+  // In the forms that their numbers allow. Of one whose numbers are on the device alone they were looked at before.
+  void describe_weights(const Node& node, Given& given) const {
+    for (const TensorInfo& info : given.signature->tensors) {
+      const auto port = std::ranges::find(node.inputs, info.name, &Port::operand);
+      if (info.role != TensorInfo::Role::weight || port == node.inputs.end()) continue;
+      const auto& data = graph_.values[port->value].data;
+      TensorDesc weight = given.tensor(info.operand);
+      if (weight.dtype != DType::i8) continue;
+      weight.other_layouts = weight_layouts(!data || fits_four_bits(*data));
+      weight.layout = first_layout(weight.other_layouts).value_or(Layout::strided);
+      given.set_tensor(info.operand, weight);
+    }
   }
 
   Done check_ports(const Node& node, const OperatorEntry& entry) const {
