@@ -50,11 +50,8 @@ Expected<Tensors> expected_outputs(const Program& program, const Arguments& argu
   }
   if (!expected.empty()) return expected;
   Progress progress(::isatty(STDERR_FILENO) != 0);
-  auto values = by_reference(graph, program.operators, inputs,
-                             [&](size_t node) { progress.show_at_once("definitions", node, graph.nodes.size()); });
-  if (!values) return values.error();
-  for (const graph::Named& output : graph.outputs) expected.emplace(output.name, (*values)[output.value]);
-  return expected;
+  return outputs_by_reference(graph, program.operators, inputs,
+                              [&](size_t node) { progress.show_at_once("definitions", node, graph.nodes.size()); });
 }
 
 }  // namespace

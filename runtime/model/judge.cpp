@@ -58,4 +58,13 @@ Expected<std::vector<HostTensor>> by_reference(const Graph& graph, OperatorEntri
   return values;
 }
 
+Expected<Tensors> outputs_by_reference(const Graph& graph, OperatorEntries operators, const Tensors& inputs,
+                                       const std::function<void(size_t)>& on_node) {
+  const auto values = by_reference(graph, operators, inputs, on_node);
+  if (!values) return values.error();
+  Tensors outputs;
+  for (const graph::Named& output : graph.outputs) outputs.emplace(output.name, (*values)[output.value]);
+  return outputs;
+}
+
 }  // namespace qgen::model

@@ -20,4 +20,8 @@ Expected<std::vector<HostTensor>> by_reference(const graph::Graph& graph, Operat
                                                const Tensors& inputs,
                                                const std::function<void(size_t node)>& on_node = {});
 
+// The graph's outputs alone, by their names.
+Expected<Tensors> outputs_by_reference(const graph::Graph& graph, OperatorEntries operators, const Tensors& inputs,
+                                       const std::function<void(size_t node)>& on_node = {});
+
 }  // namespace qgen::model
