@@ -32,7 +32,7 @@ struct DeviceTensor::Memory {
 namespace dispatch {
 
 // Whether a byte of one is a byte of the other.
-bool overlap(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b);
+bool share_memory(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b);
 
 // Error: the tensor came from another allocator, so from another Executor; or it was moved from.
 Done check_is_from(const Allocator& allocator, const DeviceTensor::Memory& memory);

@@ -51,7 +51,7 @@ uint64_t buffer_bytes(DType dtype, const Shape& shape, Layout layout) {
   return in_granules(stored_bytes_of(dtype, shape, info(layout)));
 }
 
-bool dispatch::overlap(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b) {
+bool dispatch::share_memory(const DeviceTensor::Memory& a, const DeviceTensor::Memory& b) {
   if (&a == &b) return true;
   const auto* whose_a = a.arena ? a.arena.get() : &a;
   const auto* whose_b = b.arena ? b.arena.get() : &b;

@@ -155,7 +155,7 @@ Done check_aliases(const Work& work) {
   for (size_t a = 0; a < work.operands.size(); ++a) {
     for (size_t b = a + 1; b < work.operands.size(); ++b) {
       const bool share =
-          work.operands[a] && work.operands[b] && overlap(work.operands[a]->memory(), work.operands[b]->memory());
+          work.operands[a] && work.operands[b] && share_memory(work.operands[a]->memory(), work.operands[b]->memory());
       if (!share || !(is_written[a] || is_written[b])) continue;
       return refused(fmt::format("{} and {} of '{}' share memory, and one is written", name_of(*work.choice, a),
                                  name_of(*work.choice, b), work.choice->id),
@@ -175,7 +175,7 @@ Done check_scratch(const Work& work) {
   if (scratch.storage != Storage::buffer || scratch.tensor_bytes < needed)
     return refuse(fmt::format("takes {} bytes of a buffer, and was given {}", needed, scratch.tensor_bytes));
   const bool is_shared = std::ranges::any_of(
-      work.operands, [&](const DeviceTensor* operand) { return operand && overlap(operand->memory(), scratch); });
+      work.operands, [&](const DeviceTensor* operand) { return operand && share_memory(operand->memory(), scratch); });
   return is_shared ? Done(refuse("shares memory with an operand")) : Done(std::monostate{});
 }
 
