@@ -50,6 +50,7 @@
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
+#include "q8ta_concat.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
@@ -118,7 +119,8 @@ namespace q8_linear_quantize { constexpr uint32_t kFirstModule = q8_linear_plain
 namespace q8_linear_tile { constexpr uint32_t kFirstModule = q8_linear_quantize::kFirstModule + q8_linear_quantize::kVariants; }
 namespace q8ta_binary { constexpr uint32_t kFirstModule = q8_linear_tile::kFirstModule + q8_linear_tile::kVariants; }
 namespace q8ta_clone { constexpr uint32_t kFirstModule = q8ta_binary::kFirstModule + q8ta_binary::kVariants; }
-namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
+namespace q8ta_concat { constexpr uint32_t kFirstModule = q8ta_clone::kFirstModule + q8ta_clone::kVariants; }
+namespace q8ta_conv2d { constexpr uint32_t kFirstModule = q8ta_concat::kFirstModule + q8ta_concat::kVariants; }
 namespace q8ta_conv2d_transposed { constexpr uint32_t kFirstModule = q8ta_conv2d::kFirstModule + q8ta_conv2d::kVariants; }
 namespace q8ta_dequantize { constexpr uint32_t kFirstModule = q8ta_conv2d_transposed::kFirstModule + q8ta_conv2d_transposed::kVariants; }
 namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirstModule + q8ta_dequantize::kVariants; }

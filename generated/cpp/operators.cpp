@@ -22,6 +22,7 @@ namespace linear_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace pack_weight { extern const SignatureInfo signatures[1]; }
 namespace q8ta_binary { extern const SignatureInfo signatures[3]; }
 namespace q8ta_clone { extern const SignatureInfo signatures[1]; }
+namespace q8ta_concat { extern const SignatureInfo signatures[1]; }
 namespace q8ta_conv2d { extern const SignatureInfo signatures[1]; }
 namespace q8ta_conv2d_transposed { extern const SignatureInfo signatures[1]; }
 namespace q8ta_dequantize { extern const SignatureInfo signatures[1]; }
@@ -269,6 +270,22 @@ Expected<Call> infer_q8ta_clone(const Given& given) {
   const Q8taCloneInputs<Described> inputs{.input = given.tensor(0)};
   const Q8taClonePlaces places{.output = given.place(1)};
   return infer(inputs, places);
+}
+
+Expected<Call> infer_q8ta_concat(const Given& given) {
+  const Q8taConcatInputs<Described> inputs{
+    .input_1 = given.tensor(0), .input_2 = given.tensor(1), .input_3 = given.optional(2), .input_4 = given.optional(3),
+  };
+  const Q8taConcatAttributes attributes{
+    .axis = given.attribute<int64_t>(0), .input_1_scale = given.attribute<double>(1),
+    .input_1_zero_point = given.attribute<int64_t>(2), .input_2_scale = given.attribute<double>(3),
+    .input_2_zero_point = given.attribute<int64_t>(4), .input_3_scale = given.attribute<std::optional<double>>(5),
+    .input_3_zero_point = given.attribute<int64_t>(6), .input_4_scale = given.attribute<std::optional<double>>(7),
+    .input_4_zero_point = given.attribute<int64_t>(8), .output_scale = given.attribute<double>(9),
+    .output_zero_point = given.attribute<int64_t>(10),
+  };
+  const Q8taConcatPlaces places{.output = given.place(4)};
+  return infer(inputs, attributes, places);
 }
 
 Expected<Call> infer_q8ta_conv2d(const Given& given) {
@@ -1048,6 +1065,44 @@ Expected<DeviceTensor> q8ta_clone(Context& context,
   return run_for_one(context, q8ta_clone::signatures[0], call, arguments);
 }
 
+Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
+                                const Q8taConcatAttributes& attributes,
+                                const Q8taConcatPlaces& places) {
+  Given given(q8ta_concat::signatures[0]);
+  given.set_tensor(0, inputs.input_1);
+  given.set_tensor(1, inputs.input_2);
+  given.set_optional(2, inputs.input_3);
+  given.set_optional(3, inputs.input_4);
+  given.set_attribute(0, attributes.axis);
+  given.set_attribute(1, attributes.input_1_scale);
+  given.set_attribute(2, attributes.input_1_zero_point);
+  given.set_attribute(3, attributes.input_2_scale);
+  given.set_attribute(4, attributes.input_2_zero_point);
+  given.set_attribute(5, attributes.input_3_scale);
+  given.set_attribute(6, attributes.input_3_zero_point);
+  given.set_attribute(7, attributes.input_4_scale);
+  given.set_attribute(8, attributes.input_4_zero_point);
+  given.set_attribute(9, attributes.output_scale);
+  given.set_attribute(10, attributes.output_zero_point);
+  given.set_place(4, places.output);
+  return checked(given, infer_q8ta_concat);
+}
+Expected<DeviceTensor> q8ta_concat(Context& context,
+                                   const Q8taConcatInputs<OnDevice>& inputs,
+                                   const Q8taConcatAttributes& attributes,
+                                   const Q8taConcatPlaces& places) {
+  const Q8taConcatInputs<Described> described{
+    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+    .input_4 = desc_of(inputs.input_4),
+  };
+  const auto call = q8ta_concat_call(described, attributes, places);
+  const ArgumentList arguments({
+    argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
+    {},
+  });
+  return run_for_one(context, q8ta_concat::signatures[0], call, arguments);
+}
+
 Expected<Call> q8ta_conv2d_call(const Q8taConv2dInputs<Described>& inputs,
                                 const Q8taConv2dAttributes& attributes,
                                 const Q8taConv2dPlaces& places) {
@@ -1507,6 +1562,7 @@ std::span<const OperatorEntry> entries() {
       {q8ta_binary::signatures[0], infer_q8ta_add},
       {q8ta_pool2d::signatures[1], infer_q8ta_avg_pool2d},
       {q8ta_clone::signatures[0], infer_q8ta_clone},
+      {q8ta_concat::signatures[0], infer_q8ta_concat},
       {q8ta_conv2d::signatures[0], infer_q8ta_conv2d},
       {q8ta_conv2d_transposed::signatures[0], infer_q8ta_conv2d_transposed},
       {q8ta_dequantize::signatures[0], infer_q8ta_dequantize},

@@ -530,6 +530,43 @@ Expected<DeviceTensor> q8ta_clone(Context& context,
                                   const Q8taCloneInputs<OnDevice>& inputs,
                                   const Q8taClonePlaces& places = {});
 
+// q8ta_concat: i8 tensors one behind the other along an axis
+template <typename As>
+struct Q8taConcatInputs {
+  typename As::Tensor input_1;  // i8 [...]
+  typename As::Tensor input_2;  // i8 [...]; sides are input_1's except along axis
+  typename As::Optional input_3 = {};  // i8 [...]
+  typename As::Optional input_4 = {};  // i8 [...]; needs input_3
+};
+struct Q8taConcatAttributes {
+  int64_t axis = 1;  // the dimension that grows; below 0, counted from the end; -8 to 7
+  Required<double> input_1_scale;  // of input_1's integers; 2^-125 to 2^119
+  int64_t input_1_zero_point = 0;  // of input_1's integers; -128 to 127
+  Required<double> input_2_scale;  // of input_2's integers; 2^-125 to 2^119
+  int64_t input_2_zero_point = 0;  // of input_2's integers; -128 to 127
+  // of input_3's integers; 2^-125 to 2^119; without: needed with input_3
+  std::optional<double> input_3_scale = std::nullopt;
+  int64_t input_3_zero_point = 0;  // of input_3's integers; -128 to 127
+  // of input_4's integers; 2^-125 to 2^119; without: needed with input_4
+  std::optional<double> input_4_scale = std::nullopt;
+  int64_t input_4_zero_point = 0;  // of input_4's integers; -128 to 127
+  Required<double> output_scale;  // of the output's integers; 2^-125 to 2^119
+  int64_t output_zero_point = 0;  // of the output's integers; -128 to 127
+};
+struct Q8taConcatPlaces {
+  std::optional<Place> output = std::nullopt;  // without: as input_1 lies
+};
+Expected<Call> infer(const Q8taConcatInputs<Described>& inputs,
+                     const Q8taConcatAttributes& attributes,
+                     const Q8taConcatPlaces& places);
+Expected<Call> q8ta_concat_call(const Q8taConcatInputs<Described>& inputs,
+                                const Q8taConcatAttributes& attributes,
+                                const Q8taConcatPlaces& places = {});
+Expected<DeviceTensor> q8ta_concat(Context& context,
+                                   const Q8taConcatInputs<OnDevice>& inputs,
+                                   const Q8taConcatAttributes& attributes,
+                                   const Q8taConcatPlaces& places = {});
+
 // q8ta_conv2d: int8 x int8 per-channel convolution, int8 output
 template <typename As>
 struct Q8taConv2dInputs {

@@ -50,6 +50,7 @@
 #include "q8_linear_tile.h"
 #include "q8ta_binary.h"
 #include "q8ta_clone.h"
+#include "q8ta_concat.h"
 #include "q8ta_conv2d.h"
 #include "q8ta_conv2d_transposed.h"
 #include "q8ta_dequantize.h"
@@ -126,6 +127,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8_linear_tile::op,
   &q8ta_binary::op,
   &q8ta_clone::op,
+  &q8ta_concat::op,
   &q8ta_conv2d::op,
   &q8ta_conv2d_transposed::op,
   &q8ta_dequantize::op,
@@ -168,6 +170,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_binary::signatures[0],  // q8ta_add
   &q8ta_pool2d::signatures[1],  // q8ta_avg_pool2d
   &q8ta_clone::signatures[0],  // q8ta_clone
+  &q8ta_concat::signatures[0],  // q8ta_concat
   &q8ta_conv2d::signatures[0],  // q8ta_conv2d
   &q8ta_conv2d_transposed::signatures[0],  // q8ta_conv2d_transposed
   &q8ta_dequantize::signatures[0],  // q8ta_dequantize

@@ -144,8 +144,32 @@ Tensors q8ta_pixel_shuffle(const Request& request) {
   return {{"output", std::move(output)}};
 }
 
+// ---- concat ---------------------------------------------------------------------------------------------------------
+
+// Of inputs input_1, input_2, ... one after the other, the elements that lie behind each other along the axis.
+Tensors q8ta_concat(const Request& request) {
+  const Params to = params_of(request, "output");
+  Shape shape = request.inputs.at("input_1").shape;
+  const int64_t given = attribute<int64_t>(request, "axis"), rank = static_cast<int64_t>(shape.size());
+  const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
+  shape[axis] = 0;
+  for (const auto& [name, input] : request.inputs) shape[axis] += input.shape[axis];
+  const int64_t outer = element_count(Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(axis)));
+  HostTensor output = zeros(DType::i8, shape);
+  int64_t next = 0;
+  for (int64_t i = 0; i < outer; ++i) {
+    for (const auto& [name, input] : request.inputs) {
+      const int64_t run = element_count(input.shape) / outer;
+      for (int64_t j = 0; j < run; ++j)
+        set_real(output, next++, real_of(input, i * run + j, params_of(request, name)), to);
+    }
+  }
+  return {{"output", std::move(output)}};
+}
+
 constexpr Row kRows[] = {
     {"q8ta_add", q8ta_add},
+    {"q8ta_concat", q8ta_concat},
     {"q8ta_hardswish", q8ta_hardswish},
     {"q8ta_leaky_relu", q8ta_leaky_relu},
     {"q8ta_mul", q8ta_mul},
