@@ -62,6 +62,7 @@
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "strided_copy.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -131,7 +132,8 @@ namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstMo
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
-namespace sum_slices { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace strided_copy { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }
 namespace weight_only_coopmat { constexpr uint32_t kFirstModule = weight_only_backward_tiled::kFirstModule + weight_only_backward_tiled::kVariants; }

@@ -33,6 +33,7 @@ namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
+namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
 namespace operators {
 namespace {
@@ -108,6 +109,12 @@ Expected<Call> infer_embedding_q4gsw(const Given& given) {
   const EmbeddingQ4gswAttributes attributes{
     .group_size = given.attribute<std::optional<int64_t>>(0), .output_dtype = given.attribute<DType>(1),
   };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_expand(const Given& given) {
+  const ExpandInputs<Described> inputs{.input = given.view(0)};
+  const ExpandAttributes attributes{.sizes = given.attribute<std::optional<std::vector<int64_t>>>(0)};
   return infer(inputs, attributes);
 }
 
@@ -237,6 +244,21 @@ Expected<Call> infer_linear_q8ta_q8csw(const Given& given) {
 Expected<Call> infer_pack_weight(const Given& given) {
   const PackWeightInputs<Described> inputs{.source = given.tensor(0)};
   const PackWeightAttributes attributes{.form = given.attribute<Layout>(0)};
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_pad(const Given& given) {
+  const PadInputs<Described> inputs{.input = given.view(0)};
+  const PadAttributes attributes{
+    .before = given.attribute<std::vector<int64_t>>(0), .after = given.attribute<std::vector<int64_t>>(1),
+    .mode = given.attribute<words::PadMode>(2), .value = given.attribute<double>(3),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_permute(const Given& given) {
+  const PermuteInputs<Described> inputs{.input = given.view(0)};
+  const PermuteAttributes attributes{.permutation = given.attribute<std::optional<std::vector<int64_t>>>(0)};
   return infer(inputs, attributes);
 }
 
@@ -486,6 +508,15 @@ Expected<Call> infer_requantize(const Given& given) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_slice(const Given& given) {
+  const SliceInputs<Described> inputs{.input = given.view(0)};
+  const SliceAttributes attributes{
+    .starts = given.attribute<std::vector<int64_t>>(0), .ends = given.attribute<std::vector<int64_t>>(1),
+    .steps = given.attribute<std::optional<std::vector<int64_t>>>(2),
+  };
+  return infer(inputs, attributes);
+}
+
 }  // namespace
 
 Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
@@ -657,6 +688,22 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
     argument_of(inputs.indices), argument_of(inputs.weight), argument_of(inputs.weight_scales), {},
   });
   return run_for_one(context, embedding_q4gsw::signatures[0], call, arguments);
+}
+
+Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
+                           const ExpandAttributes& attributes) {
+  Given given(strided_copy::signatures[2]);
+  given.set_view(0, inputs.input);
+  given.set_attribute(0, attributes.sizes);
+  return checked(given, infer_expand);
+}
+Expected<DeviceTensor> expand(Context& context,
+                              const ExpandInputs<OnDevice>& inputs,
+                              const ExpandAttributes& attributes) {
+  const ExpandInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = expand_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, strided_copy::signatures[2], call, arguments);
 }
 
 Expected<Call> fused_add_call(const FusedAddInputs<Described>& inputs,
@@ -992,6 +1039,41 @@ Expected<DeviceTensor> pack_weight(Context& context,
   const auto call = pack_weight_call(described, attributes);
   const ArgumentList arguments({argument_of(inputs.source), {}});
   return run_for_one(context, pack_weight::signatures[0], call, arguments);
+}
+
+Expected<Call> pad_call(const PadInputs<Described>& inputs,
+                        const PadAttributes& attributes) {
+  Given given(strided_copy::signatures[3]);
+  given.set_view(0, inputs.input);
+  given.set_attribute(0, attributes.before);
+  given.set_attribute(1, attributes.after);
+  given.set_attribute(2, attributes.mode);
+  given.set_attribute(3, attributes.value);
+  return checked(given, infer_pad);
+}
+Expected<DeviceTensor> pad(Context& context,
+                           const PadInputs<OnDevice>& inputs,
+                           const PadAttributes& attributes) {
+  const PadInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = pad_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, strided_copy::signatures[3], call, arguments);
+}
+
+Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
+                            const PermuteAttributes& attributes) {
+  Given given(strided_copy::signatures[0]);
+  given.set_view(0, inputs.input);
+  given.set_attribute(0, attributes.permutation);
+  return checked(given, infer_permute);
+}
+Expected<DeviceTensor> permute(Context& context,
+                               const PermuteInputs<OnDevice>& inputs,
+                               const PermuteAttributes& attributes) {
+  const PermuteInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = permute_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, strided_copy::signatures[0], call, arguments);
 }
 
 Expected<Call> q8ta_add_call(const Q8taAddInputs<Described>& inputs,
@@ -1539,6 +1621,24 @@ Expected<DeviceTensor> requantize(Context& context,
   return run_for_one(context, fused_unary::signatures[0], call, arguments);
 }
 
+Expected<Call> slice_call(const SliceInputs<Described>& inputs,
+                          const SliceAttributes& attributes) {
+  Given given(strided_copy::signatures[1]);
+  given.set_view(0, inputs.input);
+  given.set_attribute(0, attributes.starts);
+  given.set_attribute(1, attributes.ends);
+  given.set_attribute(2, attributes.steps);
+  return checked(given, infer_slice);
+}
+Expected<DeviceTensor> slice(Context& context,
+                             const SliceInputs<OnDevice>& inputs,
+                             const SliceAttributes& attributes) {
+  const SliceInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = slice_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, strided_copy::signatures[1], call, arguments);
+}
+
 std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
       {fused_bmm::signatures[1], infer_bmm},
@@ -1547,6 +1647,7 @@ std::span<const OperatorEntry> entries() {
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
       {dequantize_affine::signatures[0], infer_dequantize_affine},
       {embedding_q4gsw::signatures[0], infer_embedding_q4gsw},
+      {strided_copy::signatures[2], infer_expand},
       {fused_binary::signatures[0], infer_fused_add},
       {fused_bmm::signatures[0], infer_fused_bmm},
       {fused_unary::signatures[2], infer_fused_hardswish},
@@ -1559,6 +1660,8 @@ std::span<const OperatorEntry> entries() {
       {linear_q8csw::signatures[0], infer_linear_q8csw},
       {linear_q8ta_q8csw::signatures[0], infer_linear_q8ta_q8csw},
       {pack_weight::signatures[0], infer_pack_weight},
+      {strided_copy::signatures[3], infer_pad},
+      {strided_copy::signatures[0], infer_permute},
       {q8ta_binary::signatures[0], infer_q8ta_add},
       {q8ta_pool2d::signatures[1], infer_q8ta_avg_pool2d},
       {q8ta_clone::signatures[0], infer_q8ta_clone},
@@ -1579,6 +1682,7 @@ std::span<const OperatorEntry> entries() {
       {quantize_affine::signatures[0], infer_quantize_affine},
       {quantize_q4gsw::signatures[0], infer_quantize_q4gsw},
       {fused_unary::signatures[0], infer_requantize},
+      {strided_copy::signatures[1], infer_slice},
   };
   return all;
 }

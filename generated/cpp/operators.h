@@ -172,6 +172,23 @@ Expected<DeviceTensor> embedding_q4gsw(Context& context,
                                        const EmbeddingQ4gswInputs<OnDevice>& inputs,
                                        const EmbeddingQ4gswAttributes& attributes = {});
 
+// expand: sides of 1 repeated
+template <typename As>
+struct ExpandInputs {
+  typename As::View input;  // f32, f16, i8, u8, i32 [...]
+};
+struct ExpandAttributes {
+  // a shape that the input's is broadcast with; without: the input's
+  std::optional<std::vector<int64_t>> sizes = std::nullopt;
+};
+Expected<Call> infer(const ExpandInputs<Described>& inputs,
+                     const ExpandAttributes& attributes);
+Expected<Call> expand_call(const ExpandInputs<Described>& inputs,
+                           const ExpandAttributes& attributes = {});
+Expected<DeviceTensor> expand(Context& context,
+                              const ExpandInputs<OnDevice>& inputs,
+                              const ExpandAttributes& attributes = {});
+
 // fused_add: input + alpha * other, of operands that may be quantized
 template <typename As>
 struct FusedAddInputs {
@@ -448,6 +465,42 @@ Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
 Expected<DeviceTensor> pack_weight(Context& context,
                                    const PackWeightInputs<OnDevice>& inputs,
                                    const PackWeightAttributes& attributes);
+
+// pad: elements added around a tensor
+template <typename As>
+struct PadInputs {
+  typename As::View input;  // f32, f16, i8, u8, i32 [...]
+};
+struct PadAttributes {
+  Required<std::vector<int64_t>> before;  // elements in front, one a dimension; below 0, what is cut off
+  Required<std::vector<int64_t>> after;  // elements behind, one a dimension; below 0, what is cut off
+  words::PadMode mode = words::PadMode::constant;  // what stands there
+  double value = 0;  // of mode constant, rounded to the dtype
+};
+Expected<Call> infer(const PadInputs<Described>& inputs,
+                     const PadAttributes& attributes);
+Expected<Call> pad_call(const PadInputs<Described>& inputs,
+                        const PadAttributes& attributes);
+Expected<DeviceTensor> pad(Context& context,
+                           const PadInputs<OnDevice>& inputs,
+                           const PadAttributes& attributes);
+
+// permute: dimensions in another order
+template <typename As>
+struct PermuteInputs {
+  typename As::View input;  // f32, f16, i8, u8, i32 [...]
+};
+struct PermuteAttributes {
+  // which dimension of the input each of the output is; without: the dimensions reversed
+  std::optional<std::vector<int64_t>> permutation = std::nullopt;
+};
+Expected<Call> infer(const PermuteInputs<Described>& inputs,
+                     const PermuteAttributes& attributes);
+Expected<Call> permute_call(const PermuteInputs<Described>& inputs,
+                            const PermuteAttributes& attributes = {});
+Expected<DeviceTensor> permute(Context& context,
+                               const PermuteInputs<OnDevice>& inputs,
+                               const PermuteAttributes& attributes = {});
 
 // q8ta_add: input + alpha * other
 template <typename As>
@@ -1038,6 +1091,24 @@ Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
 Expected<DeviceTensor> requantize(Context& context,
                                   const RequantizeInputs<OnDevice>& inputs,
                                   const RequantizeAttributes& attributes = {});
+
+// slice: every step-th element from start to end, along each dimension
+template <typename As>
+struct SliceInputs {
+  typename As::View input;  // f32, f16, i8, u8, i32 [...]
+};
+struct SliceAttributes {
+  Required<std::vector<int64_t>> starts;  // one a dimension; below 0, from the end
+  Required<std::vector<int64_t>> ends;  // one a dimension, not included; below 0, from the end
+  std::optional<std::vector<int64_t>> steps = std::nullopt;  // one a dimension, not 0; below 0, backwards; without: 1
+};
+Expected<Call> infer(const SliceInputs<Described>& inputs,
+                     const SliceAttributes& attributes);
+Expected<Call> slice_call(const SliceInputs<Described>& inputs,
+                          const SliceAttributes& attributes);
+Expected<DeviceTensor> slice(Context& context,
+                             const SliceInputs<OnDevice>& inputs,
+                             const SliceAttributes& attributes);
 
 std::span<const OperatorEntry> entries();  // all of them, sorted by name
 

@@ -62,6 +62,7 @@
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "strided_copy.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
 #include "weight_only_backward_tiled.h"
@@ -139,6 +140,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &quantize_affine::op,
   &quantize_q4gsw::op,
   &read_words::op,
+  &strided_copy::op,
   &sum_slices::op,
   &weight_only_backward_plain::op,
   &weight_only_backward_tiled::op,
@@ -155,6 +157,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
   &dequantize_affine::signatures[0],  // dequantize_affine
   &embedding_q4gsw::signatures[0],  // embedding_q4gsw
+  &strided_copy::signatures[2],  // expand
   &fused_binary::signatures[0],  // fused_add
   &fused_bmm::signatures[0],  // fused_bmm
   &fused_unary::signatures[2],  // fused_hardswish
@@ -167,6 +170,8 @@ constexpr const SignatureInfo* kSignatures[] = {
   &linear_q8csw::signatures[0],  // linear_q8csw
   &linear_q8ta_q8csw::signatures[0],  // linear_q8ta_q8csw
   &pack_weight::signatures[0],  // pack_weight
+  &strided_copy::signatures[3],  // pad
+  &strided_copy::signatures[0],  // permute
   &q8ta_binary::signatures[0],  // q8ta_add
   &q8ta_pool2d::signatures[1],  // q8ta_avg_pool2d
   &q8ta_clone::signatures[0],  // q8ta_clone
@@ -187,6 +192,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &quantize_affine::signatures[0],  // quantize_affine
   &quantize_q4gsw::signatures[0],  // quantize_q4gsw
   &fused_unary::signatures[0],  // requantize
+  &strided_copy::signatures[1],  // slice
 };
 
 }  // namespace

@@ -20,4 +20,7 @@ inline constexpr std::string_view kFusedOperation[] = {"copy", "relu", "hardswis
 enum class MappingType : uint32_t {asymmetric, symmetric, symmetric_no_clipping_err};
 inline constexpr std::string_view kMappingType[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
+enum class PadMode : uint32_t {constant, edge, reflect};
+inline constexpr std::string_view kPadMode[] = {"constant", "edge", "reflect"};
+
 }  // namespace qgen::generated::words

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// docs/movement.md as plain loops: for each element of the output, its coordinate, and what the input has there.
+#include <algorithm>
+#include <functional>
+
+#include "runtime/calls/attributes.h"
+#include "runtime/reference/rows.h"
+#include "words.h"
+
+namespace qgen::reference {
+namespace {
+
+using generated::words::PadMode;
+using Coordinate = std::vector<int64_t>;  // outermost first
+
+Coordinate coordinate_of(int64_t index, const Shape& shape) {
+  Coordinate at(shape.size());
+  for (size_t d = shape.size(); d-- > 0; index /= shape[d]) at[d] = index % shape[d];
+  return at;
+}
+
+int64_t index_of(const Coordinate& at, const Shape& shape) {
+  int64_t index = 0;
+  for (size_t d = 0; d < shape.size(); ++d) index = index * shape[d] + at[d];
+  return index;
+}
+
+// What `source` makes of a coordinate of the output: one of the input, or none where an element is `value`.
+using Source = std::function<std::optional<Coordinate>(Coordinate)>;
+Tensors moved(const HostTensor& input, const Shape& shape, const Source& source, double value = 0) {
+  HostTensor output = zeros(input.dtype, shape);
+  const auto bytes_each = static_cast<ptrdiff_t>(bytes(input.dtype));
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    set_element(output, i, value);
+    const auto from = source(coordinate_of(i, shape));
+    if (!from) continue;
+    const auto begin = input.data.begin() + index_of(*from, input.shape) * bytes_each;  // bits, of NaN too
+    std::copy(begin, begin + bytes_each, output.data.begin() + i * bytes_each);
+  }
+  return {{"output", std::move(output)}};
+}
+
+using List = std::vector<int64_t>;
+
+Tensors permute(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  List permutation;
+  for (size_t d = input.shape.size(); d-- > 0;) permutation.push_back(static_cast<int64_t>(d));
+  permutation = find_attribute<List>(request, "permutation").value_or(permutation);
+  Shape shape;
+  for (const int64_t d : permutation) shape.push_back(input.shape[static_cast<size_t>(d)]);
+  return moved(input, shape, [&](const Coordinate& at) {
+    Coordinate from(at.size());
+    for (size_t d = 0; d < at.size(); ++d) from[static_cast<size_t>(permutation[d])] = at[d];
+    return from;
+  });
+}
+
+// The places that a slice of one dimension has, one by one.
+List places_of(int64_t side, int64_t start, int64_t end, int64_t step) {
+  const auto from_the_beginning = [&](int64_t place) { return place < 0 ? place + side : place; };
+  List places;
+  const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? side : side - 1;
+  const int64_t from = std::clamp(from_the_beginning(start), least, most);
+  const int64_t to = std::clamp(from_the_beginning(end), least, most);
+  for (int64_t place = from; step > 0 ? place < to : place > to; place += step) places.push_back(place);
+  return places;
+}
+
+Tensors slice(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const List starts = attribute<List>(request, "starts"), ends = attribute<List>(request, "ends");
+  const List steps = find_attribute<List>(request, "steps").value_or(List(starts.size(), 1));
+  std::vector<List> places;
+  Shape shape;
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    places.push_back(places_of(input.shape[d], starts[d], ends[d], steps[d]));
+    shape.push_back(static_cast<int64_t>(places[d].size()));
+  }
+  return moved(input, shape, [&](Coordinate at) {
+    for (size_t d = 0; d < at.size(); ++d) at[d] = places[d][static_cast<size_t>(at[d])];
+    return at;
+  });
+}
+
+Tensors expand(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  Shape shape = find_attribute<List>(request, "sizes").value_or(List());
+  if (shape.size() < input.shape.size()) shape.insert(shape.begin(), input.shape.size() - shape.size(), 1);
+  const size_t missing = shape.size() - input.shape.size();
+  for (size_t d = 0; d < input.shape.size(); ++d) {
+    if (shape[missing + d] == 1) shape[missing + d] = input.shape[d];
+  }
+  return moved(input, shape, [&](const Coordinate& at) {
+    Coordinate from(at.begin() + static_cast<ptrdiff_t>(missing), at.end());
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (input.shape[d] == 1) from[d] = 0;
+    }
+    return from;
+  });
+}
+
+Tensors pad(const Request& request) {
+  const HostTensor& input = request.inputs.at("input");
+  const List before = attribute<List>(request, "before"), after = attribute<List>(request, "after");
+  const auto mode = word_attribute<PadMode>(request, "mode", generated::words::kPadMode);
+  Shape shape = input.shape;
+  for (size_t d = 0; d < shape.size(); ++d) shape[d] += before[d] + after[d];
+  const Source source = [&](Coordinate at) -> std::optional<Coordinate> {
+    for (size_t d = 0; d < at.size(); ++d) {
+      const int64_t last = input.shape[d] - 1;
+      at[d] -= before[d];
+      if (at[d] >= 0 && at[d] <= last) continue;
+      if (mode == PadMode::constant) return std::nullopt;
+      if (mode == PadMode::edge) at[d] = at[d] < 0 ? 0 : last;
+      else at[d] = at[d] < 0 ? -at[d] : 2 * last - at[d];
+    }
+    return at;
+  };
+  return moved(input, shape, source, attribute<double>(request, "value"));
+}
+
+constexpr Row kRows[] = {
+    {"expand", expand},
+    {"pad", pad},
+    {"permute", permute},
+    {"slice", slice},
+};
+
+}  // namespace
+
+std::span<const Row> movement_rows() { return kRows; }
+
+}  // namespace qgen::reference

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// output[c] = input[first + sum over d of (c[d] - before[d]) * strides[d]], or padding where that is outside of the
+// input: docs/movement.md. Elements are moved as their bits, an invocation four neighbours of the output, which are
+// whole words of any dtype. The coordinate of an element is taken apart innermost dimension first.
+#version 450
+${local_size(workgroup)}
+${declare_words(input)}
+${declare_words(output, bytes(dtype))}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/divide.glsl"
+
+const uint kNowhere = 0xffffffffu;
+
+// The nearest element to a coordinate outside of the input, or the one that it mirrors.
+int inside(int c, int side) {
+  if (problem.mode == kPadModeEdge) return clamp(c, 0, side - 1);
+  return c < 0 ? -c : 2 * (side - 1) - c;
+}
+
+// Where the input has an element of the output; kNowhere: it is padding of one value.
+uint place_of(uint element) {
+  uint place = problem.first;
+  for (uint d = 0u; d < problem.rank; ++d) {
+    const uvec2 parts = divided(element, d);
+    element = parts.x;
+    int c = int(parts.y) - problem.before[d];
+    if (uint(c) >= problem.inside[d]) {
+      if (problem.mode == kPadModeConstant) return kNowhere;
+      c = inside(c, int(problem.inside[d]));
+    }
+    place += uint(c * problem.strides[d]);
+  }
+  return place;
+}
+
+$if bytes(dtype) == 4
+uint bits_at(uint place) { return input_words[place]; }
+$elif bytes(dtype) == 2
+uint bits_at(uint place) { return input_words[place / 2u] >> (16u * (place % 2u)) & 0xffffu; }
+$else
+uint bits_at(uint place) { return input_words[place / 4u] >> (8u * (place % 4u)) & 0xffu; }
+$end
+
+uint bits_of(uint element) {
+  const uint place = place_of(min(element, problem.numel - 1u));
+  return place == kNowhere ? problem.value : bits_at(place);
+}
+
+void main() {
+  const uint quad = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (quad >= problem.numel / 4u + uint(problem.numel % 4u != 0u)) return;
+  if (problem.is_quads != 0u) {
+    const uint word = place_of(4u * quad) / ${4 / bytes(dtype)}u;
+$if bytes(dtype) == 4
+    output_words[quad] =
+        uvec4(input_words[word], input_words[word + 1u], input_words[word + 2u], input_words[word + 3u]);
+$elif bytes(dtype) == 2
+    output_words[quad] = uvec2(input_words[word], input_words[word + 1u]);
+$else
+    output_words[quad] = input_words[word];
+$end
+    return;
+  }
+  const uint first = 4u * quad;
+  const uvec4 all = uvec4(bits_of(first), bits_of(first + 1u), bits_of(first + 2u), bits_of(first + 3u));
+$if bytes(dtype) == 4
+  output_words[quad] = all;
+$elif bytes(dtype) == 2
+  output_words[quad] = all.xz | all.yw << 16;
+$else
+  output_words[quad] = all.x | all.y << 8 | all.z << 16 | all.w << 24;
+$end
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// permute, slice, expand and pad on every kernel, to the bit.
+#include "operators.h"
+#include "strided_copy.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using generated::words::PadMode;
+using List = std::vector<int64_t>;
+using testing::Random;
+
+constexpr DType kDTypes[] = {DType::f32, DType::f16, DType::i8, DType::u8, DType::i32};
+const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
+const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
+
+HostTensor numbers_of(DType dtype, const Shape& shape) {
+  return is_real(dtype) ? Random(1).reals(dtype, shape, -9, 9) : Random(1).integers(dtype, shape, 0, 127);
+}
+
+using Attributes = std::map<std::string, AttributeValue, std::less<>>;
+struct MoveCase {
+  std::string_view op;
+  Shape shape;
+  Attributes attributes;
+};
+
+constexpr int64_t kFar = std::numeric_limits<int64_t>::max(), kFarBack = std::numeric_limits<int64_t>::min();
+
+const MoveCase kMoves[] = {
+    {"permute", {}, {}},
+    {"permute", {5}, {}},
+    {"permute", {3, 7}, {}},
+    {"permute", {8, 16}, {}},
+    {"permute", {2, 3, 5, 8}, {{"permutation", List{0, 2, 3, 1}}}},
+    {"permute", {2, 4, 5, 8}, {{"permutation", List{0, 2, 1, 3}}}},
+    {"permute", {2, 4, 5, 8}, {{"permutation", List{1, 0, 2, 3}}}},
+    {"permute", {2, 3, 1, 2, 3, 1, 2, 3}, {{"permutation", List{7, 0, 6, 1, 5, 2, 4, 3}}}},
+    {"permute", {2, 0, 3}, {}},
+    {"permute", {257, 130}, {}},
+    {"slice", {9}, {{"starts", List{2}}, {"ends", List{8}}}},
+    {"slice", {9}, {{"starts", List{-1}}, {"ends", List{kFarBack}}, {"steps", List{-2}}}},
+    {"slice", {9}, {{"starts", List{kFarBack}}, {"ends", List{kFar}}, {"steps", List{kFar}}}},
+    {"slice", {4, 8}, {{"starts", List{1, 4}}, {"ends", List{kFar, 8}}}},
+    {"slice", {4, 8}, {{"starts", List{3, 5}}, {"ends", List{3, 8}}}},
+    {"slice", {3, 4, 5}, {{"starts", List{-2, 3, 0}}, {"ends", List{3, -5, 5}}, {"steps", List{1, -1, 3}}}},
+    {"slice", {0, 3}, {{"starts", List{0, 0}}, {"ends", List{5, 2}}}},
+    {"slice", {}, {{"starts", List{}}, {"ends", List{}}}},
+    {"expand", {3, 1}, {{"sizes", List{2, 1, 4}}}},
+    {"expand", {}, {{"sizes", List{2, 3}}}},
+    {"expand", {1, 5, 1, 8}, {{"sizes", List{3, 5, 2, 1}}}},
+    {"expand", {2, 1}, {{"sizes", List{1, 0}}}},
+    {"expand", {1, 2, 1, 2, 1, 1, 1, 3}, {{"sizes", List{2, 1, 3, 1, 1, 2, 2, 1}}}},
+    {"expand", {2, 3, 4}, {}},
+    {"pad", {5}, {{"before", List{2}}, {"after", List{3}}, {"value", 7.0}}},
+    {"pad", {4, 8}, {{"before", List{0, 0}}, {"after", List{0, 0}}}},
+    {"pad", {2, 3, 4, 5}, {{"before", List{0, 0, 1, 2}}, {"after", List{0, 0, 2, 1}}, {"value", -1.5}}},
+    {"pad", {2, 3, 4}, {{"before", List{-1, 1, 0}}, {"after", List{0, -2, -3}}, {"value", 300.0}}},
+    {"pad", {2, 3, 4}, {{"before", List{-1, -1, -1}}, {"after", List{0, -1, -3}}}},
+    {"pad", {3}, {{"before", List{5}}, {"after", List{-4}}, {"value", 3.0}}},
+    {"pad", {3}, {{"before", List{-3}}, {"after", List{1}}, {"value", 3.0}}},
+    {"pad", {0}, {{"before", List{1}}, {"after", List{0}}, {"value", 3.0}}},
+    {"pad", {0, 2}, {{"before", List{1, 0}}, {"after", List{2, 0}}, {"value", 3.0}}},
+    {"pad", {4, 3}, {{"before", List{2, 5}}, {"after", List{3, 1}}, {"mode", std::string("edge")}}},
+    {"pad", {4, 3}, {{"before", List{3, 2}}, {"after", List{3, 0}}, {"mode", std::string("reflect")}}},
+    {"pad", {1, 4, 1}, {{"before", List{0, -1, 0}}, {"after", List{0, 2, 0}}, {"mode", std::string("reflect")}}},
+    {"pad",
+     {1, 2, 1, 2, 1, 2, 1, 2},
+     {{"before", List{1, 0, 1, 0, 1, 0, 1, 0}}, {"after", List{0, 1, 0, 1, 0, 1, 0, 1}}, {"value", 1.0}}},
+};
+
+class MovementTest : public testing::KernelTest {};
+
+TEST_F(MovementTest, OfEveryDtype) {
+  for (const MoveCase& c : kMoves) {
+    for (const DType dtype : kDTypes) {
+      SCOPED_TRACE(fmt::format("{} of {} {}", c.op, name(dtype), to_text(c.shape)));
+      const Request request{.inputs = {{"input", numbers_of(dtype, c.shape)}}, .attributes = c.attributes};
+      expect_reference(c.op, request, dtype == DType::i8 ? kEverySpecialization : kEveryVariant);
+    }
+  }
+}
+
+// Bits are moved: of NaN with a payload, of subnormals, of zeros with a sign.
+TEST_F(MovementTest, OfBits) {
+  Context on_device = context();
+  constexpr uint32_t kBits[] = {0x7fc12345, 0xff812345, 0x00000001, 0x80000001, 0x80000000, 0x7f800000};
+  const HostTensor input = make_tensor<uint32_t>(DType::f32, {2, 3}, kBits);
+  const auto uploaded = on_device.executor.upload(input, Storage::buffer);
+  ASSERT_TRUE(uploaded);
+  const auto turned = generated::operators::permute(on_device, {.input = *uploaded});
+  ASSERT_TRUE(turned) << to_text(turned.error());
+  const HostTensor got = *on_device.executor.download(*turned);
+  const uint32_t expected[] = {kBits[0], kBits[3], kBits[1], kBits[4], kBits[2], kBits[5]};
+  EXPECT_TRUE(std::ranges::equal(got.as<uint32_t>(), expected));
+}
+
+// A view is what is moved.
+TEST_F(MovementTest, ReadsViews) {
+  Context on_device = context();
+  const HostTensor all = numbers_of(DType::f16, {6, 12});
+  const auto uploaded = on_device.executor.upload(all, Storage::buffer);
+  const View view{{4, 5}, {-12, 2}, 63};
+  HostTensor seen = zeros(DType::f16, view.shape);
+  for (int64_t i = 0; i < 20; ++i) set_element(seen, i, element(all, 63 - 12 * (i / 5) + 2 * (i % 5)));
+  const Request request{.inputs = {{"input", seen}}};
+  for (const std::string_view op : {"permute", "expand"}) {
+    const Tensors expected = reference::find(op)(*complete(*find_operator(op), request));
+    const ViewedDesc viewed(desc_of(*uploaded), view);
+    const auto call = op == "permute" ? generated::operators::permute_call({.input = viewed})
+                                      : generated::operators::expand_call({.input = viewed});
+    ASSERT_TRUE(call) << to_text(call.error());
+    const generated::strided_copy::Operands<Argument> arguments{.input = &*uploaded, .output = Argument()};
+    expect_outputs({.call = *call, .arguments = arguments}, expected);
+  }
+}
+
+TEST(MovementCalls, SayWhatTheyCannotDo) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc x{DType::f32, {2, 3, 4}};
+  EXPECT_EQ(said(permute_call({.input = x}, {.permutation = List{0, 1}})),
+            "permutation has 2 numbers, and the input of shape [2, 3, 4] has 3 dimensions");
+  EXPECT_EQ(said(permute_call({.input = x}, {.permutation = List{0, 1, 1}})),
+            "permutation is [0, 1, 1], and has each dimension once");
+  EXPECT_EQ(said(slice_call({.input = x}, {.starts = List{0, 0, 0}, .ends = List{1, 1, 1}, .steps = List{1, 0, 1}})),
+            "steps is [1, 0, 1], and a step of 0 leads nowhere");
+  EXPECT_EQ(
+      said(expand_call({.input = x}, {.sizes = List{2, 5, 4}})),
+      "shapes [2, 3, 4] and [2, 5, 4] do not go together: 3 meets 5\n  hint: sides are equal, or one of them is 1");
+  EXPECT_EQ(said(pad_call({.input = x}, {.before = List{0, 0, -3}, .after = List{0, 0, -2}})),
+            "dimension 2 has 4 elements, and padding of -3 and -2 cuts more off");
+  EXPECT_EQ(said(pad_call({.input = x}, {.before = List{0, 3, 0}, .after = List{0, 0, 0}, .mode = PadMode::reflect})),
+            "dimension 1 has 3 elements, padded by 3 and 0, which mode reflect has no elements for");
+}
+
+}  // namespace
+}  // namespace qgen
