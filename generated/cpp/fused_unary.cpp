@@ -21,6 +21,8 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"numel", FieldInfo::Kind::u32, offsetof(Problem, numel), 1},
   {"operation", FieldInfo::Kind::u32, offsetof(Problem, operation), 1, words::kFusedOperation},
+  table::data({"low", FieldInfo::Kind::f32, offsetof(Problem, low), 1}),
+  table::data({"high", FieldInfo::Kind::f32, offsetof(Problem, high), 1}),
   {"is_simple", FieldInfo::Kind::u32, offsetof(Problem, is_simple), 1},
   table::data({"input_zero_points", FieldInfo::Kind::u32, offsetof(Problem, input_zero_points), 1}),
   table::data({"output_zero_points", FieldInfo::Kind::u32, offsetof(Problem, output_zero_points), 1}),
@@ -42,6 +44,8 @@ enum class Name : uint16_t {
   items,
   numel,
   operation,
+  low,
+  high,
   is_simple,
   input_zero_points,
   output_zero_points,
@@ -123,23 +127,34 @@ Real cost(const SelectionScope& scope) {
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
-constexpr BindingInfo bindings_00eb54fc[] = {
+constexpr BindingInfo bindings_3c1d5fc9[] = {
   table::buffer(0, Operand::input, Access::read),
-  table::buffer(1, Operand::input_scale, Access::read),
-  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(6),
 };
-constexpr BlockField problem_buffer_157dafa0[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 192}};
+constexpr BlockField problem_buffer_87f7babd[] = {{offsetof(ProblemBuffer, numel), offsetof(Problem, numel), 200}};
 constexpr SpecializationSlot slots_888ee923[] = {{0, 0}, {1, 1}};
-constexpr InterfaceInfo binds_d47ce210 = {
-    .bindings = bindings_00eb54fc,
-    .problem_buffer = problem_buffer_157dafa0,
+constexpr InterfaceInfo binds_c6251071 = {
+    .bindings = bindings_3c1d5fc9,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 constexpr uint32_t workgroup_9ac251f9[][3] = {{64, 1, 1}, {64, 1, 1}, {256, 1, 1}, {256, 1, 1}};
 constexpr uint32_t shared_bytes_67ccaebd[] = {0, 0, 0, 0};
+constexpr BindingInfo bindings_df5e5d48[] = {
+  table::buffer(0, Operand::input, Access::read),
+  table::buffer(3, Operand::output, Access::write),
+  table::buffer(4, Operand::output_scale, Access::read),
+  table::buffer(5, Operand::output_zero_point, Access::read),
+  table::problem_buffer(6),
+};
+constexpr InterfaceInfo binds_c914bffc = {
+    .bindings = bindings_df5e5d48,
+    .problem_buffer = problem_buffer_87f7babd,
+    .problem_buffer_bytes = sizeof(ProblemBuffer),
+    .specialization = slots_888ee923,
+};
 constexpr BindingInfo bindings_b2145151[] = {
   table::buffer(0, Operand::input, Access::read),
   table::buffer(1, Operand::input_scale, Access::read),
@@ -149,87 +164,76 @@ constexpr BindingInfo bindings_b2145151[] = {
   table::buffer(5, Operand::output_zero_point, Access::read),
   table::problem_buffer(6),
 };
-constexpr InterfaceInfo binds_bb48e58b = {
+constexpr InterfaceInfo binds_859ceef9 = {
     .bindings = bindings_b2145151,
-    .problem_buffer = problem_buffer_157dafa0,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
-constexpr BindingInfo bindings_3c1d5fc9[] = {
+constexpr BindingInfo bindings_00eb54fc[] = {
   table::buffer(0, Operand::input, Access::read),
+  table::buffer(1, Operand::input_scale, Access::read),
+  table::buffer(2, Operand::input_zero_point, Access::read),
   table::buffer(3, Operand::output, Access::write),
   table::problem_buffer(6),
 };
-constexpr InterfaceInfo binds_f152ae38 = {
-    .bindings = bindings_3c1d5fc9,
-    .problem_buffer = problem_buffer_157dafa0,
-    .problem_buffer_bytes = sizeof(ProblemBuffer),
-    .specialization = slots_888ee923,
-};
-constexpr BindingInfo bindings_df5e5d48[] = {
-  table::buffer(0, Operand::input, Access::read),
-  table::buffer(3, Operand::output, Access::write),
-  table::buffer(4, Operand::output_scale, Access::read),
-  table::buffer(5, Operand::output_zero_point, Access::read),
-  table::problem_buffer(6),
-};
-constexpr InterfaceInfo binds_78f810e7 = {
-    .bindings = bindings_df5e5d48,
-    .problem_buffer = problem_buffer_157dafa0,
+constexpr InterfaceInfo binds_8c13d3f1 = {
+    .bindings = bindings_00eb54fc,
+    .problem_buffer = problem_buffer_87f7babd,
     .problem_buffer_bytes = sizeof(ProblemBuffer),
     .specialization = slots_888ee923,
 };
 enum Interface : uint16_t {
-  uses_60cf6fff,
-  uses_948d8188,
-  uses_ddab68a6,
-  uses_f85f97b2,
+  uses_26e54ba2,
+  uses_a5b7ddb2,
+  uses_f1d48fce,
+  uses_f31dc9b7,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_d47ce210, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_60cf6fff
-  {&binds_bb48e58b, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_948d8188
-  {&binds_f152ae38, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_ddab68a6
-  {&binds_78f810e7, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f85f97b2
+  {&binds_c6251071, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_26e54ba2
+  {&binds_c914bffc, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_a5b7ddb2
+  {&binds_859ceef9, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f1d48fce
+  {&binds_8c13d3f1, workgroup_9ac251f9, shared_bytes_67ccaebd},  // uses_f31dc9b7
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"fused_unary.f16.f16", {f16, f16}, uses_ddab68a6},
-    {"fused_unary.f16.i16", {f16, i16}, uses_f85f97b2},
-    {"fused_unary.f16.i32", {f16, i32}, uses_f85f97b2},
-    {"fused_unary.f16.i8", {f16, i8}, uses_f85f97b2},
-    {"fused_unary.f16.u8", {f16, u8}, uses_f85f97b2},
-    {"fused_unary.f32.f32", {f32, f32}, uses_ddab68a6},
-    {"fused_unary.f32.i16", {f32, i16}, uses_f85f97b2},
-    {"fused_unary.f32.i32", {f32, i32}, uses_f85f97b2},
-    {"fused_unary.f32.i8", {f32, i8}, uses_f85f97b2},
-    {"fused_unary.f32.u8", {f32, u8}, uses_f85f97b2},
-    {"fused_unary.i16.f16", {i16, f16}, uses_60cf6fff},
-    {"fused_unary.i16.f32", {i16, f32}, uses_60cf6fff},
-    {"fused_unary.i16.i16", {i16, i16}, uses_948d8188},
-    {"fused_unary.i16.i32", {i16, i32}, uses_948d8188},
-    {"fused_unary.i16.i8", {i16, i8}, uses_948d8188},
-    {"fused_unary.i16.u8", {i16, u8}, uses_948d8188},
-    {"fused_unary.i32.f16", {i32, f16}, uses_60cf6fff},
-    {"fused_unary.i32.f32", {i32, f32}, uses_60cf6fff},
-    {"fused_unary.i32.i16", {i32, i16}, uses_948d8188},
-    {"fused_unary.i32.i32", {i32, i32}, uses_948d8188},
-    {"fused_unary.i32.i8", {i32, i8}, uses_948d8188},
-    {"fused_unary.i32.u8", {i32, u8}, uses_948d8188},
-    {"fused_unary.i8.f16", {i8, f16}, uses_60cf6fff},
-    {"fused_unary.i8.f32", {i8, f32}, uses_60cf6fff},
-    {"fused_unary.i8.i16", {i8, i16}, uses_948d8188},
-    {"fused_unary.i8.i32", {i8, i32}, uses_948d8188},
-    {"fused_unary.i8.i8", {i8, i8}, uses_948d8188},
-    {"fused_unary.i8.u8", {i8, u8}, uses_948d8188},
-    {"fused_unary.u8.f16", {u8, f16}, uses_60cf6fff},
-    {"fused_unary.u8.f32", {u8, f32}, uses_60cf6fff},
-    {"fused_unary.u8.i16", {u8, i16}, uses_948d8188},
-    {"fused_unary.u8.i32", {u8, i32}, uses_948d8188},
-    {"fused_unary.u8.i8", {u8, i8}, uses_948d8188},
-    {"fused_unary.u8.u8", {u8, u8}, uses_948d8188},
+    {"fused_unary.f16.f16", {f16, f16}, uses_26e54ba2},
+    {"fused_unary.f16.i16", {f16, i16}, uses_a5b7ddb2},
+    {"fused_unary.f16.i32", {f16, i32}, uses_a5b7ddb2},
+    {"fused_unary.f16.i8", {f16, i8}, uses_a5b7ddb2},
+    {"fused_unary.f16.u8", {f16, u8}, uses_a5b7ddb2},
+    {"fused_unary.f32.f32", {f32, f32}, uses_26e54ba2},
+    {"fused_unary.f32.i16", {f32, i16}, uses_a5b7ddb2},
+    {"fused_unary.f32.i32", {f32, i32}, uses_a5b7ddb2},
+    {"fused_unary.f32.i8", {f32, i8}, uses_a5b7ddb2},
+    {"fused_unary.f32.u8", {f32, u8}, uses_a5b7ddb2},
+    {"fused_unary.i16.f16", {i16, f16}, uses_f31dc9b7},
+    {"fused_unary.i16.f32", {i16, f32}, uses_f31dc9b7},
+    {"fused_unary.i16.i16", {i16, i16}, uses_f1d48fce},
+    {"fused_unary.i16.i32", {i16, i32}, uses_f1d48fce},
+    {"fused_unary.i16.i8", {i16, i8}, uses_f1d48fce},
+    {"fused_unary.i16.u8", {i16, u8}, uses_f1d48fce},
+    {"fused_unary.i32.f16", {i32, f16}, uses_f31dc9b7},
+    {"fused_unary.i32.f32", {i32, f32}, uses_f31dc9b7},
+    {"fused_unary.i32.i16", {i32, i16}, uses_f1d48fce},
+    {"fused_unary.i32.i32", {i32, i32}, uses_f1d48fce},
+    {"fused_unary.i32.i8", {i32, i8}, uses_f1d48fce},
+    {"fused_unary.i32.u8", {i32, u8}, uses_f1d48fce},
+    {"fused_unary.i8.f16", {i8, f16}, uses_f31dc9b7},
+    {"fused_unary.i8.f32", {i8, f32}, uses_f31dc9b7},
+    {"fused_unary.i8.i16", {i8, i16}, uses_f1d48fce},
+    {"fused_unary.i8.i32", {i8, i32}, uses_f1d48fce},
+    {"fused_unary.i8.i8", {i8, i8}, uses_f1d48fce},
+    {"fused_unary.i8.u8", {i8, u8}, uses_f1d48fce},
+    {"fused_unary.u8.f16", {u8, f16}, uses_f31dc9b7},
+    {"fused_unary.u8.f32", {u8, f32}, uses_f31dc9b7},
+    {"fused_unary.u8.i16", {u8, i16}, uses_f1d48fce},
+    {"fused_unary.u8.i32", {u8, i32}, uses_f1d48fce},
+    {"fused_unary.u8.i8", {u8, i8}, uses_f1d48fce},
+    {"fused_unary.u8.u8", {u8, u8}, uses_f1d48fce},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");
@@ -356,9 +360,27 @@ constexpr AttributeInfo kFusedReluAttributes[] = {
   },
 };
 
+constexpr AttributeInfo kFusedClipAttributes[] = {
+  {.name = "low", .kind = AttributeInfo::Kind::real, .otherwise = "(no bound)", .help = "the least result"},
+  {.name = "high", .kind = AttributeInfo::Kind::real, .otherwise = "(no bound)", .help = "the greatest result"},
+  {
+    .name = "output_dtype", .kind = AttributeInfo::Kind::dtype,
+    .otherwise = "(i8 with output_scale; else the dtype of real inputs, or f32)", .help = "",
+    .words = kOutputDtypeChoices_,
+  },
+  {
+    .name = "quant_min", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's least integer",
+  },
+  {
+    .name = "quant_max", .kind = AttributeInfo::Kind::integer, .otherwise = "(the dtype's)",
+    .help = "the output's greatest integer",
+  },
+};
+
 }  // namespace
 
-constinit const SignatureInfo signatures[3] = {
+constinit const SignatureInfo signatures[5] = {
   {
     .name = "requantize", .summary = "integers of one scale and zero point a block as integers of another", .op = &op,
     .tensors = kRequantizeTensors, .attributes = kRequantizeAttributes,
@@ -370,6 +392,14 @@ constinit const SignatureInfo signatures[3] = {
   {
     .name = "fused_hardswish", .summary = "x * clamp(x + 3, 0, 6) / 6, of operands that may be quantized", .op = &op,
     .tensors = kFusedReluTensors, .attributes = kFusedReluAttributes,
+  },
+  {
+    .name = "fused_sigmoid", .summary = "1 / (1 + exp(-x)), of operands that may be quantized", .op = &op,
+    .tensors = kFusedReluTensors, .attributes = kFusedReluAttributes,
+  },
+  {
+    .name = "fused_clip", .summary = "min(max(x, low), high), of operands that may be quantized", .op = &op,
+    .tensors = kFusedReluTensors, .attributes = kFusedClipAttributes,
   },
 };
 

@@ -16,7 +16,7 @@
 namespace qgen::generated::fused_unary {
 
 extern const OperatorInfo op;
-extern const SignatureInfo signatures[3];  // requantize, fused_relu, fused_hardswish
+extern const SignatureInfo signatures[5];  // requantize, fused_relu, fused_hardswish, fused_sigmoid, fused_clip
 
 enum class Operand : uint8_t {
   input,
@@ -51,6 +51,8 @@ std::vector<T> in_order(const Operands<T>& operands) {
 struct Problem {
   Required<uint32_t> numel;
   Required<words::FusedOperation> operation;
+  Required<float> low;
+  Required<float> high;
   Required<uint32_t> is_simple;
   Required<uint32_t> input_zero_points;
   Required<uint32_t> output_zero_points;
@@ -84,6 +86,8 @@ struct Specialization {
 struct ProblemBuffer {
   uint32_t numel;
   uint32_t operation;
+  float low;
+  float high;
   uint32_t is_simple;
   uint32_t input_zero_points;
   uint32_t output_zero_points;
@@ -98,18 +102,20 @@ struct ProblemBuffer {
 };
 static_assert(offsetof(ProblemBuffer, numel) == 0);
 static_assert(offsetof(ProblemBuffer, operation) == 4);
-static_assert(offsetof(ProblemBuffer, is_simple) == 8);
-static_assert(offsetof(ProblemBuffer, input_zero_points) == 12);
-static_assert(offsetof(ProblemBuffer, output_zero_points) == 16);
-static_assert(offsetof(ProblemBuffer, quant_min) == 20);
-static_assert(offsetof(ProblemBuffer, quant_max) == 24);
-static_assert(offsetof(ProblemBuffer, rank) == 28);
-static_assert(offsetof(ProblemBuffer, sizes) == 32);
-static_assert(offsetof(ProblemBuffer, input_blocks) == 64);
-static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 96);
-static_assert(offsetof(ProblemBuffer, output_blocks) == 128);
-static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 160);
-static_assert(sizeof(ProblemBuffer) == 192);
+static_assert(offsetof(ProblemBuffer, low) == 8);
+static_assert(offsetof(ProblemBuffer, high) == 12);
+static_assert(offsetof(ProblemBuffer, is_simple) == 16);
+static_assert(offsetof(ProblemBuffer, input_zero_points) == 20);
+static_assert(offsetof(ProblemBuffer, output_zero_points) == 24);
+static_assert(offsetof(ProblemBuffer, quant_min) == 28);
+static_assert(offsetof(ProblemBuffer, quant_max) == 32);
+static_assert(offsetof(ProblemBuffer, rank) == 36);
+static_assert(offsetof(ProblemBuffer, sizes) == 40);
+static_assert(offsetof(ProblemBuffer, input_blocks) == 72);
+static_assert(offsetof(ProblemBuffer, input_parameter_strides) == 104);
+static_assert(offsetof(ProblemBuffer, output_blocks) == 136);
+static_assert(offsetof(ProblemBuffer, output_parameter_strides) == 168);
+static_assert(sizeof(ProblemBuffer) == 200);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {

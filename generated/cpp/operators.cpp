@@ -12,7 +12,7 @@ namespace dequantize_affine { extern const SignatureInfo signatures[1]; }
 namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace fused_binary { extern const SignatureInfo signatures[2]; }
 namespace fused_bmm { extern const SignatureInfo signatures[2]; }
-namespace fused_unary { extern const SignatureInfo signatures[3]; }
+namespace fused_unary { extern const SignatureInfo signatures[5]; }
 namespace linear_dq8ca_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace linear_dq8ca_q8csw { extern const SignatureInfo signatures[1]; }
 namespace linear_q4gsw { extern const SignatureInfo signatures[1]; }
@@ -144,6 +144,19 @@ Expected<Call> infer_fused_bmm(const Given& given) {
   return infer(inputs, attributes);
 }
 
+Expected<Call> infer_fused_clip(const Given& given) {
+  const FusedClipInputs<Described> inputs{
+    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
+    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+  };
+  const FusedClipAttributes attributes{
+    .low = given.attribute<std::optional<double>>(0), .high = given.attribute<std::optional<double>>(1),
+    .output_dtype = given.attribute<std::optional<DType>>(2), .quant_min = given.attribute<std::optional<int64_t>>(3),
+    .quant_max = given.attribute<std::optional<int64_t>>(4),
+  };
+  return infer(inputs, attributes);
+}
+
 Expected<Call> infer_fused_hardswish(const Given& given) {
   const FusedHardswishInputs<Described> inputs{
     .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
@@ -175,6 +188,18 @@ Expected<Call> infer_fused_relu(const Given& given) {
     .output_scale = given.optional(4), .output_zero_point = given.optional(5),
   };
   const FusedReluAttributes attributes{
+    .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
+    .quant_max = given.attribute<std::optional<int64_t>>(2),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_fused_sigmoid(const Given& given) {
+  const FusedSigmoidInputs<Described> inputs{
+    .input = given.tensor(0), .input_scale = given.optional(1), .input_zero_point = given.optional(2),
+    .output_scale = given.optional(4), .output_zero_point = given.optional(5),
+  };
+  const FusedSigmoidAttributes attributes{
     .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
     .quant_max = given.attribute<std::optional<int64_t>>(2),
   };
@@ -775,6 +800,37 @@ Expected<DeviceTensor> fused_bmm(Context& context,
   return run_for_one(context, fused_bmm::signatures[0], call, arguments);
 }
 
+Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
+                               const FusedClipAttributes& attributes) {
+  Given given(fused_unary::signatures[4]);
+  given.set_tensor(0, inputs.input);
+  given.set_optional(1, inputs.input_scale);
+  given.set_optional(2, inputs.input_zero_point);
+  given.set_optional(4, inputs.output_scale);
+  given.set_optional(5, inputs.output_zero_point);
+  given.set_attribute(0, attributes.low);
+  given.set_attribute(1, attributes.high);
+  given.set_attribute(2, attributes.output_dtype);
+  given.set_attribute(3, attributes.quant_min);
+  given.set_attribute(4, attributes.quant_max);
+  return checked(given, infer_fused_clip);
+}
+Expected<DeviceTensor> fused_clip(Context& context,
+                                  const FusedClipInputs<OnDevice>& inputs,
+                                  const FusedClipAttributes& attributes) {
+  const FusedClipInputs<Described> described{
+    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+    .output_zero_point = desc_of(inputs.output_zero_point),
+  };
+  const auto call = fused_clip_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
+    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+  });
+  return run_for_one(context, fused_unary::signatures[4], call, arguments);
+}
+
 Expected<Call> fused_hardswish_call(const FusedHardswishInputs<Described>& inputs,
                                     const FusedHardswishAttributes& attributes) {
   Given given(fused_unary::signatures[2]);
@@ -865,6 +921,35 @@ Expected<DeviceTensor> fused_relu(Context& context,
     argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[1], call, arguments);
+}
+
+Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
+                                  const FusedSigmoidAttributes& attributes) {
+  Given given(fused_unary::signatures[3]);
+  given.set_tensor(0, inputs.input);
+  given.set_optional(1, inputs.input_scale);
+  given.set_optional(2, inputs.input_zero_point);
+  given.set_optional(4, inputs.output_scale);
+  given.set_optional(5, inputs.output_zero_point);
+  given.set_attribute(0, attributes.output_dtype);
+  given.set_attribute(1, attributes.quant_min);
+  given.set_attribute(2, attributes.quant_max);
+  return checked(given, infer_fused_sigmoid);
+}
+Expected<DeviceTensor> fused_sigmoid(Context& context,
+                                     const FusedSigmoidInputs<OnDevice>& inputs,
+                                     const FusedSigmoidAttributes& attributes) {
+  const FusedSigmoidInputs<Described> described{
+    .input = desc_of(inputs.input), .input_scale = desc_of(inputs.input_scale),
+    .input_zero_point = desc_of(inputs.input_zero_point), .output_scale = desc_of(inputs.output_scale),
+    .output_zero_point = desc_of(inputs.output_zero_point),
+  };
+  const auto call = fused_sigmoid_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input), argument_of(inputs.input_scale), argument_of(inputs.input_zero_point), {},
+    argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
+  });
+  return run_for_one(context, fused_unary::signatures[3], call, arguments);
 }
 
 Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& inputs,
@@ -1650,9 +1735,11 @@ std::span<const OperatorEntry> entries() {
       {strided_copy::signatures[2], infer_expand},
       {fused_binary::signatures[0], infer_fused_add},
       {fused_bmm::signatures[0], infer_fused_bmm},
+      {fused_unary::signatures[4], infer_fused_clip},
       {fused_unary::signatures[2], infer_fused_hardswish},
       {fused_binary::signatures[1], infer_fused_mul},
       {fused_unary::signatures[1], infer_fused_relu},
+      {fused_unary::signatures[3], infer_fused_sigmoid},
       {linear_dq8ca_q4gsw::signatures[0], infer_linear_dq8ca_q4gsw},
       {linear_dq8ca_q8csw::signatures[0], infer_linear_dq8ca_q8csw},
       {linear_q4gsw::signatures[0], infer_linear_q4gsw},

@@ -244,6 +244,31 @@ Expected<DeviceTensor> fused_bmm(Context& context,
                                  const FusedBmmInputs<OnDevice>& inputs,
                                  const FusedBmmAttributes& attributes = {});
 
+// fused_clip: min(max(x, low), high), of operands that may be quantized
+template <typename As>
+struct FusedClipInputs {
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
+  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+};
+struct FusedClipAttributes {
+  std::optional<double> low = std::nullopt;  // the least result; without: no bound
+  std::optional<double> high = std::nullopt;  // the greatest result; without: no bound
+  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  std::optional<DType> output_dtype = std::nullopt;
+  std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+};
+Expected<Call> infer(const FusedClipInputs<Described>& inputs,
+                     const FusedClipAttributes& attributes);
+Expected<Call> fused_clip_call(const FusedClipInputs<Described>& inputs,
+                               const FusedClipAttributes& attributes = {});
+Expected<DeviceTensor> fused_clip(Context& context,
+                                  const FusedClipInputs<OnDevice>& inputs,
+                                  const FusedClipAttributes& attributes = {});
+
 // fused_hardswish: x * clamp(x + 3, 0, 6) / 6, of operands that may be quantized
 template <typename As>
 struct FusedHardswishInputs {
@@ -316,6 +341,29 @@ Expected<Call> fused_relu_call(const FusedReluInputs<Described>& inputs,
 Expected<DeviceTensor> fused_relu(Context& context,
                                   const FusedReluInputs<OnDevice>& inputs,
                                   const FusedReluAttributes& attributes = {});
+
+// fused_sigmoid: 1 / (1 + exp(-x)), of operands that may be quantized
+template <typename As>
+struct FusedSigmoidInputs {
+  typename As::Tensor input;  // f32, f16, i8, u8, i16, i32 [...]; integers with a scale or reals without
+  typename As::Optional input_scale = {};  // f32 [...]; one, or of the input's rank; without: the input is real
+  typename As::Optional input_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+  typename As::Optional output_scale = {};  // f32 [...]; one, or of the output's rank; without: the output is real
+  typename As::Optional output_zero_point = {};  // i32 [...]; one, or one a scale; without: 0
+};
+struct FusedSigmoidAttributes {
+  // without: i8 with output_scale; else the dtype of real inputs, or f32
+  std::optional<DType> output_dtype = std::nullopt;
+  std::optional<int64_t> quant_min = std::nullopt;  // the output's least integer; without: the dtype's
+  std::optional<int64_t> quant_max = std::nullopt;  // the output's greatest integer; without: the dtype's
+};
+Expected<Call> infer(const FusedSigmoidInputs<Described>& inputs,
+                     const FusedSigmoidAttributes& attributes);
+Expected<Call> fused_sigmoid_call(const FusedSigmoidInputs<Described>& inputs,
+                                  const FusedSigmoidAttributes& attributes = {});
+Expected<DeviceTensor> fused_sigmoid(Context& context,
+                                     const FusedSigmoidInputs<OnDevice>& inputs,
+                                     const FusedSigmoidAttributes& attributes = {});
 
 // linear_dq8ca_q4gsw: activations quantized row by row times an int4 weight with a scale per group along k
 template <typename As>

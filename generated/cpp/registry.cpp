@@ -160,9 +160,11 @@ constexpr const SignatureInfo* kSignatures[] = {
   &strided_copy::signatures[2],  // expand
   &fused_binary::signatures[0],  // fused_add
   &fused_bmm::signatures[0],  // fused_bmm
+  &fused_unary::signatures[4],  // fused_clip
   &fused_unary::signatures[2],  // fused_hardswish
   &fused_binary::signatures[1],  // fused_mul
   &fused_unary::signatures[1],  // fused_relu
+  &fused_unary::signatures[3],  // fused_sigmoid
   &linear_dq8ca_q4gsw::signatures[0],  // linear_dq8ca_q4gsw
   &linear_dq8ca_q8csw::signatures[0],  // linear_dq8ca_q8csw
   &linear_q4gsw::signatures[0],  // linear_q4gsw

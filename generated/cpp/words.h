@@ -14,8 +14,10 @@ inline constexpr std::string_view kActivation[] = {"none", "relu", "relu6", "har
 enum class FusedDtype : uint32_t {f32, f16, i8, u8, i16, i32};
 inline constexpr std::string_view kFusedDtype[] = {"f32", "f16", "i8", "u8", "i16", "i32"};
 
-enum class FusedOperation : uint32_t {copy, relu, hardswish, add, multiply};
-inline constexpr std::string_view kFusedOperation[] = {"copy", "relu", "hardswish", "add", "multiply"};
+enum class FusedOperation : uint32_t {copy, relu, hardswish, sigmoid, clip, add, multiply};
+inline constexpr std::string_view kFusedOperation[] = {
+  "copy", "relu", "hardswish", "sigmoid", "clip", "add", "multiply",
+};
 
 enum class MappingType : uint32_t {asymmetric, symmetric, symmetric_no_clipping_err};
 inline constexpr std::string_view kMappingType[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};

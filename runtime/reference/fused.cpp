@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/reference/exponential.h"
 #include "runtime/reference/float32.h"
 #include "runtime/tensor/quant_params.h"
 
@@ -19,12 +20,18 @@ float hardswish(float x) {
   return quotient(product(x, gate), 6.0f);
 }
 
-float apply(FusedOperation operation, float x, float y, float alpha) {
+float sigmoid(float x) { return std::isnan(x) ? x : quotient(1.0f, 1.0f + exponential(std::clamp(-x, -87.0f, 88.0f))); }
+
+float clip(float x, float low, float high) { return std::isnan(x) ? x : x < low ? low : x > high ? high : x; }
+
+float apply(FusedOperation operation, float x, float y, const FusedNumbers& numbers) {
   switch (operation) {
     case FusedOperation::copy: return x;
     case FusedOperation::relu: return relu(x);
     case FusedOperation::hardswish: return hardswish(x);
-    case FusedOperation::add: return flushed(x + product(alpha, y));
+    case FusedOperation::sigmoid: return sigmoid(x);
+    case FusedOperation::clip: return clip(x, flushed(numbers.low), flushed(numbers.high));
+    case FusedOperation::add: return flushed(x + product(numbers.alpha, y));
     case FusedOperation::multiply: return product(x, y);
   }
   return x;
@@ -80,15 +87,15 @@ HostTensor made_output(const HostTensor& reals, const FusedOutput& output) {
   return halves;
 }
 
-HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other, float alpha,
-                 const FusedOutput& output) {
+HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other,
+                 const FusedNumbers& numbers, const FusedOutput& output) {
   const HostTensor x = made_real(input);
   const HostTensor y = other ? made_real(*other) : zeros(DType::f32, {});
   HostTensor result = zeros(DType::f32, other ? broadcast(x.shape, y.shape) : x.shape);
   for (int64_t i = 0; i < element_count(result.shape); ++i) {
     const float of_x = x.as<float>()[repeated(x.shape, result.shape, i)];
     const float of_y = y.as<float>()[repeated(y.shape, result.shape, i)];
-    result.as<float>()[i] = apply(operation, of_x, of_y, alpha);
+    result.as<float>()[i] = apply(operation, of_x, of_y, numbers);
   }
   return made_output(result, output);
 }

@@ -5,6 +5,8 @@
 // operation in f32, one element at a time, and the result quantized if the output is.
 #pragma once
 
+#include <limits>
+
 #include "runtime/reference/affine.h"
 
 namespace qgen::reference {
@@ -21,9 +23,14 @@ struct FusedOutput {
   IntegerBounds bounds{0, 0};
 };
 
-// `other` may be null where the operation has one operand; `alpha` is add's.
-HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other, float alpha,
-                 const FusedOutput& output);
+// Numbers that some operations read.
+struct FusedNumbers {
+  float alpha = 1;                                                                                     // add's
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();  // clip's
+};
+// `other` may be null where the operation has one operand.
+HostTensor fused(FusedOperation operation, const FusedOperand& input, const FusedOperand* other,
+                 const FusedNumbers& numbers, const FusedOutput& output);
 
 // f32 values of any operand, and of reals as the output has them.
 HostTensor made_real(const FusedOperand& operand);

@@ -37,13 +37,13 @@ FusedOutput output_of(const Request& request) {
   return output;
 }
 
-Tensors unary(FusedOperation operation, const Request& request) {
-  return {{"output", fused(operation, operand_of(request, "input"), nullptr, 1.0f, output_of(request))}};
+Tensors unary(FusedOperation operation, const Request& request, const FusedNumbers& numbers = {}) {
+  return {{"output", fused(operation, operand_of(request, "input"), nullptr, numbers, output_of(request))}};
 }
 
 Tensors binary(FusedOperation operation, const Request& request, float alpha) {
   const FusedOperand other = operand_of(request, "other");
-  return {{"output", fused(operation, operand_of(request, "input"), &other, alpha, output_of(request))}};
+  return {{"output", fused(operation, operand_of(request, "input"), &other, {.alpha = alpha}, output_of(request))}};
 }
 
 }  // namespace
@@ -52,6 +52,13 @@ Tensors binary(FusedOperation operation, const Request& request, float alpha) {
 static Tensors requantize(const Request& request) { return unary(FusedOperation::copy, request); }
 static Tensors fused_relu(const Request& request) { return unary(FusedOperation::relu, request); }
 static Tensors fused_hardswish(const Request& request) { return unary(FusedOperation::hardswish, request); }
+static Tensors fused_sigmoid(const Request& request) { return unary(FusedOperation::sigmoid, request); }
+static Tensors fused_clip(const Request& request) {
+  FusedNumbers bounds;
+  if (const auto low = find_attribute<double>(request, "low")) bounds.low = static_cast<float>(*low);
+  if (const auto high = find_attribute<double>(request, "high")) bounds.high = static_cast<float>(*high);
+  return unary(FusedOperation::clip, request, bounds);
+}
 static Tensors fused_add(const Request& request) {
   return binary(FusedOperation::add, request, static_cast<float>(attribute<double>(request, "alpha")));
 }
@@ -62,9 +69,14 @@ static Tensors fused_bmm(const Request& request) {
 }
 
 static constexpr Row kRows[] = {
-    {"bmm", fused_bmm},         {"fused_add", fused_add},
-    {"fused_bmm", fused_bmm},   {"fused_hardswish", fused_hardswish},
-    {"fused_mul", fused_mul},   {"fused_relu", fused_relu},
+    {"bmm", fused_bmm},
+    {"fused_add", fused_add},
+    {"fused_bmm", fused_bmm},
+    {"fused_clip", fused_clip},
+    {"fused_hardswish", fused_hardswish},
+    {"fused_mul", fused_mul},
+    {"fused_relu", fused_relu},
+    {"fused_sigmoid", fused_sigmoid},
     {"requantize", requantize},
 };
 

@@ -6,6 +6,8 @@
 //
 // Hardswish's product is never near 2^-126: where x is small it is three times x, and the other factor is 0 or at least
 // an ulp of 3.
+$include "lib/exponential.glsl"
+
 float relu(float x) { return is_nan(x) || x > 0.0 ? x : 0.0; }
 
 float hardswish(float x) {
@@ -14,9 +16,18 @@ float hardswish(float x) {
   return divide_by_six(product);
 }
 
+float sigmoid(float x) {
+  precise const float sum = 1.0 + exponential(clamp(-x, -87.0, 88.0));
+  return is_nan(x) ? x : reciprocal(sum);
+}
+
+float clip(float x) { return is_nan(x) ? x : x < problem.low ? problem.low : x > problem.high ? problem.high : x; }
+
 float operate(float x) {
   return problem.operation == kFusedOperationRelu        ? relu(x)
          : problem.operation == kFusedOperationHardswish ? hardswish(x)
+         : problem.operation == kFusedOperationSigmoid   ? sigmoid(x)
+         : problem.operation == kFusedOperationClip      ? clip(x)
                                                          : x;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// requantize, fused_relu, fused_hardswish, fused_add and fused_mul on every kernel, to the bit.
+// requantize, fused_relu, fused_hardswish, fused_sigmoid, fused_clip, fused_add and fused_mul on every kernel, to the
+// bit.
 #include <cmath>
 #include <limits>
 
@@ -77,10 +78,14 @@ class FusedTest : public testing::KernelTest {
   void expect_unary(const Operand& input, const Operand& output, const measure::VerifyOptions& options) {
     SCOPED_TRACE(fmt::format("{} {} by {} -> {} by {}", name(input.dtype), to_text(input.shape), to_text(input.params),
                              name(output.dtype), to_text(output.params)));
-    const Request request = unary_request(input, output);
+    Request request = unary_request(input, output);
     if (!is_real(input.dtype) && !is_real(output.dtype)) expect_reference("requantize", request, options);
     expect_reference("fused_relu", request, options);
     expect_reference("fused_hardswish", request, options);
+    expect_reference("fused_sigmoid", request, options);
+    request.attributes["low"] = -1.25;
+    request.attributes["high"] = 2.5;
+    expect_reference("fused_clip", request, options);
   }
 
   void expect_binary(const Operand& input, const Operand& other, const Operand& output,
@@ -191,6 +196,13 @@ TEST_F(FusedTest, ExtremeNumbers) {
   request.inputs["input"] = tensor_of(DType::f32, {16}, kReals);
   expect_reference("fused_relu", request, kEveryVariant);
   expect_reference("fused_hardswish", request, kEveryVariant);
+  expect_reference("fused_sigmoid", request, kEveryVariant);
+  expect_reference("fused_clip", request, kEveryVariant);
+  for (const char* bound : {"low", "high"}) {
+    Request bounded = request;
+    bounded.attributes[bound] = 1e-40;
+    expect_reference("fused_clip", bounded, kEveryVariant);
+  }
   request.inputs["other"] = tensor_of(DType::f32, {16, 1}, kReals);
   expect_reference("fused_add", request, kEveryVariant);
   expect_reference("fused_mul", request, kEveryVariant);
@@ -231,6 +243,23 @@ TEST_F(FusedTest, HardswishOfEveryExponent) {
   Request request;
   request.inputs["input"] = tensor_of(DType::f32, {static_cast<int64_t>(reals.size())}, reals);
   expect_reference("fused_hardswish", request, kEveryVariant);
+  expect_reference("fused_sigmoid", request, kEveryVariant);
+}
+
+// Across all k of the exponential, the ends of its range included.
+TEST_F(FusedTest, SigmoidOfManyReals) {
+  std::vector<double> reals;
+  for (int i = -9600; i <= 9600; ++i) reals.push_back(i / 100.0);
+  for (const double end : {87.0, 88.0}) {
+    for (const double sign : {-1.0, 1.0}) {
+      for (const double ulp : {-0x1p-17, 0.0, 0x1p-17}) reals.push_back(sign * (end + ulp));
+    }
+  }
+  Request request;
+  request.inputs["input"] = tensor_of(DType::f32, {static_cast<int64_t>(reals.size())}, reals);
+  expect_reference("fused_sigmoid", request, kEveryVariant);
+  request.inputs["input"] = tensor_of(DType::f16, {static_cast<int64_t>(reals.size())}, reals);
+  expect_reference("fused_sigmoid", request, kEveryVariant);
 }
 
 // docs/affine.md: a product that comes to 2^-126 counts as zero.
@@ -476,6 +505,7 @@ TEST_F(FusedTest, Refusals) {
             .input_zero_point = TensorDesc{DType::i32, {1, 6}}}),
       "input_zero_point has shape [1, 6], and input_scale [4, 1]\n  hint: a zero point is one number, or one a scale");
   EXPECT_EQ(relu({.input = q, .input_scale = TensorDesc{DType::f16, {}}}), "input_scale is f16, and can be f32");
+  EXPECT_EQ(said(fused_clip_call({.input = x}, {.low = 2, .high = 1})), "low is 2, and high 1");
   EXPECT_EQ(within(5, 4), "quant_min 5 is above quant_max 4");
   EXPECT_EQ(within(-129, 4), "quant_min -129 and quant_max 4 exceed the range of i8, -128 to 127");
   EXPECT_EQ(relu({.input = x}, {.output_dtype = DType::f16}),

@@ -2,6 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The Calls of specs/fused/fused_unary.yaml and fused_binary.yaml. docs/fused.md says what is computed.
+#include <fmt/format.h>
+
+#include <limits>
+
 #include "fused_binary.h"
 #include "fused_unary.h"
 #include "operators.h"
@@ -13,8 +17,14 @@
 namespace qgen::generated::operators {
 namespace {
 
+// Of clip; of others any.
+struct ClipBounds {
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+};
+
 template <typename Inputs, typename Attributes>
-Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes) {
+Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attributes& attributes,
+                     const ClipBounds& bounds = {}) {
   const Shape& shape = inputs.input->shape;
   const auto given = checked_operands(inputs, attributes, std::nullopt, shape);
   if (!given) return given.error();
@@ -23,6 +33,8 @@ Expected<Call> unary(FusedOperation operation, const Inputs& inputs, const Attri
   const fused_unary::Problem fields{
       .numel = u32(element_count(shape)),
       .operation = operation,
+      .low = bounds.low,
+      .high = bounds.high,
       .is_simple = is_simple(dimensions) ? 1u : 0u,
       .input_zero_points = input.zero_points,
       .output_zero_points = output.zero_points,
@@ -96,6 +108,16 @@ Expected<Call> infer(const FusedReluInputs<Described>& inputs, const FusedReluAt
 }
 Expected<Call> infer(const FusedHardswishInputs<Described>& inputs, const FusedHardswishAttributes& attributes) {
   return unary(FusedOperation::hardswish, inputs, attributes);
+}
+Expected<Call> infer(const FusedSigmoidInputs<Described>& inputs, const FusedSigmoidAttributes& attributes) {
+  return unary(FusedOperation::sigmoid, inputs, attributes);
+}
+Expected<Call> infer(const FusedClipInputs<Described>& inputs, const FusedClipAttributes& attributes) {
+  ClipBounds bounds;
+  if (attributes.low) bounds.low = flush_subnormal(static_cast<float>(*attributes.low));
+  if (attributes.high) bounds.high = flush_subnormal(static_cast<float>(*attributes.high));
+  if (bounds.low > bounds.high) return refused(fmt::format("low is {}, and high {}", bounds.low, bounds.high));
+  return unary(FusedOperation::clip, inputs, attributes, bounds);
 }
 Expected<Call> infer(const FusedAddInputs<Described>& inputs, const FusedAddAttributes& attributes) {
   return binary(FusedOperation::add, inputs, attributes, attributes.alpha);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// exp(x) of a real from -87 to 88, in sums and products that are each rounded once, so that every device gives the same
+// bits: docs/fused.md has the steps. It is within 2^-23.5 of the exact result, in relation to it: all x were tried.
+//
+// x = k * ln 2 + r, with ln 2 in two parts of which the first has 10 bits, so that its product with k is exact. Then
+// exp(r) by a polynomial (Cephes' expf), times 2^k. What may be subnormal on the way, r * r, is then added to r or 1.
+float exponential(float x) {
+  precise const float k = roundEven(x * 1.44269502162933349609375);
+  precise const float high = x - k * 0.693359375;
+  precise const float r = high - k * -2.12194440e-4;
+  precise float p = 1.9875691500e-4;
+  p = p * r + 1.3981999507e-3;
+  p = p * r + 8.3334519073e-3;
+  p = p * r + 4.1665795894e-2;
+  p = p * r + 1.6666665459e-1;
+  p = p * r + 5.0000001201e-1;
+  precise const float series = (p * (r * r) + r) + 1.0;
+  return series * uintBitsToFloat(uint(int(k) + 127) << 23);
+}
