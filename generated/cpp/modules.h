@@ -32,6 +32,7 @@
 #include "fused_bmm.h"
 #include "fused_unary.h"
 #include "im2col.h"
+#include "layer_norm.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -62,6 +63,7 @@
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
@@ -102,7 +104,8 @@ namespace fused_binary { constexpr uint32_t kFirstModule = embedding_q4gsw::kFir
 namespace fused_bmm { constexpr uint32_t kFirstModule = fused_binary::kFirstModule + fused_binary::kVariants; }
 namespace fused_unary { constexpr uint32_t kFirstModule = fused_bmm::kFirstModule + fused_bmm::kVariants; }
 namespace im2col { constexpr uint32_t kFirstModule = fused_unary::kFirstModule + fused_unary::kVariants; }
-namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
+namespace layer_norm { constexpr uint32_t kFirstModule = im2col::kFirstModule + im2col::kVariants; }
+namespace linear_dq8ca_q4gsw { constexpr uint32_t kFirstModule = layer_norm::kFirstModule + layer_norm::kVariants; }
 namespace linear_dq8ca_q8csw { constexpr uint32_t kFirstModule = linear_dq8ca_q4gsw::kFirstModule + linear_dq8ca_q4gsw::kVariants; }
 namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::kFirstModule + linear_dq8ca_q8csw::kVariants; }
 namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
@@ -132,7 +135,8 @@ namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstMo
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
-namespace strided_copy { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace softmax { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }
 namespace weight_only_backward_tiled { constexpr uint32_t kFirstModule = weight_only_backward_plain::kFirstModule + weight_only_backward_plain::kVariants; }

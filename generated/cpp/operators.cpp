@@ -13,6 +13,7 @@ namespace embedding_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace fused_binary { extern const SignatureInfo signatures[2]; }
 namespace fused_bmm { extern const SignatureInfo signatures[2]; }
 namespace fused_unary { extern const SignatureInfo signatures[5]; }
+namespace layer_norm { extern const SignatureInfo signatures[1]; }
 namespace linear_dq8ca_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace linear_dq8ca_q8csw { extern const SignatureInfo signatures[1]; }
 namespace linear_q4gsw { extern const SignatureInfo signatures[1]; }
@@ -33,6 +34,7 @@ namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
 namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
+namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
 namespace operators {
@@ -203,6 +205,14 @@ Expected<Call> infer_fused_sigmoid(const Given& given) {
     .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
     .quant_max = given.attribute<std::optional<int64_t>>(2),
   };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_layer_norm(const Given& given) {
+  const LayerNormInputs<Described> inputs{
+    .input = given.tensor(0), .weight = given.optional(1), .bias = given.optional(2),
+  };
+  const LayerNormAttributes attributes{.epsilon = given.attribute<double>(0)};
   return infer(inputs, attributes);
 }
 
@@ -540,6 +550,11 @@ Expected<Call> infer_slice(const Given& given) {
     .steps = given.attribute<std::optional<std::vector<int64_t>>>(2),
   };
   return infer(inputs, attributes);
+}
+
+Expected<Call> infer_softmax(const Given& given) {
+  const SoftmaxInputs<Described> inputs{.input = given.tensor(0)};
+  return infer(inputs);
 }
 
 }  // namespace
@@ -950,6 +965,26 @@ Expected<DeviceTensor> fused_sigmoid(Context& context,
     argument_of(inputs.output_scale), argument_of(inputs.output_zero_point),
   });
   return run_for_one(context, fused_unary::signatures[3], call, arguments);
+}
+
+Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
+                               const LayerNormAttributes& attributes) {
+  Given given(layer_norm::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_optional(1, inputs.weight);
+  given.set_optional(2, inputs.bias);
+  given.set_attribute(0, attributes.epsilon);
+  return checked(given, infer_layer_norm);
+}
+Expected<DeviceTensor> layer_norm(Context& context,
+                                  const LayerNormInputs<OnDevice>& inputs,
+                                  const LayerNormAttributes& attributes) {
+  const LayerNormInputs<Described> described{
+    .input = desc_of(inputs.input), .weight = desc_of(inputs.weight), .bias = desc_of(inputs.bias),
+  };
+  const auto call = layer_norm_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.weight), argument_of(inputs.bias), {}});
+  return run_for_one(context, layer_norm::signatures[0], call, arguments);
 }
 
 Expected<Call> linear_dq8ca_q4gsw_call(const LinearDq8caQ4gswInputs<Described>& inputs,
@@ -1724,6 +1759,19 @@ Expected<DeviceTensor> slice(Context& context,
   return run_for_one(context, strided_copy::signatures[1], call, arguments);
 }
 
+Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs) {
+  Given given(softmax::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  return checked(given, infer_softmax);
+}
+Expected<DeviceTensor> softmax(Context& context,
+                               const SoftmaxInputs<OnDevice>& inputs) {
+  const SoftmaxInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = softmax_call(described);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, softmax::signatures[0], call, arguments);
+}
+
 std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
       {fused_bmm::signatures[1], infer_bmm},
@@ -1740,6 +1788,7 @@ std::span<const OperatorEntry> entries() {
       {fused_binary::signatures[1], infer_fused_mul},
       {fused_unary::signatures[1], infer_fused_relu},
       {fused_unary::signatures[3], infer_fused_sigmoid},
+      {layer_norm::signatures[0], infer_layer_norm},
       {linear_dq8ca_q4gsw::signatures[0], infer_linear_dq8ca_q4gsw},
       {linear_dq8ca_q8csw::signatures[0], infer_linear_dq8ca_q8csw},
       {linear_q4gsw::signatures[0], infer_linear_q4gsw},
@@ -1770,6 +1819,7 @@ std::span<const OperatorEntry> entries() {
       {quantize_q4gsw::signatures[0], infer_quantize_q4gsw},
       {fused_unary::signatures[0], infer_requantize},
       {strided_copy::signatures[1], infer_slice},
+      {softmax::signatures[0], infer_softmax},
   };
   return all;
 }

@@ -365,6 +365,24 @@ Expected<DeviceTensor> fused_sigmoid(Context& context,
                                      const FusedSigmoidInputs<OnDevice>& inputs,
                                      const FusedSigmoidAttributes& attributes = {});
 
+// layer_norm: the last dimension, brought to a mean of 0 and a variance of 1
+template <typename As>
+struct LayerNormInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]
+  typename As::Optional weight = {};  // f32, f16 [K]; without: 1
+  typename As::Optional bias = {};  // f32, f16 [K]; without: 0
+};
+struct LayerNormAttributes {
+  double epsilon = 1e-5;  // what is added to the variance; a positive, finite and normal number
+};
+Expected<Call> infer(const LayerNormInputs<Described>& inputs,
+                     const LayerNormAttributes& attributes);
+Expected<Call> layer_norm_call(const LayerNormInputs<Described>& inputs,
+                               const LayerNormAttributes& attributes = {});
+Expected<DeviceTensor> layer_norm(Context& context,
+                                  const LayerNormInputs<OnDevice>& inputs,
+                                  const LayerNormAttributes& attributes = {});
+
 // linear_dq8ca_q4gsw: activations quantized row by row times an int4 weight with a scale per group along k
 template <typename As>
 struct LinearDq8caQ4gswInputs {
@@ -1157,6 +1175,16 @@ Expected<Call> slice_call(const SliceInputs<Described>& inputs,
 Expected<DeviceTensor> slice(Context& context,
                              const SliceInputs<OnDevice>& inputs,
                              const SliceAttributes& attributes);
+
+// softmax: exponentials along the last dimension, divided by their sum
+template <typename As>
+struct SoftmaxInputs {
+  typename As::Tensor input;  // f32, f16 [..., K]
+};
+Expected<Call> infer(const SoftmaxInputs<Described>& inputs);
+Expected<Call> softmax_call(const SoftmaxInputs<Described>& inputs);
+Expected<DeviceTensor> softmax(Context& context,
+                               const SoftmaxInputs<OnDevice>& inputs);
 
 std::span<const OperatorEntry> entries();  // all of them, sorted by name
 

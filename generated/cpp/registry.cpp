@@ -32,6 +32,7 @@
 #include "fused_bmm.h"
 #include "fused_unary.h"
 #include "im2col.h"
+#include "layer_norm.h"
 #include "linear_dq8ca_q4gsw.h"
 #include "linear_dq8ca_q8csw.h"
 #include "linear_q4gsw.h"
@@ -62,6 +63,7 @@
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
 #include "weight_only_backward_plain.h"
@@ -110,6 +112,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &fused_bmm::op,
   &fused_unary::op,
   &im2col::op,
+  &layer_norm::op,
   &linear_dq8ca_q4gsw::op,
   &linear_dq8ca_q8csw::op,
   &linear_q4gsw::op,
@@ -140,6 +143,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &quantize_affine::op,
   &quantize_q4gsw::op,
   &read_words::op,
+  &softmax::op,
   &strided_copy::op,
   &sum_slices::op,
   &weight_only_backward_plain::op,
@@ -165,6 +169,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &fused_binary::signatures[1],  // fused_mul
   &fused_unary::signatures[1],  // fused_relu
   &fused_unary::signatures[3],  // fused_sigmoid
+  &layer_norm::signatures[0],  // layer_norm
   &linear_dq8ca_q4gsw::signatures[0],  // linear_dq8ca_q4gsw
   &linear_dq8ca_q8csw::signatures[0],  // linear_dq8ca_q8csw
   &linear_q4gsw::signatures[0],  // linear_q4gsw
@@ -195,6 +200,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &quantize_q4gsw::signatures[0],  // quantize_q4gsw
   &fused_unary::signatures[0],  // requantize
   &strided_copy::signatures[1],  // slice
+  &softmax::signatures[0],  // softmax
 };
 
 }  // namespace

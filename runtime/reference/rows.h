@@ -29,6 +29,7 @@ std::span<const Row> elementwise_rows();
 std::span<const Row> fused_rows();
 std::span<const Row> linear_rows();
 std::span<const Row> movement_rows();
+std::span<const Row> normalization_rows();
 std::span<const Row> packed_rows();
 std::span<const Row> pool_rows();
 std::span<const Row> weight_rows();

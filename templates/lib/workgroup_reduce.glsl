@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The greatest of, and the sum over, what the invocations of a workgroup have, given to each of them. All of the
+// workgroup must call these functions.
+//
+//   reduce == shared     halves of the workgroup, then half of those: runs everywhere; the workgroup is a power of two
+//   reduce == subgroup   in subgroups, then over one value of each. Nothing is assumed of how invocations are dealt out
+//                        to subgroups, or that subgroups are full
+$if reduce == subgroup
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+$end
+shared int greatest_values[${workgroup}];
+shared float sum_values[${workgroup}];
+
+$if reduce == subgroup
+int workgroup_max(int mine) {
+  const int of_subgroup = subgroupMax(mine);
+  if (subgroupElect()) greatest_values[gl_SubgroupID] = of_subgroup;
+  barrier();
+  int all = of_subgroup;
+  for (uint s = 0u; s < gl_NumSubgroups; ++s) all = max(all, greatest_values[s]);
+  barrier();  // before another call writes there
+  return all;
+}
+
+float workgroup_sum(float mine) {
+  const float of_subgroup = subgroupAdd(mine);
+  if (subgroupElect()) sum_values[gl_SubgroupID] = of_subgroup;
+  barrier();
+  float all = 0.0;
+  for (uint s = 0u; s < gl_NumSubgroups; ++s) all += sum_values[s];
+  barrier();
+  return all;
+}
+$else
+int workgroup_max(int mine) {
+  const uint place = gl_LocalInvocationIndex;
+  greatest_values[place] = mine;
+  barrier();
+  for (uint distance = ${workgroup} / 2u; distance > 0u; distance /= 2u) {
+    if (place < distance) greatest_values[place] = max(greatest_values[place], greatest_values[place + distance]);
+    barrier();
+  }
+  const int all = greatest_values[0];
+  barrier();  // before another call writes there
+  return all;
+}
+
+float workgroup_sum(float mine) {
+  const uint place = gl_LocalInvocationIndex;
+  sum_values[place] = mine;
+  barrier();
+  for (uint distance = ${workgroup} / 2u; distance > 0u; distance /= 2u) {
+    if (place < distance) sum_values[place] += sum_values[place + distance];
+    barrier();
+  }
+  const float all = sum_values[0];
+  barrier();
+  return all;
+}
+$end

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// softmax and layer_norm on every kernel, within the bounds of docs/normalization.md.
+#include <limits>
+
+#include "operators.h"
+#include "tests/kernels/kernel_test.h"
+#include "tests/support/tensors.h"
+
+namespace qgen {
+namespace {
+
+using testing::Random;
+using testing::tensor_of;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
+
+const Shape kShapes[] = {
+    {1},       {7}, {64}, {65}, {3, 5}, {2, 256}, {5, 1}, {2, 1000}, {3, 2048}, {2, 3, 257}, {1, 2, 1, 3, 1, 2, 1, 11},
+    {1, 70001}};
+const Shape kEmpty[] = {{0}, {0, 5}, {3, 0}};
+
+class NormalizationTest : public testing::KernelTest {};
+
+TEST_F(NormalizationTest, SoftmaxOfEveryShape) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), to_text(shape)));
+      for (const double range : {1.0, 30.0, 400.0}) {
+        expect_reference("softmax", {.inputs = {{"input", Random(1).reals(dtype, shape, -range, range)}}}, kEverything);
+      }
+    }
+    for (const Shape& shape : kEmpty)
+      expect_reference("softmax", {.inputs = {{"input", zeros(dtype, shape)}}}, kEverything);
+  }
+}
+
+// Masks of -inf, rows of equal elements, results that are subnormal, and rows without a result.
+TEST_F(NormalizationTest, SoftmaxOfSpecialRows) {
+  const HostTensor rows = tensor_of(
+      DType::f32, {10, 4}, {0, -kInf, -kInf, 1,     -kInf, -kInf, -kInf, -kInf,  kInf, 0,    1, 2,     kNan, 0,
+                            1, 2,     3e38,  3e38,  3e38,  -3e38, 1e-40, -1e-40, 0,    -0.0, 0, -86.9, -87,  -87.1,
+                            0, -88,   -104,  -1000, -3e38, -3e38, -3e38, -3e38,  5,    5,    5, 5});
+  expect_reference("softmax", {.inputs = {{"input", rows}}}, kEverything);
+  HostTensor halves = zeros(DType::f16, rows.shape);
+  for (int64_t i = 0; i < element_count(rows.shape); ++i) set_element(halves, i, element(rows, i));
+  expect_reference("softmax", {.inputs = {{"input", halves}}}, kEverything);
+}
+
+TEST_F(NormalizationTest, LayerNormOfEveryShape) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(fmt::format("{} {}", name(dtype), to_text(shape)));
+      Request request{.inputs = {{"input", Random(1).reals(dtype, shape, -3, 5)}}};
+      expect_reference("layer_norm", request, kEverything);
+      request.inputs["weight"] = Random(2).reals(dtype, {shape.back()}, -2, 2);
+      expect_reference("layer_norm", request, kEverything);
+      request.inputs["bias"] = Random(3).reals(dtype, {shape.back()}, -2, 2);
+      request.attributes["epsilon"] = 0.01;
+      expect_reference("layer_norm", request, kEverything);
+      request.inputs.erase("weight");
+      expect_reference("layer_norm", request, kEverything);
+    }
+    for (const Shape& shape : kEmpty)
+      expect_reference("layer_norm", {.inputs = {{"input", zeros(dtype, shape)}}}, kEverything);
+  }
+}
+
+// Rows whose variance is next to nothing beside their mean, or beside epsilon; and large ones.
+TEST_F(NormalizationTest, LayerNormOfSpecialRows) {
+  for (const auto& [least, greatest] : {std::pair{1000.0, 1000.001}, {5.0, 5.0}, {-1e-6, 1e-6}, {-1e15, 1e15}}) {
+    for (const double epsilon : {1e-12, 1e-5}) {
+      const Request request{.inputs = {{"input", Random(4).reals(DType::f32, {3, 300}, least, greatest)}},
+                            .attributes = {{"epsilon", epsilon}}};
+      expect_reference("layer_norm", request, kEverything);
+    }
+  }
+}
+
+TEST(NormalizationCalls, SayWhatTheyCannotDo) {
+  using namespace generated::operators;
+  const auto said = [](const Expected<Call>& call) { return call ? "accepted" : to_text(call.error()); };
+  const TensorDesc x{DType::f32, {2, 5}};
+  EXPECT_EQ(said(layer_norm_call({.input = x, .weight = TensorDesc{DType::f16, {5}}})),
+            "weight is f16, and input f32\n  hint: they are of one dtype");
+  EXPECT_EQ(said(layer_norm_call({.input = x}, {.epsilon = 0})),
+            "epsilon is 0, and can be a positive, finite and normal number");
+}
+
+}  // namespace
+}  // namespace qgen
