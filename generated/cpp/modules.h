@@ -59,10 +59,12 @@
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
+#include "q8ta_resize2d.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "resize2d.h"
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
@@ -131,11 +133,13 @@ namespace q8ta_linear { constexpr uint32_t kFirstModule = q8ta_dequantize::kFirs
 namespace q8ta_pixel_shuffle { constexpr uint32_t kFirstModule = q8ta_linear::kFirstModule + q8ta_linear::kVariants; }
 namespace q8ta_pool2d { constexpr uint32_t kFirstModule = q8ta_pixel_shuffle::kFirstModule + q8ta_pixel_shuffle::kVariants; }
 namespace q8ta_quantize { constexpr uint32_t kFirstModule = q8ta_pool2d::kFirstModule + q8ta_pool2d::kVariants; }
-namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace q8ta_resize2d { constexpr uint32_t kFirstModule = q8ta_quantize::kFirstModule + q8ta_quantize::kVariants; }
+namespace q8ta_unary { constexpr uint32_t kFirstModule = q8ta_resize2d::kFirstModule + q8ta_resize2d::kVariants; }
 namespace quantize_affine { constexpr uint32_t kFirstModule = q8ta_unary::kFirstModule + q8ta_unary::kVariants; }
 namespace quantize_q4gsw { constexpr uint32_t kFirstModule = quantize_affine::kFirstModule + quantize_affine::kVariants; }
 namespace read_words { constexpr uint32_t kFirstModule = quantize_q4gsw::kFirstModule + quantize_q4gsw::kVariants; }
-namespace softmax { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace resize2d { constexpr uint32_t kFirstModule = read_words::kFirstModule + read_words::kVariants; }
+namespace softmax { constexpr uint32_t kFirstModule = resize2d::kFirstModule + resize2d::kVariants; }
 namespace strided_copy { constexpr uint32_t kFirstModule = softmax::kFirstModule + softmax::kVariants; }
 namespace sum_slices { constexpr uint32_t kFirstModule = strided_copy::kFirstModule + strided_copy::kVariants; }
 namespace weight_only_backward_plain { constexpr uint32_t kFirstModule = sum_slices::kFirstModule + sum_slices::kVariants; }

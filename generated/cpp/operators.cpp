@@ -31,9 +31,11 @@ namespace q8ta_linear { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pixel_shuffle { extern const SignatureInfo signatures[1]; }
 namespace q8ta_pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_quantize { extern const SignatureInfo signatures[1]; }
+namespace q8ta_resize2d { extern const SignatureInfo signatures[1]; }
 namespace q8ta_unary { extern const SignatureInfo signatures[4]; }
 namespace quantize_affine { extern const SignatureInfo signatures[1]; }
 namespace quantize_q4gsw { extern const SignatureInfo signatures[1]; }
+namespace resize2d { extern const SignatureInfo signatures[1]; }
 namespace softmax { extern const SignatureInfo signatures[1]; }
 namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
@@ -488,6 +490,16 @@ Expected<Call> infer_q8ta_relu(const Given& given) {
   return infer(inputs, attributes, places);
 }
 
+Expected<Call> infer_q8ta_resize2d(const Given& given) {
+  const Q8taResize2dInputs<Described> inputs{.input = given.tensor(0)};
+  const Q8taResize2dAttributes attributes{
+    .sizes = given.attribute<std::vector<int64_t>>(0), .coordinate_mode = given.attribute<words::CoordinateMode>(1),
+    .nearest_mode = given.attribute<words::NearestMode>(2),
+  };
+  const Q8taResize2dPlaces places{.output = given.place(1)};
+  return infer(inputs, attributes, places);
+}
+
 Expected<Call> infer_q8ta_sigmoid(const Given& given) {
   const Q8taSigmoidInputs<Described> inputs{.input = given.tensor(0)};
   const Q8taSigmoidAttributes attributes{
@@ -539,6 +551,15 @@ Expected<Call> infer_requantize(const Given& given) {
   const RequantizeAttributes attributes{
     .output_dtype = given.attribute<std::optional<DType>>(0), .quant_min = given.attribute<std::optional<int64_t>>(1),
     .quant_max = given.attribute<std::optional<int64_t>>(2),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_resize2d(const Given& given) {
+  const Resize2dInputs<Described> inputs{.input = given.tensor(0)};
+  const Resize2dAttributes attributes{
+    .sizes = given.attribute<std::vector<int64_t>>(0), .coordinate_mode = given.attribute<words::CoordinateMode>(1),
+    .nearest_mode = given.attribute<words::NearestMode>(2), .mode = given.attribute<words::ResizeMode>(3),
   };
   return infer(inputs, attributes);
 }
@@ -1614,6 +1635,27 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
   return run_for_one(context, q8ta_unary::signatures[0], call, arguments);
 }
 
+Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
+                                  const Q8taResize2dAttributes& attributes,
+                                  const Q8taResize2dPlaces& places) {
+  Given given(q8ta_resize2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.sizes);
+  given.set_attribute(1, attributes.coordinate_mode);
+  given.set_attribute(2, attributes.nearest_mode);
+  given.set_place(1, places.output);
+  return checked(given, infer_q8ta_resize2d);
+}
+Expected<DeviceTensor> q8ta_resize2d(Context& context,
+                                     const Q8taResize2dInputs<OnDevice>& inputs,
+                                     const Q8taResize2dAttributes& attributes,
+                                     const Q8taResize2dPlaces& places) {
+  const Q8taResize2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = q8ta_resize2d_call(described, attributes, places);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, q8ta_resize2d::signatures[0], call, arguments);
+}
+
 Expected<Call> q8ta_sigmoid_call(const Q8taSigmoidInputs<Described>& inputs,
                                  const Q8taSigmoidAttributes& attributes,
                                  const Q8taSigmoidPlaces& places) {
@@ -1741,6 +1783,25 @@ Expected<DeviceTensor> requantize(Context& context,
   return run_for_one(context, fused_unary::signatures[0], call, arguments);
 }
 
+Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
+                             const Resize2dAttributes& attributes) {
+  Given given(resize2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.sizes);
+  given.set_attribute(1, attributes.coordinate_mode);
+  given.set_attribute(2, attributes.nearest_mode);
+  given.set_attribute(3, attributes.mode);
+  return checked(given, infer_resize2d);
+}
+Expected<DeviceTensor> resize2d(Context& context,
+                                const Resize2dInputs<OnDevice>& inputs,
+                                const Resize2dAttributes& attributes) {
+  const Resize2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = resize2d_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, resize2d::signatures[0], call, arguments);
+}
+
 Expected<Call> slice_call(const SliceInputs<Described>& inputs,
                           const SliceAttributes& attributes) {
   Given given(strided_copy::signatures[1]);
@@ -1813,11 +1874,13 @@ std::span<const OperatorEntry> entries() {
       {q8ta_pixel_shuffle::signatures[0], infer_q8ta_pixel_shuffle},
       {q8ta_quantize::signatures[0], infer_q8ta_quantize},
       {q8ta_unary::signatures[0], infer_q8ta_relu},
+      {q8ta_resize2d::signatures[0], infer_q8ta_resize2d},
       {q8ta_unary::signatures[3], infer_q8ta_sigmoid},
       {q8ta_binary::signatures[1], infer_q8ta_sub},
       {quantize_affine::signatures[0], infer_quantize_affine},
       {quantize_q4gsw::signatures[0], infer_quantize_q4gsw},
       {fused_unary::signatures[0], infer_requantize},
+      {resize2d::signatures[0], infer_resize2d},
       {strided_copy::signatures[1], infer_slice},
       {softmax::signatures[0], infer_softmax},
   };

@@ -1033,6 +1033,30 @@ Expected<DeviceTensor> q8ta_relu(Context& context,
                                  const Q8taReluAttributes& attributes,
                                  const Q8taReluPlaces& places = {});
 
+// q8ta_resize2d: i8 images of another height and width, of the nearest pixels
+template <typename As>
+struct Q8taResize2dInputs {
+  typename As::Tensor input;  // i8 [N, C, H, W]
+};
+struct Q8taResize2dAttributes {
+  Required<std::vector<int64_t>> sizes;  // of the output, [height, width]; elements
+  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;  // where pixels lie
+  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // which of two pixels is the nearest
+};
+struct Q8taResize2dPlaces {
+  std::optional<Place> output = std::nullopt;  // without: as input lies
+};
+Expected<Call> infer(const Q8taResize2dInputs<Described>& inputs,
+                     const Q8taResize2dAttributes& attributes,
+                     const Q8taResize2dPlaces& places);
+Expected<Call> q8ta_resize2d_call(const Q8taResize2dInputs<Described>& inputs,
+                                  const Q8taResize2dAttributes& attributes,
+                                  const Q8taResize2dPlaces& places = {});
+Expected<DeviceTensor> q8ta_resize2d(Context& context,
+                                     const Q8taResize2dInputs<OnDevice>& inputs,
+                                     const Q8taResize2dAttributes& attributes,
+                                     const Q8taResize2dPlaces& places = {});
+
 // q8ta_sigmoid: 1 / (1 + exp(-x))
 template <typename As>
 struct Q8taSigmoidInputs {
@@ -1157,6 +1181,25 @@ Expected<Call> requantize_call(const RequantizeInputs<Described>& inputs,
 Expected<DeviceTensor> requantize(Context& context,
                                   const RequantizeInputs<OnDevice>& inputs,
                                   const RequantizeAttributes& attributes = {});
+
+// resize2d: images of another height and width
+template <typename As>
+struct Resize2dInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W]
+};
+struct Resize2dAttributes {
+  Required<std::vector<int64_t>> sizes;  // of the output, [height, width]; elements
+  words::CoordinateMode coordinate_mode = words::CoordinateMode::half_pixel;  // where pixels lie
+  words::NearestMode nearest_mode = words::NearestMode::round_prefer_floor;  // which of two pixels is the nearest
+  words::ResizeMode mode = words::ResizeMode::nearest;  // what becomes of the pixels there
+};
+Expected<Call> infer(const Resize2dInputs<Described>& inputs,
+                     const Resize2dAttributes& attributes);
+Expected<Call> resize2d_call(const Resize2dInputs<Described>& inputs,
+                             const Resize2dAttributes& attributes);
+Expected<DeviceTensor> resize2d(Context& context,
+                                const Resize2dInputs<OnDevice>& inputs,
+                                const Resize2dAttributes& attributes);
 
 // slice: every step-th element from start to end, along each dimension
 template <typename As>

@@ -59,10 +59,12 @@
 #include "q8ta_pixel_shuffle.h"
 #include "q8ta_pool2d.h"
 #include "q8ta_quantize.h"
+#include "q8ta_resize2d.h"
 #include "q8ta_unary.h"
 #include "quantize_affine.h"
 #include "quantize_q4gsw.h"
 #include "read_words.h"
+#include "resize2d.h"
 #include "softmax.h"
 #include "strided_copy.h"
 #include "sum_slices.h"
@@ -139,10 +141,12 @@ constexpr const OperatorInfo* kOperators[] = {
   &q8ta_pixel_shuffle::op,
   &q8ta_pool2d::op,
   &q8ta_quantize::op,
+  &q8ta_resize2d::op,
   &q8ta_unary::op,
   &quantize_affine::op,
   &quantize_q4gsw::op,
   &read_words::op,
+  &resize2d::op,
   &softmax::op,
   &strided_copy::op,
   &sum_slices::op,
@@ -194,11 +198,13 @@ constexpr const SignatureInfo* kSignatures[] = {
   &q8ta_pixel_shuffle::signatures[0],  // q8ta_pixel_shuffle
   &q8ta_quantize::signatures[0],  // q8ta_quantize
   &q8ta_unary::signatures[0],  // q8ta_relu
+  &q8ta_resize2d::signatures[0],  // q8ta_resize2d
   &q8ta_unary::signatures[3],  // q8ta_sigmoid
   &q8ta_binary::signatures[1],  // q8ta_sub
   &quantize_affine::signatures[0],  // quantize_affine
   &quantize_q4gsw::signatures[0],  // quantize_q4gsw
   &fused_unary::signatures[0],  // requantize
+  &resize2d::signatures[0],  // resize2d
   &strided_copy::signatures[1],  // slice
   &softmax::signatures[0],  // softmax
 };

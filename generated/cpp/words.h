@@ -11,6 +11,9 @@ namespace qgen::generated::words {
 enum class Activation : uint32_t {none, relu, relu6, hardswish};
 inline constexpr std::string_view kActivation[] = {"none", "relu", "relu6", "hardswish"};
 
+enum class CoordinateMode : uint32_t {half_pixel, align_corners, asymmetric};
+inline constexpr std::string_view kCoordinateMode[] = {"half_pixel", "align_corners", "asymmetric"};
+
 enum class FusedDtype : uint32_t {f32, f16, i8, u8, i16, i32};
 inline constexpr std::string_view kFusedDtype[] = {"f32", "f16", "i8", "u8", "i16", "i32"};
 
@@ -22,7 +25,13 @@ inline constexpr std::string_view kFusedOperation[] = {
 enum class MappingType : uint32_t {asymmetric, symmetric, symmetric_no_clipping_err};
 inline constexpr std::string_view kMappingType[] = {"asymmetric", "symmetric", "symmetric_no_clipping_err"};
 
+enum class NearestMode : uint32_t {round_prefer_floor, round_prefer_ceil, floor, ceil};
+inline constexpr std::string_view kNearestMode[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+
 enum class PadMode : uint32_t {constant, edge, reflect};
 inline constexpr std::string_view kPadMode[] = {"constant", "edge", "reflect"};
+
+enum class ResizeMode : uint32_t {nearest, linear};
+inline constexpr std::string_view kResizeMode[] = {"nearest", "linear"};
 
 }  // namespace qgen::generated::words

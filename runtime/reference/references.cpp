@@ -12,7 +12,7 @@ namespace {
 const Row* find_row(std::string_view name) {
   for (const std::span<const Row> rows :
        {affine_rows(), conv_rows(), elementwise_rows(), fused_rows(), linear_rows(), movement_rows(),
-        normalization_rows(), packed_rows(), pool_rows(), weight_rows()}) {
+        normalization_rows(), packed_rows(), pool_rows(), resize_rows(), weight_rows()}) {
     const auto row = std::ranges::find(rows, name, &Row::name);
     if (row != rows.end()) return &*row;
   }

@@ -32,6 +32,7 @@ std::span<const Row> movement_rows();
 std::span<const Row> normalization_rows();
 std::span<const Row> packed_rows();
 std::span<const Row> pool_rows();
+std::span<const Row> resize_rows();
 std::span<const Row> weight_rows();
 
 }  // namespace qgen::reference

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which pixel of the input one of the output comes from, along the width (axis 0) or the height: docs/resize.md. The
+// place is a fraction, whose denominator is a divider; a template says which: const uint kSourceDividers.
+
+// The pixel before the place or at it, and how many denominators' parts the place lies behind it.
+uvec2 source_of(uint axis, uint place) {
+  const int numerator = int(place * problem.source_step[axis]) + problem.source_offset[axis];
+  return divided(uint(max(numerator, 0)), kSourceDividers + axis);
+}
+
+uint nearest_source(uint axis, uint place) { return min(source_of(axis, place).x, problem.source_sides[axis] - 1u); }
