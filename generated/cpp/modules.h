@@ -43,6 +43,7 @@
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
 #include "pack_weight.h"
+#include "pool2d.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
 #include "q8_linear_gemv.h"
@@ -117,7 +118,8 @@ namespace matrix_multiply_add { constexpr uint32_t kFirstModule = linear_q8ta_q8
 namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
 namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
 namespace pack_weight { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }
-namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
+namespace pool2d { constexpr uint32_t kFirstModule = pack_weight::kFirstModule + pack_weight::kVariants; }
+namespace q8_linear_coopmat { constexpr uint32_t kFirstModule = pool2d::kFirstModule + pool2d::kVariants; }
 namespace q8_linear_finish { constexpr uint32_t kFirstModule = q8_linear_coopmat::kFirstModule + q8_linear_coopmat::kVariants; }
 namespace q8_linear_gemv { constexpr uint32_t kFirstModule = q8_linear_finish::kFirstModule + q8_linear_finish::kVariants; }
 namespace q8_linear_plain { constexpr uint32_t kFirstModule = q8_linear_gemv::kFirstModule + q8_linear_gemv::kVariants; }

@@ -21,6 +21,7 @@ namespace linear_q4gsw_backward { extern const SignatureInfo signatures[1]; }
 namespace linear_q8csw { extern const SignatureInfo signatures[1]; }
 namespace linear_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace pack_weight { extern const SignatureInfo signatures[1]; }
+namespace pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_binary { extern const SignatureInfo signatures[3]; }
 namespace q8ta_clone { extern const SignatureInfo signatures[1]; }
 namespace q8ta_concat { extern const SignatureInfo signatures[1]; }
@@ -41,6 +42,17 @@ namespace strided_copy { extern const SignatureInfo signatures[4]; }
 
 namespace operators {
 namespace {
+
+Expected<Call> infer_avg_pool2d(const Given& given) {
+  const AvgPool2dInputs<Described> inputs{.input = given.tensor(0)};
+  const AvgPool2dAttributes attributes{
+    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2), .ceil_mode = given.attribute<bool>(3),
+    .count_include_pad = given.attribute<bool>(4), .divisor_override = given.attribute<std::optional<int64_t>>(5),
+  };
+  return infer(inputs, attributes);
+}
 
 Expected<Call> infer_bmm(const Given& given) {
   const BmmInputs<Described> inputs{
@@ -274,6 +286,17 @@ Expected<Call> infer_linear_q8ta_q8csw(const Given& given) {
   const LinearQ8taQ8cswAttributes attributes{
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .activation = given.attribute<words::Activation>(2),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_max_pool2d(const Given& given) {
+  const MaxPool2dInputs<Described> inputs{.input = given.tensor(0)};
+  const MaxPool2dAttributes attributes{
+    .kernel_size = given.attribute<std::optional<std::vector<int64_t>>>(0),
+    .stride = given.attribute<std::optional<std::vector<int64_t>>>(1),
+    .padding = given.attribute<std::optional<std::vector<int64_t>>>(2),
+    .dilation = given.attribute<std::optional<std::vector<int64_t>>>(3), .ceil_mode = given.attribute<bool>(4),
   };
   return infer(inputs, attributes);
 }
@@ -579,6 +602,27 @@ Expected<Call> infer_softmax(const Given& given) {
 }
 
 }  // namespace
+
+Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
+                               const AvgPool2dAttributes& attributes) {
+  Given given(pool2d::signatures[1]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.kernel_size);
+  given.set_attribute(1, attributes.stride);
+  given.set_attribute(2, attributes.padding);
+  given.set_attribute(3, attributes.ceil_mode);
+  given.set_attribute(4, attributes.count_include_pad);
+  given.set_attribute(5, attributes.divisor_override);
+  return checked(given, infer_avg_pool2d);
+}
+Expected<DeviceTensor> avg_pool2d(Context& context,
+                                  const AvgPool2dInputs<OnDevice>& inputs,
+                                  const AvgPool2dAttributes& attributes) {
+  const AvgPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = avg_pool2d_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, pool2d::signatures[1], call, arguments);
+}
 
 Expected<Call> bmm_call(const BmmInputs<Described>& inputs,
                         const BmmAttributes& attributes) {
@@ -1164,6 +1208,26 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
     argument_of(inputs.bias), {},
   });
   return run_for_one(context, linear_q8ta_q8csw::signatures[0], call, arguments);
+}
+
+Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
+                               const MaxPool2dAttributes& attributes) {
+  Given given(pool2d::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_attribute(0, attributes.kernel_size);
+  given.set_attribute(1, attributes.stride);
+  given.set_attribute(2, attributes.padding);
+  given.set_attribute(3, attributes.dilation);
+  given.set_attribute(4, attributes.ceil_mode);
+  return checked(given, infer_max_pool2d);
+}
+Expected<DeviceTensor> max_pool2d(Context& context,
+                                  const MaxPool2dInputs<OnDevice>& inputs,
+                                  const MaxPool2dAttributes& attributes) {
+  const MaxPool2dInputs<Described> described{.input = desc_of(inputs.input)};
+  const auto call = max_pool2d_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), {}});
+  return run_for_one(context, pool2d::signatures[0], call, arguments);
 }
 
 Expected<Call> pack_weight_call(const PackWeightInputs<Described>& inputs,
@@ -1835,6 +1899,7 @@ Expected<DeviceTensor> softmax(Context& context,
 
 std::span<const OperatorEntry> entries() {
   static const OperatorEntry all[] = {
+      {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
       {conv2d_q8csw::signatures[0], infer_conv2d_q8csw},
@@ -1856,6 +1921,7 @@ std::span<const OperatorEntry> entries() {
       {linear_q4gsw_backward::signatures[0], infer_linear_q4gsw_backward},
       {linear_q8csw::signatures[0], infer_linear_q8csw},
       {linear_q8ta_q8csw::signatures[0], infer_linear_q8ta_q8csw},
+      {pool2d::signatures[0], infer_max_pool2d},
       {pack_weight::signatures[0], infer_pack_weight},
       {strided_copy::signatures[3], infer_pad},
       {strided_copy::signatures[0], infer_permute},

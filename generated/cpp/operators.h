@@ -15,6 +15,31 @@ namespace qgen::generated::operators {
 
 using namespace words;
 
+// avg_pool2d: the mean under each place of a window
+template <typename As>
+struct AvgPool2dInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+};
+struct AvgPool2dAttributes {
+  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  bool ceil_mode = false;  // the last place may reach past the padding
+  bool count_include_pad = true;  // false divides by the taps that lie in the input
+  // what sums are divided by; 1 to 8388608; without: the number of taps
+  std::optional<int64_t> divisor_override = std::nullopt;
+};
+Expected<Call> infer(const AvgPool2dInputs<Described>& inputs,
+                     const AvgPool2dAttributes& attributes);
+Expected<Call> avg_pool2d_call(const AvgPool2dInputs<Described>& inputs,
+                               const AvgPool2dAttributes& attributes = {});
+Expected<DeviceTensor> avg_pool2d(Context& context,
+                                  const AvgPool2dInputs<OnDevice>& inputs,
+                                  const AvgPool2dAttributes& attributes = {});
+
 // bmm: products of matrices of bytes, batch by batch, in integers
 template <typename As>
 struct BmmInputs {
@@ -515,6 +540,30 @@ Expected<Call> linear_q8ta_q8csw_call(const LinearQ8taQ8cswInputs<Described>& in
 Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
                                          const LinearQ8taQ8cswAttributes& attributes);
+
+// max_pool2d: the greatest element under each place of a window
+template <typename As>
+struct MaxPool2dInputs {
+  typename As::Tensor input;  // f32, f16 [N, C, H, W] or [N, C, W]
+};
+struct MaxPool2dAttributes {
+  // the window's sides; [height, width], or one for both; elements; without: the whole image
+  std::optional<std::vector<int64_t>> kernel_size = std::nullopt;
+  // from place to place of the window; [height, width], or one for both; elements; without: 1; of a pool its kernel_size
+  std::optional<std::vector<int64_t>> stride = std::nullopt;
+  // [height, width], one for both, or [top, left, bottom, right]; elements; without: 0
+  std::optional<std::vector<int64_t>> padding = std::nullopt;
+  // from tap to tap of the window; [height, width], or one for both; elements; without: 1
+  std::optional<std::vector<int64_t>> dilation = std::nullopt;
+  bool ceil_mode = false;  // the last place may reach past the padding
+};
+Expected<Call> infer(const MaxPool2dInputs<Described>& inputs,
+                     const MaxPool2dAttributes& attributes);
+Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
+                               const MaxPool2dAttributes& attributes = {});
+Expected<DeviceTensor> max_pool2d(Context& context,
+                                  const MaxPool2dInputs<OnDevice>& inputs,
+                                  const MaxPool2dAttributes& attributes = {});
 
 // pack_weight: an integer weight in one of the forms that linear layers and convolutions read
 template <typename As>

@@ -43,6 +43,7 @@
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
 #include "pack_weight.h"
+#include "pool2d.h"
 #include "q8_linear_coopmat.h"
 #include "q8_linear_finish.h"
 #include "q8_linear_gemv.h"
@@ -125,6 +126,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &multiply_add::op,
   &narrow_multiply_add::op,
   &pack_weight::op,
+  &pool2d::op,
   &q8_linear_coopmat::op,
   &q8_linear_finish::op,
   &q8_linear_gemv::op,
@@ -159,6 +161,7 @@ constexpr const OperatorInfo* kOperators[] = {
 };
 
 constexpr const SignatureInfo* kSignatures[] = {
+  &pool2d::signatures[1],  // avg_pool2d
   &fused_bmm::signatures[1],  // bmm
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
   &conv2d_q8csw::signatures[0],  // conv2d_q8csw
@@ -180,6 +183,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &linear_q4gsw_backward::signatures[0],  // linear_q4gsw_backward
   &linear_q8csw::signatures[0],  // linear_q8csw
   &linear_q8ta_q8csw::signatures[0],  // linear_q8ta_q8csw
+  &pool2d::signatures[0],  // max_pool2d
   &pack_weight::signatures[0],  // pack_weight
   &strided_copy::signatures[3],  // pad
   &strided_copy::signatures[0],  // permute

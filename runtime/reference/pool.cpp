@@ -4,11 +4,14 @@
 // docs/pool.md as plain loops. Host floats are IEEE 754 and round to nearest even: each operator of C++ on floats below
 // is one RN of that page.
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
+#include "runtime/reference/float32.h"
 #include "runtime/reference/rows.h"
 
 namespace qgen::reference {
@@ -66,8 +69,8 @@ std::vector<int64_t> taps_inside(const Axis& axis, int64_t place) {
   return inside;
 }
 
-// At every place the byte that `of` makes of the elements under it; it is told the place along each axis too.
-using OfElements = std::function<int(const std::vector<int>& elements, int64_t y, int64_t x)>;
+// At every place the element that `of` makes of those under it, row by row; it is told the place along each axis too.
+using OfElements = std::function<double(const std::vector<double>& elements, int64_t y, int64_t x)>;
 Tensors pooled(const Request& request, const OfElements& of) {
   const HostTensor& input = request.inputs.at("input");
   const std::vector<Axis> axes = axes_of(request);
@@ -75,26 +78,24 @@ Tensors pooled(const Request& request, const OfElements& of) {
   const Axis &height = axes.size() == 2 ? axes[0] : kNoAxis, &width = axes.back();
   Shape shape(input.shape.begin(), input.shape.begin() + 2);
   for (const Axis& axis : axes) shape.push_back(axis.places);
-  HostTensor output = zeros(DType::i8, shape);
-  const auto from = input.as<int8_t>();
-  const auto to = output.as<int8_t>();
-  for (size_t i = 0; i < to.size(); ++i) {
-    const auto index = static_cast<int64_t>(i);
+  HostTensor output = zeros(input.dtype, shape);
+  for (int64_t index = 0; index < element_count(shape); ++index) {
     const int64_t x = index % width.places, y = index / width.places % height.places;
     const int64_t plane = index / width.places / height.places;
-    std::vector<int> elements;
+    std::vector<double> elements;
     for (const int64_t row : taps_inside(height, y)) {
       for (const int64_t column : taps_inside(width, x))
-        elements.push_back(from[static_cast<size_t>((plane * height.side + row) * width.side + column)]);
+        elements.push_back(element(input, (plane * height.side + row) * width.side + column));
     }
-    to[i] = static_cast<int8_t>(of(elements, y, x));
+    set_element(output, index, of(elements, y, x));
   }
   return {{"output", std::move(output)}};
 }
 
 Tensors q8ta_max_pool2d(const Request& request) {
-  return pooled(request,
-                [](const std::vector<int>& elements, int64_t, int64_t) { return *std::ranges::max_element(elements); });
+  return pooled(request, [](const std::vector<double>& elements, int64_t, int64_t) {
+    return *std::ranges::max_element(elements);
+  });
 }
 
 // Of a window's taps those that lie in the input or its padding.
@@ -102,26 +103,63 @@ int64_t taps_in_padded(const Axis& axis, int64_t place) {
   return std::min(axis.taps, axis.side + axis.before + axis.after - place * axis.stride);
 }
 
+// What a mean divides its sum by.
+class Divisor {
+ public:
+  explicit Divisor(const Request& request)
+      : axes_(axes_of(request)),
+        counts_padding_(attribute<bool>(request, "count_include_pad")),
+        given_(find_attribute<int64_t>(request, "divisor_override")) {}
+
+  float at(size_t taps_inside, int64_t y, int64_t x) const {
+    if (given_) return static_cast<float>(*given_);
+    if (!counts_padding_) return static_cast<float>(taps_inside);
+    return static_cast<float>(taps_in_padded(axes_.back(), x) * (axes_.size() == 2 ? taps_in_padded(axes_[0], y) : 1));
+  }
+
+ private:
+  std::vector<Axis> axes_;
+  bool counts_padding_;
+  std::optional<int64_t> given_;
+};
+
 Tensors q8ta_avg_pool2d(const Request& request) {
   const auto input_scale = static_cast<float>(attribute<double>(request, "input_scale"));
   const auto output_scale = static_cast<float>(attribute<double>(request, "output_scale"));
   const int64_t input_zero_point = attribute<int64_t>(request, "input_zero_point");
   const auto output_zero_point = static_cast<int32_t>(attribute<int64_t>(request, "output_zero_point"));
-  const bool counts_padding = attribute<bool>(request, "count_include_pad");
-  const auto divisor_override = find_attribute<int64_t>(request, "divisor_override");
-  const std::vector<Axis> axes = axes_of(request);
-  return pooled(request, [&](const std::vector<int>& elements, int64_t y, int64_t x) {
-    auto divisor = static_cast<int64_t>(elements.size());
-    if (counts_padding) divisor = taps_in_padded(axes.back(), x) * (axes.size() == 2 ? taps_in_padded(axes[0], y) : 1);
-    if (divisor_override) divisor = *divisor_override;
+  const Divisor divisor(request);
+  return pooled(request, [&](const std::vector<double>& elements, int64_t y, int64_t x) {
     int64_t sum = 0;
-    for (const int element : elements) sum += element - input_zero_point;
-    const float mean = static_cast<float>(sum) * (1.0f / static_cast<float>(divisor));
+    for (const double element : elements) sum += static_cast<int64_t>(element) - input_zero_point;
+    const float mean = static_cast<float>(sum) * (1.0f / divisor.at(elements.size(), y, x));
     return quantize(mean * input_scale, output_scale, output_zero_point, IntegerBounds{-128, 127});
   });
 }
 
+Tensors max_pool2d(const Request& request) {
+  return pooled(request, [](const std::vector<double>& elements, int64_t, int64_t) {
+    float greatest = -std::numeric_limits<float>::infinity();
+    for (const double element : elements) {
+      const float x = flushed(static_cast<float>(element));
+      if (std::isnan(x) || x > greatest) greatest = x;
+    }
+    return static_cast<double>(greatest);
+  });
+}
+
+Tensors avg_pool2d(const Request& request) {
+  const Divisor divisor(request);
+  return pooled(request, [&](const std::vector<double>& elements, int64_t y, int64_t x) {
+    float sum = 0;
+    for (const double element : elements) sum = flushed(sum + flushed(static_cast<float>(element)));
+    return static_cast<double>(product(sum, 1.0f / divisor.at(elements.size(), y, x)));
+  });
+}
+
 constexpr Row kRows[] = {
+    {"avg_pool2d", avg_pool2d},
+    {"max_pool2d", max_pool2d},
     {"q8ta_avg_pool2d", q8ta_avg_pool2d},
     {"q8ta_max_pool2d", q8ta_max_pool2d},
 };

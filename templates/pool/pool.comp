@@ -62,15 +62,8 @@ uint lanes_at(uvec4 at) {
 
 // ---- what lies under a window ---------------------------------------------------------------------------------------
 
-// Along the width or the height: the first tap that lies in the input, in its coordinates, and how many do.
-uvec2 taps_inside(uint axis, uint place) {
-  const uint start = place * problem.stride[axis];
-  const uint begin = problem.padding[axis], end = begin + problem.input_sides[axis];
-  const uint dilation = problem.dilation[axis];
-  const uint skipped = start < begin ? divided(begin - start + dilation - 1u, 6u + axis).x : 0u;
-  const uint count = min(problem.taps[axis], divided(end - start + dilation - 1u, 6u + axis).x);
-  return uvec2(start + skipped * dilation - begin, count - skipped);
-}
+const uint kDilationDividers = 6u;
+$include "lib/window_taps.glsl"
 
 $if packed(input_layout) == 2 and packed(output_layout) == 2
 // The elements of a piece lie under windows at one place, and are loaded together.
@@ -93,15 +86,7 @@ $end
 // ---- what becomes of it ---------------------------------------------------------------------------------------------
 
 $if takes == mean
-uint counted(uint axis, uint place) {
-  const uint start = place * problem.stride[axis];
-  return min(start + problem.taps[axis], problem.counted_end[axis]) - max(start, problem.counted_begin[axis]);
-}
-
-float reciprocal_at(uvec4 at) {
-  if (problem.reciprocal != 0.0) return problem.reciprocal;
-  return reciprocal(float(counted(0u, at.x) * counted(1u, at.y)));
-}
+$include "lib/window_divisor.glsl"
 
 vec4 reciprocals_at(uvec4 at, uint lanes) {
 $if packed(output_layout) == 2

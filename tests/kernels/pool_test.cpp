@@ -4,6 +4,8 @@
 // Pools on every kernel, against docs/pool.md's reference.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "operators.h"
 #include "q8ta_pool2d.h"
 #include "tests/kernels/kernel_test.h"
@@ -142,6 +144,46 @@ TEST_F(PoolTest, EverySmallWindow) {
       request.places = {{"input", in(kLayouts[turn % 6])}, {"output", in(kLayouts[turn / 6 % 6])}};
       expect_pools(request, kInPlace);
     }
+  }
+}
+
+// The same windows over reals, of which the layouts are plain; some that are special among them.
+TEST_F(PoolTest, OfReals) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [dilation, ceil_mode] : {std::pair{1, false}, {1, true}, {2, false}, {3, true}}) {
+    const std::vector<Side> sides = small_sides(dilation, ceil_mode);
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const Side &width = sides[i], &height = sides[(i * 7 + 3) % sides.size()];
+      Lists lists{.kernel_size = {height.taps, width.taps},
+                  .stride = {height.stride, width.stride},
+                  .padding = {height.before, width.before, height.after, width.after},
+                  .ceil_mode = ceil_mode};
+      if (dilation > 1) lists.dilation = {dilation};
+      const DType dtype = i % 2 == 0 ? DType::f32 : DType::f16;
+      HostTensor input = Random(7).reals(dtype, {1, 3, height.side, width.side}, -9, 9);
+      if (i % 5 == 0) {
+        int64_t next = 0;
+        for (const double special : {kNan, kInf, -kInf, 1e-40, -0.0, 3e38, 3e38})
+          set_element(input, next++ * 3 % element_count(input.shape), special);
+      }
+      Request request = request_of(input, lists);
+      expect_reference("max_pool2d", request, kEverySpecialization);
+      if (dilation > 1) continue;
+      for (const bool counts_padding : {true, false}) {
+        request.attributes["count_include_pad"] = counts_padding;
+        Request mean = request;
+        expect_reference("avg_pool2d", mean, kEverySpecialization);
+        mean.attributes["divisor_override"] = int64_t{5};
+        expect_reference("avg_pool2d", mean, kEverySpecialization);
+      }
+      request.attributes.erase("count_include_pad");
+    }
+  }
+  for (const Shape& shape : {Shape{2, 70, 5}, {1, 5, 56, 57}, {0, 4, 3, 3}}) {
+    const Request request = request_of(Random(8).reals(DType::f32, shape, -9, 9), {});
+    expect_reference("max_pool2d", request, kEverySpecialization);
+    expect_reference("avg_pool2d", request, kEverySpecialization);
   }
 }
 

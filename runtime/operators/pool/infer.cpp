@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "operators.h"
+#include "pool2d.h"
 #include "q8ta_pool2d.h"
 #include "runtime/calls/placement.h"
 #include "runtime/operators/divider.h"
@@ -87,7 +88,7 @@ Expected<Pool> read_pool(const TensorDesc& input, const Attributes& attributes, 
   const auto places = places_of(*window, input.shape, attributes.ceil_mode);
   if (!places) return places.error();
   if (Done met = check_places(*window, image, *places); !met) return met.error();
-  const TensorDesc output{DType::i8, shape_like(input.shape, input.shape[1], *places), place.storage, place.layout};
+  const TensorDesc output{input.dtype, shape_like(input.shape, input.shape[1], *places), place.storage, place.layout};
   if (Done size = check_size("output", output); !size) return size.error();
   for (const auto& [operand, tensor] : {std::pair{"input", &input}, {"output", &output}}) {
     if (Done lies = check_lies_as_image(operand, *tensor); !lies) return lies.error();
@@ -175,6 +176,50 @@ q8ta_pool2d::Problem fields_of(const Pool& pool) {
   };
 }
 
+// The same of real images.
+pool2d::Problem real_fields_of(const Pool& pool) {
+  const Window& window = pool.window;
+  const bool is_empty = element_count(pool.output.shape) == 0;  // its other sides may be past 32 bits
+  const Shape output = is_empty ? Shape{1, 1, 1, 1} : as_image(pool.output.shape);
+  std::array<uint32_t, 12> dividers{};
+  auto next = dividers.begin();
+  for (const int64_t by : {output[3], output[2], window.dilation[0], window.dilation[1]}) {
+    const auto [divisor, multiplier, shift] = divider_of(u32(by));
+    next = std::ranges::copy(std::array{divisor, multiplier, shift}, next).out;
+  }
+  return {
+      .input_sides = image_sides(pool.input.shape),
+      .output_sides = image_sides(pool.output.shape),
+      .input_strides = image_strides(pool.input),
+      .output_strides = image_strides(pool.output),
+      .taps = words(window.taps),
+      .stride = words(window.stride),
+      .padding = words(window.before),
+      .dilation = words(window.dilation),
+      .numel = u32(element_count(pool.output.shape)),
+      .dividers = dividers,
+      .window_taps = u32(taps_of(window)),
+      .is_mean = 0,
+      .counted_begin = std::array<uint32_t, 2>{},
+      .counted_end = std::array<uint32_t, 2>{},
+      .reciprocal = 0,
+  };
+}
+
+// Which taps of a mean count, in the padded input.
+struct Counted {
+  PerAxis begin{}, end{};
+};
+Counted counted_in(const Pool& pool, bool counts_padding) {
+  Counted counted;
+  for (const size_t axis : kAxes) {
+    const int64_t before = pool.window.before[axis], after = pool.window.after[axis];
+    counted.begin[axis] = counts_padding ? 0 : before;
+    counted.end[axis] = before + as_image(pool.input.shape)[3 - axis] + (counts_padding ? after : 0);
+  }
+  return counted;
+}
+
 // The greatest mean must be finite. In the order of the kernels, so that none of theirs is greater.
 Done check_divisor(const Pool& pool, int64_t divisor, float scale) {
   const int64_t taps = taps_of(pool.window);
@@ -213,15 +258,27 @@ Expected<Call> infer(const Q8taAvgPool2dInputs<Described>& inputs, const Q8taAvg
     if (Done finite = check_divisor(*pool, divisor, from.scale); !finite) return finite.error();
     fields.reciprocal = 1.0f / static_cast<float>(divisor);
   }
-  const bool counts_padding = attributes.count_include_pad;
-  PerAxis begin{}, end{};
-  for (const size_t axis : kAxes) {
-    const int64_t before = pool->window.before[axis], after = pool->window.after[axis];
-    begin[axis] = counts_padding ? 0 : before;
-    end[axis] = before + as_image(pool->input.shape)[3 - axis] + (counts_padding ? after : 0);
-  }
-  fields.counted_begin = words(begin);
-  fields.counted_end = words(end);
+  const Counted counted = counted_in(*pool, attributes.count_include_pad);
+  fields.counted_begin = words(counted.begin);
+  fields.counted_end = words(counted.end);
+  return make_call(fields, {.input = pool->input, .output = pool->output});
+}
+
+Expected<Call> infer(const MaxPool2dInputs<Described>& inputs, const MaxPool2dAttributes& attributes) {
+  const auto pool = read_pool(inputs.input, attributes, Place{}, attributes.dilation);
+  if (!pool) return pool.error();
+  return make_call(real_fields_of(*pool), {.input = pool->input, .output = pool->output});
+}
+
+Expected<Call> infer(const AvgPool2dInputs<Described>& inputs, const AvgPool2dAttributes& attributes) {
+  const auto pool = read_pool(inputs.input, attributes, Place{});
+  if (!pool) return pool.error();
+  pool2d::Problem fields = real_fields_of(*pool);
+  const Counted counted = counted_in(*pool, attributes.count_include_pad);
+  fields.is_mean = 1;
+  fields.counted_begin = words(counted.begin);
+  fields.counted_end = words(counted.end);
+  if (attributes.divisor_override) fields.reciprocal = 1.0f / static_cast<float>(*attributes.divisor_override);
   return make_call(fields, {.input = pool->input, .output = pool->output});
 }
 

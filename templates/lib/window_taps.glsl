@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Which taps of a window of a pool lie in the image: docs/pool.md. Dilations are dividers from kDilationDividers on,
+// which a template says.
+
+// Along the width or the height: the first tap that lies in the input, in its coordinates, and how many do.
+uvec2 taps_inside(uint axis, uint place) {
+  const uint start = place * problem.stride[axis];
+  const uint begin = problem.padding[axis], end = begin + problem.input_sides[axis];
+  const uint dilation = problem.dilation[axis];
+  const uint skipped = start < begin ? divided(begin - start + dilation - 1u, kDilationDividers + axis).x : 0u;
+  const uint count = min(problem.taps[axis], divided(end - start + dilation - 1u, kDilationDividers + axis).x);
+  return uvec2(start + skipped * dilation - begin, count - skipped);
+}

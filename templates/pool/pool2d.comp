@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The greatest element or the mean under each place of a window over a real image: docs/pool.md says what that is, to
+// the bit. An invocation makes one element of the output, and takes the window's taps in turn, row by row. Image and
+// channel are one number: at.z.
+#version 450
+${extensions()}
+${local_size(workgroup)}
+${declare(input)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/divide.glsl"
+$include "lib/float16.glsl"
+$include "lib/float32.glsl"
+$include "lib/load_real.glsl"
+$include "lib/store_real.glsl"
+
+const uint kDilationDividers = 2u;
+$include "lib/window_taps.glsl"
+
+$if takes == mean
+$include "lib/window_divisor.glsl"
+
+const float kBeforeTaps = 0.0;
+
+float joined(float all, float x) {
+  precise const float sum = flush_subnormal(all + x);
+  return sum;
+}
+
+float finished(float sum, uvec4 at) {
+  precise const float mean = flush_product(sum * reciprocal_at(at));
+  return mean;
+}
+$else
+const float kBeforeTaps = -1.0 / 0.0;
+
+float joined(float all, float x) { return is_nan(x) || (x > all && !is_nan(all)) ? x : all; }
+
+float finished(float greatest, uvec4 at) { return greatest; }
+$end
+
+void main() {
+  const uint element = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
+  if (element >= problem.numel) return;
+  const uvec2 row = divided(element, 0u);
+  const uvec2 plane = divided(row.x, 1u);
+  const uvec4 at = uvec4(row.y, plane.y, plane.x, 0u);
+  const uvec2 columns = taps_inside(0u, at.x), rows = taps_inside(1u, at.y);
+  float all = kBeforeTaps;
+  for (uint y = 0u; y < rows.y; ++y) {
+    const uint line = (at.z * problem.input_sides[1] + rows.x + y * problem.dilation[1]) * problem.input_sides[0];
+    for (uint x = 0u; x < columns.y; ++x)
+      all = joined(all, flush_subnormal(load_real(line + columns.x + x * problem.dilation[0])));
+  }
+  store_real(element, finished(all, at));
+}
