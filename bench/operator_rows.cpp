@@ -135,6 +135,58 @@ void add_packed(std::vector<Row>& rows) {
   }
 }
 
+// Of four branches of a network, and of two whose channels fill no block.
+void add_concats(std::vector<Row>& rows) {
+  const Texts two = {"input_1_scale=0.04", "input_2_scale=0.02", "output_scale=0.05"};
+  const Texts four = joined(two, {"input_3_scale=0.03", "input_4_scale=0.05"});
+  for (const std::string_view layout : {"packed_4c", "packed_4w4c"}) {
+    const auto in = [&](std::initializer_list<const char*> operands) {
+      Texts layouts;
+      for (const char* operand : operands) layouts.push_back(fmt::format("{}={}", operand, layout));
+      return layouts;
+    };
+    rows.push_back(in_layouts(
+        "q8ta_concat", "8x64_128_32_32x64x64",
+        {"input_1=8x64x64x64:i8", "input_2=8x128x64x64:i8", "input_3=8x32x64x64:i8", "input_4=8x32x64x64:i8"}, four,
+        in({"input_1", "input_2", "input_3", "input_4", "output"})));
+    rows.push_back(in_layouts("q8ta_concat", "8x126_130x128x128",
+                              {"input_1=8x126x128x128:i8", "input_2=8x130x128x128:i8"}, two,
+                              in({"input_1", "input_2", "output"})));
+  }
+}
+
+// ---- elements that are moved ----------------------------------------------------------------------------------------
+
+void add_movement(std::vector<Row>& rows) {
+  const auto add = [&](std::string op, std::string size, std::string_view input, Texts attributes) {
+    rows.push_back({std::move(op),
+                    std::move(size),
+                    Way{{.shapes = {fmt::format("input={}", input)}, .attributes = std::move(attributes)}},
+                    {}});
+  };
+  for (const std::string_view dtype : {"f32", "f16", "i8"}) {
+    add("permute", fmt::format("8192x8192.{}", dtype), fmt::format("8192x8192:{}", dtype), {});
+    add("permute", fmt::format("8x512x32x128.heads.{}", dtype), fmt::format("8x512x32x128:{}", dtype),
+        {"permutation=0,2,1,3"});
+  }
+  add("slice", "8192x8192.half.f16", "8192x8192:f16", {"starts=0,4096", "ends=8192,8192"});
+  add("expand", "8192x1.f16", "8192x1:f16", {"sizes=8192,8192"});
+  add("pad", "8x64x224x224.1.f16", "8x64x224x224:f16", {"before=0,0,1,1", "after=0,0,1,1"});
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+// Scores of attention, and the tokens of a large model.
+void add_normalization(std::vector<Row>& rows) {
+  for (const std::string_view real : {"f32", "f16"}) {
+    const Way softmax{{.shapes = {fmt::format("input=32x512x512:{}", real)}}};
+    rows.push_back({"softmax", fmt::format("32x512x512.{}", real), softmax, Way{softmax.request, ".shared"}});
+    const Way norm{{.shapes = {fmt::format("input=2048x4096:{}", real), fmt::format("weight=4096:{}", real),
+                               fmt::format("bias=4096:{}", real)}}};
+    rows.push_back({"layer_norm", fmt::format("2048x4096.{}", real), norm, Way{norm.request, ".shared"}});
+  }
+}
+
 // ---- windows over images --------------------------------------------------------------------------------------------
 
 struct Pool {
@@ -165,6 +217,27 @@ void add_pools(std::vector<Row>& rows) {
                                 {fmt::format("input={}", layout), fmt::format("output={}", layout)},
                                 ".plain.strided.strided/team1."));
     }
+  }
+}
+
+// The same pools of reals, and images twice as large: of pyramids, and of networks that draw.
+void add_real_images(std::vector<Row>& rows) {
+  for (const Pool& pool : kPools) {
+    for (const std::string_view real : {"f32", "f16"}) {
+      const Way way{{.shapes = {fmt::format("input={}:{}", pool.image, real)}, .attributes = pool.attributes}};
+      rows.push_back({std::string(pool.op.substr(5)), fmt::format("{}.{}.{}", pool.image, pool.window, real), way, {}});
+    }
+  }
+  const Texts twice = {"sizes=128,128"};
+  for (const std::string mode : {"nearest", "linear"}) {
+    rows.push_back({"resize2d",
+                    fmt::format("8x256x64x64.{}.f16", mode),
+                    Way{{.shapes = {"input=8x256x64x64:f16"}, .attributes = joined(twice, {"mode=" + mode})}},
+                    {}});
+  }
+  for (const std::string_view layout : {"packed_4c", "packed_4w4c"}) {
+    rows.push_back(in_layouts("q8ta_resize2d", "8x256x64x64", {"input=8x256x64x64:i8"}, twice,
+                              {fmt::format("input={}", layout), fmt::format("output={}", layout)}));
   }
 }
 
@@ -305,7 +378,7 @@ void add_fused(std::vector<Row>& rows) {
   const std::string reals = "input=8192x8192:f32", bytes = "input=8192x8192:i8", words = "input=8192x8192:i16";
   const std::string scale = "input_scale=1x1:f32=0.04", output_scale = "output_scale=1x1:f32=0.05";
   const std::string other = "other=8192x8192:f32";
-  for (const std::string op : {"fused_relu", "fused_hardswish"}) {
+  for (const std::string op : {"fused_relu", "fused_hardswish", "fused_sigmoid", "fused_clip"}) {
     rows.push_back(fused(op, "f32.i8", {.shapes = {reals, output_scale}}));
     rows.push_back(fused(op, "i8.f32", {.shapes = {bytes, scale}}));
   }
@@ -450,8 +523,9 @@ void add_embedding(std::vector<Row>& rows) {
 
 std::vector<Row> operator_rows() {
   std::vector<Row> rows;
-  for (const auto add : {add_affine, add_packed, add_pools, add_convolutions, add_fused, add_products, add_linear,
-                         add_backward, add_packing, add_quantizing, add_embedding}) {
+  for (const auto add : {add_affine, add_packed, add_concats, add_movement, add_normalization, add_pools,
+                         add_real_images, add_convolutions, add_fused, add_products, add_linear, add_backward,
+                         add_packing, add_quantizing, add_embedding}) {
     add(rows);
   }
   return rows;

@@ -93,8 +93,38 @@ TEST_F(HostileShapes, OfPackedBytes) {
         expect_sound(
             q8ta_pixel_shuffle_call({.input = bytes}, {.input_scale = 1, .output_scale = 1, .upscale_factor = factor}));
       }
+      for (const int64_t axis : {-1, 1, 7}) {
+        expect_sound(q8ta_concat_call({.input_1 = bytes, .input_2 = bytes},
+                                      {.axis = axis, .input_1_scale = 1, .input_2_scale = 1, .output_scale = 1}));
+      }
       expect_sound(q8ta_add_call({.input = bytes, .other = bytes}, ones, {.output = there}));
       expect_sound(q8ta_add_call({.input = of(DType::i8, {8, 1, 1}, layout), .other = bytes}, ones, {.output = there}));
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST_F(HostileShapes, OfWhatModelsKeep) {
+  using List = std::vector<int64_t>;
+  using Limits = std::numeric_limits<int64_t>;
+  for (const Shape& shape : shapes()) {
+    const TensorDesc x = of(DType::f16, shape);
+    expect_sound(softmax_call({.input = x}));
+    expect_sound(layer_norm_call({.input = x}));
+    expect_sound(permute_call({.input = x}));
+    for (const int64_t number : {int64_t{0}, int64_t{1}, int64_t{-2}, int64_t{1} << 30, Limits::min(), Limits::max()}) {
+      const List numbers(shape.size(), number), ones(shape.size(), 1), none(shape.size(), 0);
+      expect_sound(permute_call({.input = x}, {.permutation = numbers}));
+      for (const int64_t end : {Limits::min(), int64_t{3}, Limits::max()}) {
+        const List ends(shape.size(), end);
+        expect_sound(slice_call({.input = x}, {.starts = numbers, .ends = ends}));
+        expect_sound(slice_call({.input = x}, {.starts = none, .ends = ends, .steps = numbers}));
+      }
+      expect_sound(expand_call({.input = x}, {.sizes = numbers}));
+      expect_sound(pad_call({.input = x}, {.before = numbers, .after = ones}));
+      for (const auto mode : {generated::words::PadMode::edge, generated::words::PadMode::reflect})
+        expect_sound(pad_call({.input = x}, {.before = ones, .after = numbers, .mode = mode}));
     }
   }
   EXPECT_GT(made, 1000);
@@ -116,6 +146,12 @@ TEST_F(HostileShapes, UnderWindows) {
     for (const Layout layout : {Layout::strided, Layout::packed_4w4c}) {
       const TensorDesc bytes = of(DType::i8, shape, layout);
       const Place there{Storage::buffer, layout};
+      for (const std::optional<List>& sizes : kLists) {
+        if (!sizes) continue;
+        expect_sound(q8ta_resize2d_call({.input = bytes}, {.sizes = *sizes}));
+        expect_sound(resize2d_call({.input = of(DType::f32, shape)},
+                                   {.sizes = *sizes, .mode = generated::words::ResizeMode::linear}));
+      }
       for (const std::optional<List>& kernel : kLists) {
         for (const std::optional<List>& other : kLists) {
           expect_sound(
@@ -123,6 +159,8 @@ TEST_F(HostileShapes, UnderWindows) {
           expect_sound(
               q8ta_max_pool2d_call({.input = bytes}, {.kernel_size = kernel, .padding = other, .ceil_mode = true}));
           expect_sound(q8ta_max_pool2d_call({.input = bytes}, {.kernel_size = kernel, .dilation = other}));
+          expect_sound(max_pool2d_call({.input = of(DType::f16, shape)}, {.kernel_size = kernel, .padding = other}));
+          expect_sound(avg_pool2d_call({.input = of(DType::f32, shape)}, {.kernel_size = kernel, .stride = other}));
         }
         expect_sound(q8ta_avg_pool2d_call(
             {.input = bytes}, {.kernel_size = kernel, .input_scale = 1, .output_scale = 1}, {.output = there}));
