@@ -7,6 +7,7 @@
 #   qgen::runner            a program that runs a library's operators by name, as a function
 #   qgen::tuner             one that tunes them
 #   qgen::planner           storage, layout and kernel for each tensor and operator of a graph
+#   qgen::graph             models of operators: prepared once, replayed; compiled files
 #   qgen::qgen, -run, ...   the programs
 #   qgen_add_kernels()      cmake/QgenAddKernels.cmake
 #   lib/*.glsl              GLSL that templates may $include, found without being named
@@ -19,7 +20,7 @@ set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
 foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite eigen common vocabulary
                         library json yaml_reader tensor device profiles selector tuning fitting dispatch calls operators
-                        kernels reference measure runner tuner runtime planner)
+                        kernels reference measure runner tuner runtime planner graph)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()
