@@ -6,7 +6,7 @@
 
 #include "operators.h"
 #include "registry.h"
-#include "runtime/selector/select.h"
+#include "runtime/selector/decision_cache.h"
 #include "tests/runtime/operators/h200.h"
 
 namespace qgen {
@@ -46,12 +46,21 @@ void first_decision(benchmark::State& state, const Problem& problem) {
   const DeviceProfile device = testing::h200();
   for (auto _ : state) benchmark::DoNotOptimize(select(problem, device, *library, {.best_only = true}));
 }
+void repeated_decision(benchmark::State& state, const Problem& problem) {
+  const auto library = KernelLibrary::open(generated::library());
+  const DeviceProfile device = testing::h200();
+  DecisionCache decisions(device, *library);
+  for (auto _ : state) benchmark::DoNotOptimize(decisions.best(problem));
+}
 void key(benchmark::State& state, const Problem& problem) {
   for (auto _ : state) benchmark::DoNotOptimize(key_of(problem));
 }
 BENCHMARK_CAPTURE(first_decision, q8ta_linear, linear());
 BENCHMARK_CAPTURE(first_decision, q8ta_conv2d, convolution());
 BENCHMARK_CAPTURE(first_decision, q8ta_add, add());
+BENCHMARK_CAPTURE(repeated_decision, q8ta_linear, linear());
+BENCHMARK_CAPTURE(repeated_decision, q8ta_conv2d, convolution());
+BENCHMARK_CAPTURE(repeated_decision, q8ta_add, add());
 BENCHMARK_CAPTURE(key, q8ta_conv2d, convolution());
 
 }  // namespace

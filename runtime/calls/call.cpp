@@ -137,22 +137,34 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
   return bound;
 }
 
+namespace {
+
+Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const Choice& choice,
+                                        const ArgumentList& arguments) {
+  auto bound = bind(context, call, choice, arguments);
+  if (!bound) return bound.error();
+  const Work work{&choice, bound->operands};
+  auto recording = context.executor.record({&work, 1});
+  if (!recording) return recording.error();
+  if (auto done = context.executor.run(*recording); !done) return done.error();
+  return std::move(bound->made);
+}
+
+}  // namespace
+
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const ArgumentList& arguments) {
   if (Done whole = check_call(call); !whole) return whole.error();
   if (context.on_call) context.on_call(call);
   const bool is_watched = static_cast<bool>(context.on_selection);
+  if (context.decisions && !is_watched && context.force_kernel.empty()) {
+    if (const auto choice = context.decisions->best(call.problem)) return run(context, call, *choice, arguments);
+  }
   const KernelTimes times = context.times ? context.times->of(call.problem, context.profile) : KernelTimes();
   const Selection selection = select(call.problem, context.profile, context.library,
                                      {.force = context.force_kernel, .best_only = !is_watched, .times = &times});
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
-  auto bound = bind(context, call, selection.ranked.front(), arguments);
-  if (!bound) return bound.error();
-  const Work work{&selection.ranked.front(), bound->operands};
-  auto recording = context.executor.record({&work, 1});
-  if (!recording) return recording.error();
-  if (auto done = context.executor.run(*recording); !done) return done.error();
-  return std::move(bound->made);
+  return run(context, call, selection.ranked.front(), arguments);
 }
 
 }  // namespace qgen

@@ -22,7 +22,7 @@
 
 #include "runtime/calls/weight.h"
 #include "runtime/dispatch/executor.h"
-#include "runtime/selector/time_book.h"
+#include "runtime/selector/decision_cache.h"
 
 namespace qgen {
 
@@ -108,6 +108,7 @@ struct Context {
   Executor& executor;
   std::string force_kernel;                            // SelectOptions::force; empty: the best
   const TimeBook* times = nullptr;                     // what was measured; null: choices go by estimates
+  DecisionCache* decisions = nullptr;                  // keeps choices between calls; null: each call chooses
   std::function<void(const Selection&)> on_selection;  // sees each decision; may be empty
   std::function<void(const Call&)> on_call;            // sees each problem that is run; may be empty
 };

@@ -32,6 +32,7 @@ struct OperandDesc {
   // What the Problem's fields were made for; select() does not read it, and Executor::record() takes no other.
   // nullopt: the caller answers for it.
   std::optional<std::vector<int64_t>> shape = std::nullopt;
+  friend bool operator==(const OperandDesc&, const OperandDesc&) = default;
 };
 
 // The operator's generated Problem struct, held as bytes, and its operands. Typed callers use make_problem().
@@ -39,6 +40,7 @@ struct Problem {
   const OperatorInfo* op = nullptr;
   std::vector<std::byte> fields;  // op->problem_bytes
   std::vector<OperandDesc> operands;
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 // `fields`: the bytes of the operator's Problem struct; operands in the operator's order.

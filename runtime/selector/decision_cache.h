@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The best choice for each problem that was asked about, kept: what a program that runs the same layers again and again
+// asks instead of select().
+//
+//   DecisionCache decisions(profile, library, &times);
+//   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
+//
+// A problem is known again by all that its choice is made of: its fields, scales too, and its operands with their shapes.
+// A look that finds it allocates nothing. Safe from many threads; two that ask at the same time for the first time may
+// both choose, and get the same.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "runtime/selector/select.h"
+#include "runtime/selector/time_book.h"
+
+namespace qgen {
+
+class DecisionCache {
+ public:
+  // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
+  DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
+                size_t most = 4096)
+      : device_(device), library_(library), times_(times), most_(most) {}
+
+  // Null: no kernel fits; select() says why.
+  std::shared_ptr<const Choice> best(const Problem& problem);
+
+ private:
+  struct Decision {
+    Problem problem;
+    std::shared_ptr<const Choice> choice;
+  };
+  std::shared_ptr<const Choice> find(uint64_t hash, const Problem& problem) const;  // null: not there
+
+  const DeviceProfile& device_;
+  const KernelLibrary& library_;
+  const TimeBook* times_;
+  size_t most_;
+  mutable std::shared_mutex mutex_;
+  std::unordered_multimap<uint64_t, Decision> decisions_;  // by hash_of() their problems
+};
+
+}  // namespace qgen
