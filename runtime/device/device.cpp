@@ -54,6 +54,8 @@ VkResult create_device(const PhysicalDevice& from, const OpenOptions& options, D
   enable_granted(offered, wanted);
   if (options.robust_buffer_access) enable_robust_buffer_access(offered, wanted);
   to.has_robust_buffer_access = wanted.features.features.robustBufferAccess == VK_TRUE;
+  if (options.pipeline_statistics) enable_pipeline_statistics(offered, wanted);
+  to.has_pipeline_statistics = wanted.executables.pipelineExecutableInfo == VK_TRUE;
   const std::vector<const char*> extensions = vulkan::linked_extensions(from.extensions);
 
   const float priority = 1;
@@ -118,6 +120,7 @@ Expected<Device> Device::open(std::string_view which, const OpenOptions& options
 const DeviceProfile& Device::profile() const { return handles_->profile; }
 std::vector<std::string> Device::validation_messages() const { return handles_->instance.messages(); }
 bool Device::has_robust_buffer_access() const { return handles_->has_robust_buffer_access; }
+bool Device::has_pipeline_statistics() const { return handles_->has_pipeline_statistics; }
 
 Device::Device(std::shared_ptr<const Handles> handles) : handles_(std::move(handles)) {}
 Device::Device(Device&&) noexcept = default;

@@ -25,6 +25,8 @@ struct OpenOptions {
   // Kernels that address a buffer past what is bound read zeros or bytes that are bound, and write nowhere else: Vulkan's
   // robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of others.
   bool robust_buffer_access = false;
+  // Drivers keep what they say of each pipeline: registers, spills, size of the code. It costs them time and memory.
+  bool pipeline_statistics = false;
 };
 
 Expected<std::vector<DeviceProfile>> list_devices();
@@ -37,6 +39,7 @@ class Device {
 
   const DeviceProfile& profile() const;
   bool has_robust_buffer_access() const;                 // it was asked for, and the driver has it
+  bool has_pipeline_statistics() const;                  // the same
   std::vector<std::string> validation_messages() const;  // so far; empty without OpenOptions::validation
 
   struct Handles;  // Vulkan's, for runtime/dispatch: runtime/device/handles.h

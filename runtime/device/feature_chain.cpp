@@ -132,4 +132,8 @@ void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& want
   wanted.features.features.robustBufferAccess = offered.features.features.robustBufferAccess;
 }
 
+void enable_pipeline_statistics(const FeatureChain& offered, FeatureChain& wanted) {
+  wanted.executables.pipelineExecutableInfo = offered.executables.pipelineExecutableInfo;
+}
+
 }  // namespace qgen::vulkan

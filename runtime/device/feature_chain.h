@@ -81,8 +81,9 @@ FeatureMask granted(FeatureChain& offered, const FeatureProperties& properties);
 
 // Sets in `wanted` the bits of every feature whose bits are all offered, and of what the dispatcher itself uses.
 void enable_granted(FeatureChain& offered, FeatureChain& wanted);
-// A bit that nothing needs, and that costs time: only where it is asked for.
+// Bits that nothing needs, and that cost time: only where they are asked for.
 void enable_robust_buffer_access(const FeatureChain& offered, FeatureChain& wanted);
+void enable_pipeline_statistics(const FeatureChain& offered, FeatureChain& wanted);
 // The extensions whose structs are linked.
 std::vector<const char*> linked_extensions(const ExtensionSet& extensions);
 

@@ -26,6 +26,7 @@ struct Device::Handles {
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;
   bool has_robust_buffer_access = false;  // enabled
+  bool has_pipeline_statistics = false;   // the same
   mutable std::mutex queue_mutex;         // held while submitting: several Executors may share the queue
   DeviceProfile profile;
 };

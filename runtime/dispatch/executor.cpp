@@ -413,6 +413,17 @@ void Executor::make_pipelines(std::span<const Choice> choices,
   state_->pipelines->make_all(sources, on_made);
 }
 
+Expected<std::vector<std::vector<Statistic>>> Executor::statistics(const Choice& choice) {
+  if (!state_) return moved_from("executor");
+  std::vector<std::vector<Statistic>> launches;
+  for (const Launch& launch : choice.launches) {
+    auto said = state_->pipelines->statistics({launch.op, launch.kernel, launch.specialization});
+    if (!said) return said.error();
+    launches.push_back(*std::move(said));
+  }
+  return launches;
+}
+
 Done Executor::save_pipeline_cache() { return state_ ? state_->pipelines->save_cache() : Done(moved_from("executor")); }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "runtime/device/device.h"
+#include "runtime/dispatch/statistics.h"
 #include "runtime/library/kernel_library.h"
 #include "runtime/selector/select.h"
 #include "runtime/tensor/tensor.h"
@@ -137,6 +138,10 @@ class Executor {
   // the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
   void make_pipelines(std::span<const Choice> choices,
                       const std::function<void(size_t made, size_t total)>& on_made = {});
+
+  // What the driver says of the pipelines of a choice, one list a launch (runtime/dispatch/statistics.h). They are made
+  // where they are not there. Errors: as record() has for the choice; a device that says nothing.
+  Expected<std::vector<std::vector<Statistic>>> statistics(const Choice& choice);
 
   // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts past
   // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.

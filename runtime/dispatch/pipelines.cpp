@@ -115,6 +115,12 @@ Expected<const Pipeline*> Pipelines::get(const OperatorInfo& op, const KernelInf
   return &pipelines_.emplace(std::move(key), *pipeline).first->second;
 }
 
+Expected<std::vector<Statistic>> Pipelines::statistics(const PipelineSource& source) {
+  const auto pipeline = get(*source.op, *source.kernel, source.specialization);
+  if (!pipeline) return pipeline.error();
+  return read_statistics(*device_, (*pipeline)->handle);
+}
+
 void Pipelines::make_all(std::span<const PipelineSource> sources, const OnMade& on_made) {
   const std::lock_guard lock(mutex_);
   struct Job {
@@ -205,6 +211,7 @@ Expected<Pipeline> Pipelines::make(const PipelineSource& source, const Layout& l
                                        values.size() * sizeof(uint32_t), values.data()};
 
   VkComputePipelineCreateInfo info{VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  if (device_->has_pipeline_statistics) info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
   info.layout = layout.pipeline;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;

@@ -39,6 +39,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.add_flag("--explain", arguments.is_explained,
                "print which kernel was chosen, and why not the others; with --time by what was measured");
+  app.add_flag("--statistics", arguments.has_statistics,
+               "with --explain: print what the driver says of the chosen kernel: registers, spills, size of its code");
   app.add_flag("--untuned", arguments.is_untuned,
                "choose by estimates, whatever qgen-tune has measured on this machine");
   app.add_flag("--time", arguments.is_timed, "replay it, and a copy of as many bytes, by the device's clock");
@@ -83,6 +85,7 @@ constexpr OptionUse kOptionUses[] = {
     {"--storage", kOperator, "an operator"},
     {"--layout", kOperator, "an operator"},
     {"--explain", kOperator, "an operator"},
+    {"--statistics", kOnDevice, "an operator that is run"},
     {"--untuned", kOperator, "an operator"},
     {"--time", kTime, "an operator that is run"},
     {"--output", kRun, "an operator that is run once"},
@@ -102,6 +105,9 @@ Done check_options(const CLI::App& app, Mode mode) {
   }
   if (mode == Mode::explain && app.count("--explain") == 0) {
     return refused("--device-file runs nothing: it goes with --explain, which was not given");
+  }
+  if (app.count("--statistics") != 0 && app.count("--explain") == 0) {
+    return refused("--statistics goes with --explain, which was not given");
   }
   return std::monostate{};
 }

@@ -44,6 +44,7 @@ struct Arguments {
   measure::TimingOptions timing;
   bool all_kernels = false;
   bool is_explained = false;
+  bool has_statistics = false;
   bool is_untuned = false;
   bool is_timed = false;
   bool is_list = false;

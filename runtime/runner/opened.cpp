@@ -22,7 +22,9 @@ std::string pipeline_folder() {
 Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, const std::string& name,
                                                const UseOfDevice& use) {
   const char* validation = std::getenv("QGEN_VALIDATION");
-  auto device = Device::open(name, {.validation = validation && *validation, .robust_buffer_access = use.is_guarded});
+  auto device = Device::open(name, {.validation = validation && *validation,
+                                    .robust_buffer_access = use.is_guarded,
+                                    .pipeline_statistics = use.has_statistics});
   if (!device) return device.error();
   auto executor = Executor::create(*device, library,
                                    {.pipeline_cache_folder = use.keeps_pipelines ? pipeline_folder() : "",

@@ -23,6 +23,7 @@ struct UseOfDevice {
   // for a device without robust access.
   bool is_guarded = false;
   bool is_untuned = false;       // times are left aside
+  bool has_statistics = false;   // OpenOptions::pipeline_statistics
   bool keeps_pipelines = false;  // between runs, in the user's cache folder
 };
 

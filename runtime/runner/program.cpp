@@ -66,7 +66,9 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
                   const Arguments& arguments) {
   const bool runs_cases = !entry;  // they are tests, and run as the project's own do
   const auto opened = Opened::open(library, arguments.device,
-                                   {.is_guarded = runs_cases, .is_untuned = runs_cases || arguments.is_untuned});
+                                   {.is_guarded = runs_cases,
+                                    .is_untuned = runs_cases || arguments.is_untuned,
+                                    .has_statistics = arguments.has_statistics});
   if (!opened) return fail(program, opened.error());
   for (const std::string& warning : (*opened)->warnings())
     fmt::print(stderr, "{}: warning: {}\n", program.name, warning);

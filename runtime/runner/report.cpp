@@ -12,6 +12,7 @@
 
 #include "common/files.h"
 #include "common/json/write.h"
+#include "common/text.h"
 
 namespace qgen::runner {
 namespace {
@@ -122,6 +123,16 @@ std::string to_text(const RunReport& report) {
     text +=
         fmt::format("  {}  {} {}  {}{}\n", made.name, qgen::name(made.tensor.dtype), qgen::to_text(made.tensor.shape),
                     values_of(made.tensor), made.file.empty() ? "" : fmt::format("  -> {}", made.file));
+  }
+  return text;
+}
+
+std::string to_text(const Choice& choice, std::span<const std::vector<Statistic>> launches) {
+  std::string text;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    text +=
+        fmt::format("the driver says of {}:{}\n", choice.launches[i].kernel->id, launches[i].empty() ? " nothing" : "");
+    for (const Statistic& s : launches[i]) text += fmt::format("  {}: {}\n", printable(s.name), s.value);
   }
   return text;
 }

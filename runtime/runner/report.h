@@ -33,6 +33,9 @@ struct RunReport {
 };
 std::string to_text(const RunReport& report);
 
+// What the driver says of a choice's pipelines, a block a launch.
+std::string to_text(const Choice& choice, std::span<const std::vector<Statistic>> launches);
+
 struct TimedKernel {
   std::string id;
   measure::Spread device_us;

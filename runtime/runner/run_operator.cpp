@@ -11,6 +11,7 @@
 
 #include "common/files.h"
 #include "common/progress.h"
+#include "common/text.h"
 #include "runtime/runner/report.h"
 #include "runtime/tensor/npy.h"
 
@@ -69,6 +70,16 @@ Selection select_for(const Context& context, const PreparedCall& prepared, const
                  .all_step_kernels = all,
                  .best_only = !all && !arguments.is_explained,
                  .times = times ? times : &known});
+}
+
+// What was chosen and why; with --statistics what the driver made of it. A driver that says nothing is no error.
+void print_explanation(Context& context, const Selection& selection, const Arguments& arguments) {
+  if (!arguments.is_explained) return;
+  fmt::print("{}", explain(selection));
+  if (!arguments.has_statistics || selection.ranked.empty()) return;
+  const Choice& choice = selection.ranked.front();
+  const auto statistics = context.executor.statistics(choice);
+  fmt::print("{}", statistics ? to_text(choice, *statistics) : printable_lines(to_text(statistics.error())) + "\n");
 }
 
 Done save(const RunReport& report) {
@@ -130,7 +141,7 @@ Expected<int> run_operator(Context& context, const OperatorEntry& entry, const A
   const auto prepared = prepare(context, entry, arguments);
   if (!prepared) return prepared.error();
   const Selection selection = select_for(context, *prepared, arguments);
-  if (arguments.is_explained) fmt::print("{}", explain(selection));
+  print_explanation(context, selection, arguments);
   if (selection.ranked.empty()) return no_kernel(selection);
   const auto report = run_choice(context, *prepared, selection.ranked.front(), *files);
   if (!report) return report.error();
@@ -148,7 +159,7 @@ Expected<int> time_operator(Context& context, Context& shipped, const OperatorEn
   const size_t count = arguments.all_kernels ? selection.ranked.size() : 1;
   const auto timed = time_choices(context, shipped, *prepared, std::span(selection.ranked).first(count), arguments);
   if (!timed) return timed.error();
-  if (arguments.is_explained) fmt::print("{}", explain(timed->selection));
+  print_explanation(context, timed->selection, arguments);
   fmt::print("{}", to_text(timed->report));
   if (Done written = write_json(arguments.json, to_json(timed->report)); !written) return written.error();
   return kDone;

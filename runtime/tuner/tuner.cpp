@@ -158,6 +158,7 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map
   if (*answer && (*answer)->contains("times")) {
     for (const Json& row : (*answer)->at("times")) {
       times[row.at("id")] = {row.at("us").at(0), row.at("us").at(1), row.at("us").at(2)};
+      statistics_[row.at("id")] = row.at("statistics");
     }
     return std::monostate{};
   }
@@ -178,7 +179,7 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map
 Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
-    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), ""});
+    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id]});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -267,6 +268,7 @@ Expected<TaskReport> Tuner::tune(const Task& task, double budget_s) {
   task_ = task;
   verified_.clear();
   compiled_.clear();
+  statistics_.clear();
   dropped_.clear();
   tell("open", 0, 0, command_of(task));
   if (!worker_) {

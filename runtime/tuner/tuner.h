@@ -99,6 +99,7 @@ class Tuner {
   Opened opened_;
   std::set<std::string, std::less<>> verified_, compiled_;
   std::map<std::string, std::string, std::less<>> dropped_;
+  std::map<std::string, std::string, std::less<>> statistics_;  // TunedRow's
   size_t deaths_ = 0;
 };
 

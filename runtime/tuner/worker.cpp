@@ -73,7 +73,7 @@ class Worker {
 };
 
 Done Worker::open_device() {
-  auto device = Device::open(options_.device);
+  auto device = Device::open(options_.device, {.pipeline_statistics = true});
   if (!device) return device.error();
   device_ = *std::move(device);
   // The clock is told by two of the shipped kernels, whatever library is tuned.
@@ -217,7 +217,10 @@ Done Worker::time(const Ids& ids, uint32_t replays) {
   Json rows = Json::array();
   for (size_t i = 0; i < ids.size(); ++i) {
     const measure::Spread& us = times->device_us[i];
-    rows.push_back({{"id", ids[i]}, {"us", {us.median, us.low, us.high}}});
+    const auto said = context_->executor.statistics((*choices)[i]);
+    rows.push_back({{"id", ids[i]},
+                    {"us", {us.median, us.low, us.high}},
+                    {"statistics", said ? to_json(*said) : ""}});  // a driver may say nothing
   }
   say({{"times", std::move(rows)}, {"clock", times->clock.of_plateau}});
   return std::monostate{};

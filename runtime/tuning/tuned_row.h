@@ -18,7 +18,7 @@ struct TunedRow {
   double low_us = 0;       // a tenth of the samples lies below
   double high_us = 0;      // a tenth lies above
   std::string date;        // of the measurement, UTC: "2026-11-23"
-  std::string statistics;  // what the driver says of its pipelines, one JSON object; empty: nothing
+  std::string statistics;  // what the driver says of its pipelines, a JSON object for each launch; empty: nothing
 
   friend bool operator==(const TunedRow&, const TunedRow&) = default;
 };

@@ -115,5 +115,30 @@ TEST_F(PipelinesTest, SayWhereTheyCannotBeSaved) {
   EXPECT_EQ(saved.error().kind, Error::Kind::system);
 }
 
+TEST_F(PipelinesTest, SayWhatTheDriverSaysOfThem) {
+  const Choice copy = kit().choice("copy.i32", {1, 1, 1}, Count{2, 0});
+  const auto unasked = executor().statistics(copy);
+  ASSERT_FALSE(unasked) << "this device was not opened for it";
+  EXPECT_NE(to_text(unasked.error()).find("VK_KHR_pipeline_executable_properties"), std::string::npos);
+
+  auto wanting = Device::open({}, {.pipeline_statistics = true});
+  ASSERT_TRUE(wanting) << to_text(wanting.error());
+  auto there = Executor::create(*wanting, library(), {});
+  ASSERT_TRUE(there) << to_text(there.error());
+  const auto statistics = there->statistics(copy);
+  EXPECT_EQ(static_cast<bool>(statistics), wanting->has_pipeline_statistics());
+  if (!statistics) return;
+  ASSERT_EQ(statistics->size(), copy.launches.size());
+  for (const Statistic& s : statistics->front()) {
+    EXPECT_FALSE(s.name.empty());
+    EXPECT_FALSE(s.value.empty()) << s.name;
+  }
+}
+
+TEST(Statistics, AreJson) {
+  const std::vector<std::vector<Statistic>> launches = {{{"Register Count", "40"}, {"a \"b\"\n\\", "true"}}, {}};
+  EXPECT_EQ(to_json(launches), R"([{"Register Count": 40, "a \"b\"\u000a\\": true}, {}])");
+}
+
 }  // namespace
 }  // namespace qgen

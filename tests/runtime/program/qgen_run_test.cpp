@@ -96,6 +96,7 @@ const Refusal kRefusals[] = {
     {"list_and_time", {"--list", "--time"}, "--time goes with an operator that is run, not with --list"},
     {"output_of_a_time", with(kRelu, {"--time", "-o", "output=q.npy"}),
      "--output goes with an operator that is run once, not with --time"},
+    {"statistics_of_nothing", with(kRelu, {"--statistics"}), "--statistics goes with --explain, which was not given"},
     {"time_on_a_file", with(kRelu, {"--explain", "--device-file", "gpu.yaml", "--time"}),
      "--time goes with an operator that is run, not with --device-file"},
     {"output_on_a_file", with(kRelu, {"--explain", "--device-file", "gpu.yaml", "-o", "output=q.npy"}),

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "common/files.h"
+#include "runtime/tuning/tuning_file.h"
 
 namespace qgen::tuning {
 namespace {
@@ -45,6 +46,19 @@ TEST_F(StoreTest, KeepsTheNewestOfEachProblemAndKernel) {
   const auto again = Store::open_existing(path())->rows(device_);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, (std::vector{row("sum n=1", "sum.a", 1), row("sum n=2", "sum.a", 5), row("sum n=2", "sum.b", 9)}));
+}
+
+// Through the store, a tuning file and a merge.
+TEST_F(StoreTest, KeepsWhatTheDriverSays) {
+  TunedRow said = row("sum n=2", "sum.a", 5);
+  said.statistics = R"([{"Register Count": 40, "it's: #1": true}, {}])";
+  auto store = Store::open(path());
+  ASSERT_TRUE(store->add(device_, "name: A", {&said, 1}));
+  EXPECT_EQ(*store->rows(device_), std::vector{said});
+  const auto file = read_tuning_file("a.yaml", to_yaml({.device = {.name = "A"}, .rows = {said}}));
+  ASSERT_TRUE(file) << to_text(file.error());
+  EXPECT_EQ(file->rows, std::vector{said});
+  EXPECT_EQ(merged(file->rows, {}), std::vector{said});
 }
 
 TEST_F(StoreTest, RowsAreADevicesAndItsDrivers) {

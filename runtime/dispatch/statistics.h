@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What a driver says of the pipelines it made: registers, spills, shared memory, size of the code, in its own words.
+// Of a device that was opened with OpenOptions::pipeline_statistics.
+//
+//   for (const Statistic& s : (*executor.statistics(choice))[0]) fmt::print("{}: {}\n", s.name, s.value);
+//   to_json(*executor.statistics(choice))    // [{"Register Count": 40, "Stack Size": 0}]
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device.h"
+#include "runtime/device/vulkan_api.h"
+
+namespace qgen {
+
+struct Statistic {
+  std::string
+      name;  // "Register Count"; "SIMD16: Instruction Count" of a driver that makes several programs of a kernel
+  std::string value;  // a number as JSON has it, "true" or "false"
+  friend bool operator==(const Statistic&, const Statistic&) = default;
+};
+
+// A choice's: an object for each of its launches.
+std::string to_json(std::span<const std::vector<Statistic>> launches);
+
+namespace dispatch {
+
+// Errors: the device was not opened for it, or its driver does not have VK_KHR_pipeline_executable_properties; the
+// driver's.
+Expected<std::vector<Statistic>> read_statistics(const Device::Handles& device, VkPipeline pipeline);
+
+}  // namespace dispatch
+}  // namespace qgen
