@@ -19,8 +19,8 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/qgen")
 set(include "${CMAKE_INSTALL_INCLUDEDIR}/qgen")
 
 foreach(target IN ITEMS options fmt zstd xxhash vulkan yaml nlohmann cli sqlite eigen common vocabulary
-                        library json yaml_reader tensor device profiles selector tuning fitting dispatch calls operators
-                        kernels reference measure runner tuner runtime planner graph)
+                        library json yaml_reader tensor device profiles selector tuning fitting report dispatch calls
+                        operators kernels reference measure runner tuner runtime planner graph)
   set_target_properties(qgen_${target} PROPERTIES EXPORT_NAME ${target})
   install(TARGETS qgen_${target} EXPORT qgenTargets)
 endforeach()

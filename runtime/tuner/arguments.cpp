@@ -55,6 +55,7 @@ Examples:
   qgen-tune --operator q8ta_linear          tune one operator on its built-in problems
   qgen-tune --operator q8ta_linear --shape input=8x4096:i8 --shape weight=4096x4096:i8 ...
   qgen-tune show                            what was gained
+  qgen-tune report -o report.html           the same as charts and tables, for a browser
   qgen-tune export -o tuning/               a file for this device, to read, commit and ship: qgen specs/ --tuning tuning/
   qgen-tune fit tuning/nvidia-h200.yaml     better estimates for problems and devices that nobody tunes
 
@@ -103,6 +104,10 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv, const Progra
   fit->add_option("--specs", arguments.fit.specs, "the folder of specs (specs); only numbers of 'fit:' change")
       ->type_name("DIR");
   fit->add_flag("--dry-run", arguments.fit.is_dry_run, "print what would be written");
+  CLI::App* report =
+      command("report", "draw what is known of one device: one HTML file, which needs no network", Command::report);
+  report->add_option("FILE", arguments.files, "tuning files of one device; else the store")->type_name("");
+  report->add_option("-o,--output", arguments.output, "report.html where none is named")->type_name("FILE");
   app.footer(std::string(kNotes));
   try {
     app.parse(argc, argv);

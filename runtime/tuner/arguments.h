@@ -21,7 +21,7 @@ constexpr int kSomeFailed = 1;
 constexpr int kWrongInput = 2;
 constexpr int kWrongMachine = 3;
 
-enum class Command : uint8_t { tune, show, export_, import, merge, forget, fit };
+enum class Command : uint8_t { tune, show, export_, import, merge, forget, fit, report };
 
 struct Arguments {
   Command command = Command::tune;

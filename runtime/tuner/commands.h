@@ -18,5 +18,6 @@ Expected<int> import_files(const Arguments& arguments);
 Expected<int> merge_files(const Arguments& arguments);
 Expected<int> forget(const Arguments& arguments);
 Expected<int> fit(const Program& program, const Arguments& arguments);
+Expected<int> report_page(const Program& program, const Arguments& arguments);
 
 }  // namespace qgen::tuner

@@ -22,6 +22,7 @@ Expected<int> obey(const Program& program, const Arguments& arguments) {
     case Command::merge: return merge_files(arguments);
     case Command::forget: return forget(arguments);
     case Command::fit: return fit(program, arguments);
+    case Command::report: return report_page(program, arguments);
   }
   return kDone;
 }

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "common/files.h"
 #include "runtime/profiles/device_file.h"
+#include "runtime/report/page.h"
 #include "runtime/selector/select.h"
 #include "runtime/tuner/commands.h"
 #include "runtime/tuning/store.h"
@@ -27,6 +27,14 @@ std::filesystem::path store_path(const Arguments& arguments) {
   return arguments.store.empty() ? Store::default_path() : std::filesystem::path(arguments.store);
 }
 
+// Of these operators alone; empty: of all.
+void keep_operators(std::vector<TunedRow>& rows, const std::vector<std::string>& operators) {
+  if (operators.empty()) return;
+  std::erase_if(rows, [&](const TunedRow& row) {
+    return std::ranges::find(operators, operator_of(row.problem)) == operators.end();
+  });
+}
+
 // What the store has of each device that is meant, of the operators that are.
 Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& arguments) {
   auto devices = store.devices();
@@ -38,10 +46,7 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& ar
     if (device->name.find(arguments.device) == std::string::npos) continue;
     auto rows = store.rows(stored.key);
     if (!rows) return rows.error();
-    std::erase_if(*rows, [&](const TunedRow& row) {
-      return !arguments.operators.empty() &&
-             std::ranges::find(arguments.operators, operator_of(row.problem)) == arguments.operators.end();
-    });
+    keep_operators(*rows, arguments.operators);
     if (!rows->empty()) files.push_back({*std::move(device), *std::move(rows)});
   }
   if (files.empty()) {
@@ -50,6 +55,12 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& ar
                  "qgen-tune measures some"};
   }
   return files;
+}
+
+Error several_devices(const std::vector<TuningFile>& files, std::string hint) {
+  std::vector<std::string> names;
+  for (const TuningFile& file : files) names.push_back(fmt::format("{} {}", file.device.name, file.device.driver_info));
+  return refused(fmt::format("there are {} devices: {}", files.size(), fmt::join(names, ", ")), std::move(hint));
 }
 
 Done write_out(const std::string& path, const std::string& text) {
@@ -72,39 +83,18 @@ std::string file_name_of(const DeviceProfile& device) {
 
 // ---- what was gained ------------------------------------------------------------------------------------------------
 
-// Rows of one problem, the fastest first.
-using ProblemRows = std::span<const TunedRow>;
-
-// The time of what would be chosen untuned; nullopt: it was not measured, or this library does not have the problem.
-std::optional<double> untuned_us(ProblemRows rows, const DeviceProfile& device, const KernelLibrary& library) {
-  const auto problem = problem_of(rows.front().problem, library);
-  if (!problem) return std::nullopt;
-  const Selection untuned = select(*problem, device, library, {.best_only = true});
-  if (untuned.ranked.empty()) return std::nullopt;
-  const auto row = std::ranges::find(rows, untuned.ranked.front().id, &TunedRow::kernel);
-  return row == rows.end() ? std::nullopt : std::optional(row->us);
-}
-
 bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
   const OperatorInfo* op = library.find(operator_of(row.problem));
   return op && digest_of(*op, row.kernel, library) == row.digest;
 }
 
-struct Gains {
-  size_t problems = 0, compared = 0;
-  double log_sum = 0;  // of untuned / tuned
-};
-
-void show_problem(ProblemRows rows, const DeviceProfile& device, const KernelLibrary& library, Gains& gains) {
-  const TunedRow& best = rows.front();
+void show_problem(const report::ProblemFact& problem, const KernelLibrary& library) {
+  const TunedRow& best = problem.kernels.front().row;
   fmt::print("  {}\n    {:>9.4g} us  {}  ({}, {} measured{})\n", best.problem, best.us, best.kernel, best.date,
-             rows.size(), is_of_this_library(best, library) ? "" : "; of another version of the kernel");
-  ++gains.problems;
-  const auto untuned = untuned_us(rows, device, library);
-  if (!untuned || *untuned <= 0 || best.us <= 0) return;
-  fmt::print("    {:>9.4g} us  untuned, {:.2f} times as long\n", *untuned, *untuned / best.us);
-  ++gains.compared;
-  gains.log_sum += std::log(*untuned / best.us);
+             problem.kernels.size(), is_of_this_library(best, library) ? "" : "; of another version of the kernel");
+  if (const auto gain = problem.gain()) {
+    fmt::print("    {:>9.4g} us  untuned, {:.2f} times as long\n", problem.kernels[*problem.untuned].row.us, *gain);
+  }
 }
 
 }  // namespace
@@ -119,16 +109,12 @@ Expected<int> show(const Program& program, const Arguments& arguments) {
   for (const TuningFile& file : *files) {
     fmt::print("{} ({} {}): {} times\n", file.device.name, file.device.driver_name, file.device.driver_info,
                file.rows.size());
-    Gains gains;
-    for (auto begin = file.rows.begin(); begin != file.rows.end();) {
-      const auto end =
-          std::find_if(begin, file.rows.end(), [&](const TunedRow& row) { return row.problem != begin->problem; });
-      show_problem({begin, end}, file.device, *library, gains);
-      begin = end;
-    }
-    if (gains.compared > 0) {
+    const report::Facts facts = report::facts_of(file, *library);
+    for (const report::ProblemFact& problem : facts.problems) show_problem(problem, *library);
+    const report::GainSummary gains = report::summary_of(facts.problems);
+    if (gains.problems > 0) {
       fmt::print("  untuned choices take {:.3f} times as long, geometric mean of {} of {} problems\n",
-                 std::exp(gains.log_sum / static_cast<double>(gains.compared)), gains.compared, gains.problems);
+                 gains.geometric_mean, gains.problems, facts.problems.size());
     }
   }
   return kDone;
@@ -141,11 +127,7 @@ Expected<int> export_file(const Program&, const Arguments& arguments) {
   if (!files) return files.error();
   const bool is_folder = std::filesystem::is_directory(arguments.output) || arguments.output.ends_with('/');
   if (!is_folder && files->size() > 1) {
-    std::vector<std::string> names;
-    for (const TuningFile& file : *files)
-      names.push_back(fmt::format("{} {}", file.device.name, file.device.driver_info));
-    return refused(fmt::format("there are {} devices: {}", files->size(), fmt::join(names, ", ")),
-                   "choose one with --device, or name a folder");
+    return several_devices(*files, "choose one with --device, or name a folder");
   }
   Outputs outputs;
   for (const TuningFile& file : *files) {
@@ -176,7 +158,10 @@ Expected<int> import_files(const Arguments& arguments) {
   return kDone;
 }
 
-Expected<int> merge_files(const Arguments& arguments) {
+namespace {
+
+// Of one device.
+Expected<TuningFile> merged_files(const Arguments& arguments) {
   std::optional<TuningFile> all;
   for (const std::string& path : arguments.files) {
     auto file = tuning::load_tuning_file(path);
@@ -189,7 +174,37 @@ Expected<int> merge_files(const Arguments& arguments) {
     if (all) all->rows = merged(std::move(all->rows), std::move(file->rows));
     else all = *std::move(file);
   }
+  return *std::move(all);
+}
+
+// What the store has of the one device that is meant.
+Expected<TuningFile> stored_file(const Arguments& arguments) {
+  auto store = Store::open_existing(store_path(arguments));
+  if (!store) return store.error();
+  auto files = stored_files(*store, arguments);
+  if (!files) return files.error();
+  if (files->size() > 1) return several_devices(*files, "choose one with --device");
+  return std::move(files->front());
+}
+
+}  // namespace
+
+Expected<int> merge_files(const Arguments& arguments) {
+  const auto all = merged_files(arguments);
+  if (!all) return all.error();
   if (Done written = write_out(arguments.output, to_yaml(*all)); !written) return written.error();
+  return kDone;
+}
+
+Expected<int> report_page(const Program& program, const Arguments& arguments) {
+  const auto library = KernelLibrary::open(program.library.kernels);
+  if (!library) return library.error();
+  auto file = arguments.files.empty() ? stored_file(arguments) : merged_files(arguments);
+  if (!file) return file.error();
+  keep_operators(file->rows, arguments.operators);
+  const std::string path = arguments.output.empty() ? "report.html" : arguments.output;
+  if (Done written = write_file(path, page_of(report::facts_of(*file, *library))); !written) return written.error();
+  fmt::print("{}: {} times of {}\n", path, file->rows.size(), file->device.name);
   return kDone;
 }
 

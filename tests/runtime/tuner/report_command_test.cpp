@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// `qgen-tune report` on the shipped library, and how much work the shipped operators' problems are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/files.h"
+#include "registry.h"
+#include "runtime/report/work.h"
+#include "runtime/tuner/commands.h"
+#include "runtime/tuning/store.h"
+#include "tests/support/source_folder.h"
+
+namespace qgen::tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Program kShipped{.library = {.name = "qgen-tune", .kernels = generated::library()}};
+
+class ReportTest : public ::testing::Test {
+ protected:
+  ReportTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "qgen-report-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~ReportTest() override { std::filesystem::remove_all(folder_); }
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ReportTest, DrawsTheShippedTable) {
+  const std::string table = tests::source_folder() + "/tuning/nvidia-h200.yaml";
+  const auto done = report_page(kShipped, {.output = path("a.html"), .files = {table}});
+  ASSERT_TRUE(done) << to_text(done.error());
+  const auto page = read_file(path("a.html"), size_t{2} << 20);
+  ASSERT_TRUE(page) << to_text(page.error());
+  EXPECT_THAT(*page, HasSubstr("<h1>qgen on NVIDIA H200</h1>"));
+  EXPECT_THAT(*page, HasSubstr("<h2 id=\"op-q8ta_linear\">"));
+  EXPECT_THAT(*page, HasSubstr("tile space, time relative to the best"));
+  EXPECT_THAT(*page, HasSubstr("estimated against measured"));
+}
+
+TEST_F(ReportTest, SaysThatThereIsNothing) {
+  EXPECT_THAT(to_text(report_page(kShipped, {.store = path("none")}).error()), HasSubstr("there is no store"));
+  ASSERT_TRUE(tuning::Store::open(path("empty.sqlite")));
+  EXPECT_THAT(to_text(report_page(kShipped, {.store = path("empty.sqlite")}).error()), HasSubstr("has no times"));
+}
+
+struct WorkCase {
+  std::string_view key;
+  double bytes, operations;
+};
+// By hand: elements times their size, and two operations a multiply-add.
+constexpr WorkCase kWork[] = {
+    {"linear_q4gsw m=4 n=4096 k=4096 group_size=128 groups=32 weight_bits=4 activation=none input=f16:strided "
+     "weight=i8:weight_q4_rows weight_scales=f32:strided bias=none output=f16:strided",
+     4 * 4096 * 2 + 4096 * 4096 / 2 + 4 * 4096 * 2, 2.0 * 4 * 4096 * 4096},
+    {"linear_q4gsw_backward m=1 n=4096 k=2048 group_size=128 groups=16 d_output=f16:strided "
+     "weight=i8:weight_q4_rows weight_scales=f32:strided d_input=f16:strided",
+     4096 * 2 + 4096 * 2048 / 2 + 2048 * 2, 2.0 * 4096 * 2048},
+    {"choose_qparams_affine parameters=8192 block_elements=8192 run=8192 step=1 are_runs=1 rank=1 "
+     "sizes=67108864,1,1,1,1,1,1,1 strides=1,0,0,0,0,0,0,0 blocks=8192,1,1,1,1,1,1,1 mapping=asymmetric "
+     "input=f32:strided scale=f32:strided zero_point=i32:strided",
+     4.0 * 67108864, 0},
+};
+
+TEST_F(ReportTest, KnowsTheWorkOfProblems) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  for (const WorkCase& row : kWork) {
+    const auto problem = problem_of(row.key, *library);
+    ASSERT_TRUE(problem) << to_text(problem.error());
+    const auto work = report::work_of(*problem);
+    ASSERT_TRUE(work) << row.key;
+    EXPECT_EQ(work->bytes, row.bytes) << row.key;
+    EXPECT_EQ(work->operations, row.operations) << row.key;
+  }
+  const auto packing =
+      problem_of("pack_weight words=14680064 bits=8 source=i8:strided output=i8:weight_q8_panels", *library);
+  ASSERT_TRUE(packing) << to_text(packing.error());
+  EXPECT_FALSE(report::work_of(*packing)) << "words of which size, its key does not say";
+}
+
+}  // namespace
+}  // namespace qgen::tuner
