@@ -10,10 +10,11 @@
 namespace qgen::report {
 namespace {
 
-// The product of a field's numbers; nullopt: the operator has no such field of integers.
+// The product of a field's numbers; nullopt: the operator has no such field of integers, or keys do not have it.
 std::optional<double> field(const Problem& problem, std::string_view name) {
   const auto found = std::ranges::find(problem.op->fields, name, &FieldInfo::name);
-  if (found == problem.op->fields.end() || found->kind == FieldInfo::Kind::f32) return std::nullopt;
+  if (found == problem.op->fields.end() || found->is_data) return std::nullopt;
+  if (found->kind == FieldInfo::Kind::f32) return std::nullopt;
   double product = 1;
   for (size_t i = 0; i < found->count; ++i) {
     uint32_t value = 0;

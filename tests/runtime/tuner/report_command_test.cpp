@@ -80,10 +80,14 @@ TEST_F(ReportTest, KnowsTheWorkOfProblems) {
     EXPECT_EQ(work->bytes, row.bytes) << row.key;
     EXPECT_EQ(work->operations, row.operations) << row.key;
   }
-  const auto packing =
-      problem_of("pack_weight words=14680064 bits=8 source=i8:strided output=i8:weight_q8_panels", *library);
-  ASSERT_TRUE(packing) << to_text(packing.error());
-  EXPECT_FALSE(report::work_of(*packing)) << "words of which size, its key does not say";
+  for (const std::string_view key :
+       {"pack_weight words=14680064 bits=8 source=i8:strided output=i8:weight_q8_panels",
+        "embedding_q4gsw m=2047 k=2048 indices=i32:strided weight=i8:weight_q4_rows weight_scales=f32:strided "
+        "output=f16:strided"}) {
+    const auto unsaid = problem_of(key, *library);
+    ASSERT_TRUE(unsaid) << to_text(unsaid.error());
+    EXPECT_FALSE(report::work_of(*unsaid)) << "the key does not say it: " << key;
+  }
 }
 
 }  // namespace
