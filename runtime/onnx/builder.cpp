@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace qgen::onnx {
 namespace {
@@ -175,6 +176,43 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
   return node;
 }
 
+Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTensor& output) {
+  constexpr std::string_view kPorts[] = {"input_1", "input_2", "input_3", "input_4"};
+  const Form form{pending.pattern->quantized.op, Style::q8ta};
+  Pending level = pending;
+  for (Pending::Operand& operand : level.operands) {
+    const auto* real = std::get_if<Real>(&operand.value);
+    if (!real) continue;
+    const auto codes = quantized(Known{*real, operand.shape}, output, fmt::format("quantize {}", pending.name));
+    if (!codes) return codes.error();
+    operand.value = View{*codes, output};
+  }
+  const auto axis = static_cast<size_t>(std::get<int64_t>(pending.attributes.find("axis")->second));
+  // A level has every four of the one before it as one, with the output's scale and zero point already.
+  while (level.operands.size() > std::size(kPorts)) {
+    std::vector<Pending::Operand> next;
+    for (auto rest = std::span(level.operands); !rest.empty();) {
+      const auto part = rest.first(std::min(rest.size(), std::size(kPorts)));
+      rest = rest.subspan(part.size());
+      next.push_back(part.front());
+      if (part.size() == 1) continue;
+      Pending group{.name = fmt::format("{} part", pending.name), .attributes = pending.attributes};
+      group.operands.assign(part.begin(), part.end());
+      for (size_t i = 0; i < part.size(); ++i) group.operands[i].port = kPorts[i];
+      auto node = node_of(group, form);
+      if (!node) return node.error();
+      set_parameters(*node, "output", output);
+      Expected<Dims> shape = part.front().shape;
+      for (size_t i = 1; i < part.size() && shape; ++i) shape = joined(*shape, part[i].shape, axis, next_symbol);
+      if (!shape) return shape.error();
+      next.back() = {"", View{add(*std::move(node), *shape), output}, *shape};
+    }
+    level.operands = std::move(next);
+  }
+  for (size_t i = 0; i < level.operands.size(); ++i) level.operands[i].port = kPorts[i];
+  return node_of(level, form);
+}
+
 ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& node_name,
                              std::optional<IntegerRange> bounds) {
   const bool is_same = from.scale == to.scale && from.zero_point == to.zero_point;
@@ -201,6 +239,10 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   std::optional<Function> function = pending.function;
   const bool is_unary = is_identity(pending) && function && !function->q8ta.empty();
   if (is_unary) form = {function->q8ta, Style::q8ta};
+  // A function that the operator has no place for, and an operator of reals is.
+  const bool is_apart = function && !is_unary && !function->bounds && !form.has_table &&
+                        !(form.has_activation && !function->word.empty());
+  if (is_apart && !function->real.empty() && pending.pattern->real) form = {};
   if (!form) {
     const auto reals = real(pending);
     if (!reals) return reals.error();
@@ -209,7 +251,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     set_parameters(node, "output", output);
     return pending.quantized[key] = add(std::move(node), shapes[reals->value]);
   }
-  auto node = node_of(pending, form);
+  auto node = form.style == Style::joins ? joined_node(pending, output) : node_of(pending, form);
   if (!node) return node.error();
   if (is_unary) {
     if (function->slope) node->attributes.insert_or_assign("slope", AttributeValue(*function->slope));
@@ -246,9 +288,19 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
 Expected<Real> Builder::applied(const std::string& node_name, const Function& function, Real input) {
   if (function.real.empty())
     return unsupported("a function that no operator of reals has stands behind it, and nothing quantizes the result");
-  return Real{add({.name = node_name, .op = std::string(function.real), .inputs = {{"input", input.value}}},
-                  shapes[input.value]),
-              input.dtype};
+  const Dims shape = shapes[input.value];
+  graph::Node node{.name = node_name, .op = std::string(function.real), .inputs = {{"input", input.value}}};
+  if (node.op == "fused_clip") {
+    const RealBounds bounds = function.bounds.value_or(RealBounds{});
+    if (!std::isinf(bounds.low)) node.attributes.insert_or_assign("low", AttributeValue(double{bounds.low}));
+    if (!std::isinf(bounds.high)) node.attributes.insert_or_assign("high", AttributeValue(double{bounds.high}));
+  }
+  ValueId value = add(std::move(node), shape);
+  if (function.is_gate)
+    value =
+        add({.name = node_name + " product", .op = "fused_mul", .inputs = {{"input", input.value}, {"other", value}}},
+            shape);
+  return Real{value, input.dtype};
 }
 
 Expected<Real> Builder::real(Pending& pending) {

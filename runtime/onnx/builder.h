@@ -23,6 +23,7 @@ class Builder {
   std::vector<Dims> shapes;  // by value of the graph
   std::vector<Note> notes;   // each once
   int64_t next_symbol = 0;
+  int64_t opset = 0;  // of ONNX's own operators
   // What may still be done with constants: turned, dequantized, packed; in elements. A model that reads one large constant
   // from many nodes would take for ever otherwise.
   int64_t budget = 0;
@@ -68,6 +69,8 @@ class Builder {
 
   ValueId dequantized(const View& view);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
+  // Of Style::joins: the last of the nodes that join the operands.
+  Expected<graph::Node> joined_node(const Pending& pending, const PerTensor& output);
   void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
 
   std::map<std::pair<const Tensor*, std::string>, Shared> constants_;

@@ -43,6 +43,27 @@ Expected<Dims> broadcast(const Dims& a, const Dims& b) {
   return output;
 }
 
+Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_symbol) {
+  const auto refuse = [&] {
+    return refused(fmt::format("{} and {} do not go behind each other along axis {}", to_text(a), to_text(b), axis));
+  };
+  if (a.size() != b.size() || axis >= a.size()) return refuse();
+  Dims output = a;
+  for (size_t d = 0; d < a.size(); ++d) {
+    const bool is_known = !a[d].is_symbol && !b[d].is_symbol;
+    if (d == axis && is_known) {
+      if (__builtin_add_overflow(a[d].value, b[d].value, &output[d].value)) return refuse();
+    } else if (d == axis) {
+      output[d] = {next_symbol++, true};
+    } else if (is_known && !(a[d] == b[d])) {
+      return refuse();
+    } else if (a[d].is_symbol) {
+      output[d] = b[d];
+    }
+  }
+  return output;
+}
+
 // ---- reshaping ------------------------------------------------------------------------------------------------------
 
 namespace {

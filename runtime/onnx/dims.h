@@ -34,6 +34,9 @@ bool is_one(const Number& number);
 // As NumPy broadcasts; a symbol goes with itself and with 1. Errors: sides that differ.
 Expected<Dims> broadcast(const Dims& a, const Dims& b);
 
+// One behind the other along an axis; a sum with a symbol is a new symbol. Errors: other sides that differ.
+Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_symbol);
+
 // A target has sides, symbols, one -1 for what is left over, and with `zero_copies` 0 for the side of the input. Errors:
 // what cannot be a shape of the same elements.
 Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies, int64_t& next_symbol);

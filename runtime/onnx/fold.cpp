@@ -32,7 +32,8 @@ const Known* argument(Arguments arguments, size_t index) {
   return index < arguments.size() ? arguments[index] : nullptr;
 }
 
-// Integers that an attribute says until some opset, and an input since; nullopt: neither, or not known.
+}  // namespace
+
 std::optional<std::vector<int64_t>> list_at(const Node& node, std::string_view attribute, Arguments arguments,
                                             size_t index) {
   if (node.find(attribute)) return node.integers(attribute);
@@ -46,6 +47,8 @@ std::optional<std::vector<int64_t>> list_at(const Node& node, std::string_view a
   }
   return list;
 }
+
+namespace {
 
 Known known_numbers(std::vector<Number> numbers, bool is_scalar) {
   Dims shape;

@@ -21,5 +21,8 @@ Expected<std::optional<Dims>> output_shape_of_view(Builder& builder, const Node&
 
 // A constant or a shape as integers of rank 0 or 1; nullopt: it is neither.
 std::optional<std::vector<Number>> numbers_of(const Known& known);
+// Integers that an attribute says until some opset, and an input since; nullopt: neither, or not known.
+std::optional<std::vector<int64_t>> list_at(const Node& node, std::string_view attribute, Arguments arguments,
+                                            size_t index);
 
 }  // namespace qgen::onnx

@@ -26,7 +26,7 @@ constexpr FunctionRow kFunctions[] = {
                        .q8ta = "q8ta_hardswish",
                        .real = "fused_hardswish"};
      }},
-    {"Sigmoid", [](const Node&) { return Function{.of = sigmoid, .q8ta = "q8ta_sigmoid"}; }},
+    {"Sigmoid", [](const Node&) { return Function{.of = sigmoid, .q8ta = "q8ta_sigmoid", .real = "fused_sigmoid"}; }},
     {"LeakyRelu",
      [](const Node& node) {
        const double slope = node.real("alpha", 0.01f);
@@ -71,7 +71,9 @@ Expected<std::optional<Function>> clip(const Node& node, std::span<const TensorP
 }  // namespace
 
 Function bounded(RealBounds bounds) {
-  Function function{.bounds = bounds, .of = [=](double x) { return std::clamp<double>(x, bounds.low, bounds.high); }};
+  Function function{.bounds = bounds,
+                    .of = [=](double x) { return std::clamp<double>(x, bounds.low, bounds.high); },
+                    .real = "fused_clip"};
   const bool from_zero = bounds.low == 0;
   if (from_zero && std::isinf(bounds.high)) {
     function.word = "relu";
@@ -84,7 +86,7 @@ Function bounded(RealBounds bounds) {
 }
 
 Function silu() {
-  return {.of = [](double x) { return x * sigmoid(x); }};
+  return {.of = [](double x) { return x * sigmoid(x); }, .real = "fused_sigmoid", .is_gate = true};
 }
 
 Expected<std::optional<Function>> function_of(const Node& node, std::span<const TensorPtr> constants) {

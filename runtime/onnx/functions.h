@@ -32,6 +32,7 @@ struct Function {
   std::string_view word = {};  // an operator's `activation`; empty: none has one
   std::string_view q8ta = {};  // the operator that is this function of an int8 tensor; empty: none
   std::string_view real = {};  // that of a tensor of reals; empty: none
+  bool is_gate = false;        // what `real` gives is a factor of the tensor
   std::optional<double> slope = {};
 };
 

@@ -19,6 +19,7 @@ Expected<Imported> Importer::run() {
   if (opset->second < kFirstOpset || opset->second > kLastOpset)
     return unsupported(
         fmt::format("the model is of opset {}, and {} to {} are read", opset->second, kFirstOpset, kLastOpset));
+  builder_.opset = opset->second;
   auto order = order_of(model_.graph);
   if (!order) return order.error();
   order_ = *std::move(order);
@@ -214,6 +215,11 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
     if (const auto* real = arguments[0]->as<Real>(); real && real->dtype == DType::f32 && node.integer("to", 0) == 1)
       return Known{Real{real->value}, arguments[0]->shape};
   }
+  if (node.op == "Concat" && arguments.size() == 1 && arguments[0])
+    return seen_as(node, *arguments[0], arguments[0]->shape);
+  auto moved = move(node, arguments);
+  if (!moved) return moved.error();
+  if (*moved) return **std::move(moved);
   if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);

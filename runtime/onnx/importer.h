@@ -8,7 +8,8 @@
 //   importer.cpp               inputs, outputs, and which way a node goes
 //   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
 //   quantized_operators.cpp    QLinearConv and others, which say their own quantization
-//   views.cpp                  what waits with an operation, or moves bytes
+//   views.cpp                  what waits with an operation, and pools
+//   movements.cpp              what puts elements elsewhere
 #pragma once
 
 #include "runtime/onnx/import.h"
@@ -17,12 +18,13 @@
 
 namespace qgen::onnx {
 
-// Codes as they are, or a view of them: what moves bytes does not care what they stand for.
-struct Bytes {
+// Codes as they are, a view of them, or reals: what moves elements does not care what they stand for.
+struct Elements {
   ValueId value = 0;
   Known like;
 
-  Known as_known(ValueId codes, Dims shape) const;
+  bool are_bytes() const { return !like.as<Real>(); }
+  Known as_known(ValueId moved, Dims shape) const;
 };
 
 class Importer {
@@ -81,16 +83,31 @@ class Importer {
   Expected<Known> whole(const Node& node, Arguments arguments, size_t index);
   Expected<Known> of_integers(const Node& node, Arguments arguments);
 
-  // ---- views, functions and bytes that move --------------------------------------------------------------------------
+  // ---- views, functions and pools --------------------------------------------------------------------------
 
   Expected<Known> seen_as(const Node& node, const Known& input, const Dims& shape);
   Expected<std::optional<Function>> function_at(const Node& node, Arguments arguments);
   Expected<Known> apply(const Node& node, const Known& input, const Function& function);
   // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
   std::optional<Known> add_bias(const Node& node, Arguments arguments);
-  Expected<Bytes> bytes_at(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);
+
+  // ---- elements that move: bytes as they are, else reals ---------------------------------------------------------------
+
+  Expected<Elements> elements_of(const Known& input);
+  Known moved(const std::string& name, const Elements& elements, std::string_view op, Attributes attributes,
+              const Dims& shape);
+  // nullopt: the node does something else.
+  Expected<std::optional<Known>> move(const Node& node, Arguments arguments);
+  Expected<Known> permuted(const std::string& name, const Known& input, const std::vector<int64_t>& order);
+  Expected<Known> transpose(const Node& node, Arguments arguments);
+  Expected<Known> slice(const Node& node, Arguments arguments);
+  Expected<Known> pad(const Node& node, Arguments arguments);
+  Expected<Known> expand(const Node& node, Arguments arguments);
+  Expected<Known> resize(const Node& node, Arguments arguments);
+  // Along another axis than the last: of dimensions in another order, and back.
+  Expected<std::optional<Known>> turned_softmax(const Node& node, Arguments arguments);
 
   const Model& model_;
   Order order_;

@@ -15,9 +15,12 @@ Match conv, conv_of_reals, conv_of_pixels, conv_transposed;
 // match_products.cpp
 Match linear_of_bytes, linear_of_nibbles, linear_of_reals, bmm, bmm_of_reals;
 // match_elements.cpp
-Match both_bytes, of_any, difference_of_bytes, difference_of_any;
+Match both_bytes, of_any, difference_of_bytes, difference_of_any, parts;
+// match_rows.cpp
+Match softmax, layer_norm;
 // match_means.cpp
 Match mean_of_all, mean_along, mean_of_windows;
+Match mean_of_all_reals, mean_of_reals_along, mean_of_windows_of_reals;
 
 // ---- what they share --------------------------------------------------------------------------------------------------
 

@@ -56,4 +56,33 @@ Expected<Pending> difference_of_any(Builder& builder, const Node& node, Argument
   return difference(binary(builder, node, arguments, false));
 }
 
+// Of a Concat. Quantizing each part is quantizing the whole, so that parts may be real.
+Expected<Pending> parts(Builder& builder, const Node& node, Arguments arguments) {
+  Pending pending{.name = node.name};
+  const auto first = needed(arguments, 0);
+  if (!first) return first.error();
+  pending.shape = (*first)->shape;
+  const auto rank = std::ssize(pending.shape);
+  const int64_t said = node.integer("axis", 1), axis = said < 0 ? said + rank : said;
+  if (axis < 0 || axis >= rank) return refused(fmt::format("its axis is {} of {}", said, to_text(pending.shape)));
+  pending.attributes.insert_or_assign("axis", AttributeValue(axis));
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto part = needed(arguments, i);
+    if (!part) return part.error();
+    if (i > 0) {
+      auto shape = joined(pending.shape, (*part)->shape, static_cast<size_t>(axis), builder.next_symbol);
+      if (!shape) return shape.error();
+      pending.shape = *std::move(shape);
+    }
+    if (const auto view = builder.view_of(**part)) {
+      pending.operands.push_back({"", *view, (*part)->shape});
+      continue;
+    }
+    const auto real = builder.real_of(**part);
+    if (!real) return real.error();
+    pending.operands.push_back({"", *real, (*part)->shape});
+  }
+  return pending;
+}
+
 }  // namespace qgen::onnx::matching

@@ -8,22 +8,33 @@
 #include "runtime/onnx/match.h"
 
 namespace qgen::onnx::matching {
+namespace {
 
-Expected<Pending> mean_of_all(Builder& builder, const Node& node, Arguments arguments) {
-  const auto view = view_at(builder, arguments, 0);
-  if (!view) return view.error();
+Expected<Pending> image_mean(const Node& node, Arguments arguments, Expected<Pending::Operand> operand) {
+  if (!operand) return operand.error();
   const Dims& input = arguments[0]->shape;
   if (!is_image(input)) return unsupported(fmt::format("an input {} is no image or row", to_text(input)));
   if (node.integer("channels_last", 0) != 0) return unsupported("its channels are last");
   Pending pending{.name = node.name, .shape = input};
   std::fill(pending.shape.begin() + 2, pending.shape.end(), Number{1});
-  pending.operands.push_back({"input", *view, input});
+  pending.operands.push_back(*std::move(operand));
   return pending;
 }
 
+Expected<Pending::Operand> bytes_at(Builder& builder, Arguments arguments) {
+  const auto view = view_at(builder, arguments, 0);
+  if (!view) return view.error();
+  return Pending::Operand{"input", *view, arguments[0]->shape};
+}
+
+Expected<Pending::Operand> reals_at(Builder& builder, Arguments arguments) {
+  const auto real = real_at(builder, arguments, 0);
+  if (!real) return real.error();
+  return Pending::Operand{"input", *real, arguments[0]->shape};
+}
+
 // Along all axes of an image, which is what a global pool takes.
-Expected<Pending> mean_along(Builder& builder, const Node& node, Arguments arguments) {
-  auto pending = mean_of_all(builder, node, arguments);
+Expected<Pending> axes_mean(const Node& node, Arguments arguments, Expected<Pending> pending) {
   if (!pending) return pending;
   const auto rank = static_cast<int64_t>(pending->shape.size());
   std::vector<int64_t> axes = node.integers("axes");
@@ -41,8 +52,7 @@ Expected<Pending> mean_along(Builder& builder, const Node& node, Arguments argum
   return pending;
 }
 
-Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments arguments) {
-  auto pending = mean_of_all(builder, node, arguments);
+Expected<Pending> windows_mean(Builder& builder, const Node& node, Arguments arguments, Expected<Pending> pending) {
   if (!pending) return pending;
   const Dims input = arguments[0]->shape;
   const auto window = window_of(node, node.integers("kernel_shape"), input);
@@ -56,6 +66,29 @@ Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments 
   pending->attributes.insert_or_assign("ceil_mode", AttributeValue(window->ceil));
   pending->attributes.insert_or_assign("count_include_pad", AttributeValue(node.integer("count_include_pad", 0) != 0));
   return pending;
+}
+
+}  // namespace
+
+Expected<Pending> mean_of_all(Builder& builder, const Node& node, Arguments arguments) {
+  return image_mean(node, arguments, bytes_at(builder, arguments));
+}
+Expected<Pending> mean_of_all_reals(Builder& builder, const Node& node, Arguments arguments) {
+  return image_mean(node, arguments, reals_at(builder, arguments));
+}
+
+Expected<Pending> mean_along(Builder& builder, const Node& node, Arguments arguments) {
+  return axes_mean(node, arguments, mean_of_all(builder, node, arguments));
+}
+Expected<Pending> mean_of_reals_along(Builder& builder, const Node& node, Arguments arguments) {
+  return axes_mean(node, arguments, mean_of_all_reals(builder, node, arguments));
+}
+
+Expected<Pending> mean_of_windows(Builder& builder, const Node& node, Arguments arguments) {
+  return windows_mean(builder, node, arguments, mean_of_all(builder, node, arguments));
+}
+Expected<Pending> mean_of_windows_of_reals(Builder& builder, const Node& node, Arguments arguments) {
+  return windows_mean(builder, node, arguments, mean_of_all_reals(builder, node, arguments));
 }
 
 }  // namespace qgen::onnx::matching

@@ -19,6 +19,8 @@ constexpr Form as_q8ta(std::string_view op, bool has_activation = false, bool ha
 constexpr Form as_fused(std::string_view op) { return {op, Style::fused}; }
 constexpr Form quantizing(std::string_view op) { return {op, Style::quantizes, true}; }
 constexpr Form of_reals(std::string_view op) { return {op, Style::real, true}; }
+constexpr Form joining(std::string_view op) { return {op, Style::joins}; }
+constexpr Form plain(std::string_view op) { return {op, Style::real}; }
 constexpr Form kNone = {};
 
 constexpr Pattern kPatterns[] = {
@@ -45,9 +47,15 @@ constexpr Pattern kPatterns[] = {
     {"Sub", "any, any", as_fused("fused_add"), as_fused("fused_add"), difference_of_any},
     {"Mul", "int8, int8", as_q8ta("q8ta_mul", true), as_fused("fused_mul"), both_bytes},
     {"Mul", "any, any", as_fused("fused_mul"), as_fused("fused_mul"), of_any},
-    {"AveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), kNone, mean_of_windows},
-    {"GlobalAveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), kNone, mean_of_all},
-    {"ReduceMean", "int8", as_q8ta("q8ta_avg_pool2d"), kNone, mean_along},
+    {"Concat", "any, ...", joining("q8ta_concat"), kNone, parts},
+    {"AveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), plain("avg_pool2d"), mean_of_windows},
+    {"AveragePool", "real", kNone, plain("avg_pool2d"), mean_of_windows_of_reals},
+    {"GlobalAveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), plain("avg_pool2d"), mean_of_all},
+    {"GlobalAveragePool", "real", kNone, plain("avg_pool2d"), mean_of_all_reals},
+    {"ReduceMean", "int8", as_q8ta("q8ta_avg_pool2d"), plain("avg_pool2d"), mean_along},
+    {"ReduceMean", "real", kNone, plain("avg_pool2d"), mean_of_reals_along},
+    {"Softmax", "any", kNone, plain("softmax"), softmax},
+    {"LayerNormalization", "any", kNone, plain("layer_norm"), layer_norm},
 };
 
 constexpr Pattern kIdentity = {"Identity", "int8", as_fused("requantize"), of_reals(""), nullptr};
@@ -56,21 +64,12 @@ struct Lack {
   std::string_view op, needs;
 };
 constexpr Lack kLacks[] = {
-    {"Concat", "an operator that joins tensors"},
     {"Split", "an operator that takes tensors apart"},
-    {"Slice", "an operator that takes a part of a tensor"},
     {"Gather", "an operator that takes rows of a tensor of activations"},
-    {"Transpose", "an operator that puts a tensor's dimensions in another order"},
-    {"Pad", "an operator that pads a tensor"},
-    {"Resize", "an operator that resizes an image"},
-    {"Upsample", "an operator that resizes an image"},
     {"Cast", "an operator that converts from one type to another"},
-    {"Softmax", "an operator for softmax"},
     {"LogSoftmax", "an operator for softmax"},
-    {"LayerNormalization", "an operator that normalizes rows"},
     {"InstanceNormalization", "an operator that normalizes images"},
     {"BatchNormalization", "a factor and an offset for each channel; exporters fold it into the convolution before it"},
-    {"MaxPool", "an operator that pools reals"},
     {"Div", "a quotient of two tensors"},
     {"Pow", "a power of a tensor"},
     {"Sqrt", "a root of a tensor"},

@@ -8,10 +8,11 @@
 
 namespace qgen::onnx {
 
-Known Bytes::as_known(ValueId codes, Dims shape) const {
+Known Elements::as_known(ValueId moved, Dims shape) const {
   Known result = like;
-  if (auto* view = std::get_if<View>(&result.what)) view->codes = codes;
-  if (auto* it = std::get_if<Codes>(&result.what)) it->value = codes;
+  if (auto* view = std::get_if<View>(&result.what)) view->codes = moved;
+  if (auto* it = std::get_if<Codes>(&result.what)) it->value = moved;
+  if (auto* real = std::get_if<Real>(&result.what)) real->value = moved;
   result.shape = std::move(shape);
   return result;
 }
@@ -101,20 +102,13 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
   return std::nullopt;
 }
 
-Expected<Bytes> Importer::bytes_at(const Node& node, Arguments arguments) {
-  if (arguments.empty() || !arguments[0]) return refused("it has no input");
-  if (const auto* codes = arguments[0]->as<Codes>()) return Bytes{codes->value, *arguments[0]};
-  if (const auto view = builder_.view_of(*arguments[0])) return Bytes{view->codes, Known{*view, arguments[0]->shape}};
-  return unsupported(
-      fmt::format("its input is not quantized, and {} of reals needs an operator that there is not", node.op));
-}
-
 Expected<Known> Importer::max_pool(const Node& node, Arguments arguments) {
-  const auto bytes = bytes_at(node, arguments);
-  if (!bytes) return bytes.error();
+  if (arguments.empty() || !arguments[0]) return refused("it has no input");
+  const auto elements = elements_of(*arguments[0]);
+  if (!elements) return elements.error();
   const Dims& input = arguments[0]->shape;
   if (input.size() != 3 && input.size() != 4) return unsupported(fmt::format("its input is {}", to_text(input)));
-  graph::Node pool{.name = node.name, .op = "q8ta_max_pool2d", .inputs = {{"input", bytes->value}}};
+  Attributes attributes;
   Dims shape = input;
   std::fill(shape.begin() + 2, shape.end(), Number{1});
   if (node.op == "MaxPool") {
@@ -123,18 +117,21 @@ Expected<Known> Importer::max_pool(const Node& node, Arguments arguments) {
     auto output = places(*window, input, builder_.next_symbol);
     if (!output) return output.error();
     shape = *std::move(output);
-    pool.attributes = {{"kernel_size", window->kernel},
-                       {"stride", window->strides},
-                       {"padding", window->padding()},
-                       {"dilation", window->dilations},
-                       {"ceil_mode", window->ceil}};
+    attributes = {{"kernel_size", window->kernel},
+                  {"stride", window->strides},
+                  {"padding", window->padding()},
+                  {"dilation", window->dilations},
+                  {"ceil_mode", window->ceil}};
   }
-  return bytes->as_known(builder_.add(std::move(pool), shape), shape);
+  return moved(node.name, *elements, elements->are_bytes() ? "q8ta_max_pool2d" : "max_pool2d", std::move(attributes),
+               shape);
 }
 
 Expected<Known> Importer::depth_to_space(const Node& node, Arguments arguments) {
-  const auto bytes = bytes_at(node, arguments);
+  if (arguments.empty() || !arguments[0]) return refused("it has no input");
+  const auto bytes = elements_of(*arguments[0]);
   if (!bytes) return bytes.error();
+  if (!bytes->are_bytes()) return unsupported("its input is not quantized, and there is no operator of reals");
   if (node.word("mode", "DCR") != "CRD")
     return unsupported("its mode is DCR, and needs an operator that moves channels in that order");
   const int64_t r = node.integer("blocksize", 0);

@@ -230,6 +230,167 @@ class FloatJudge {
     return y;
   }
 
+  Floats concat(const Node& node) {
+    Floats y = in(node, 0);
+    const int64_t said = node.integer("axis", 0), axis = said < 0 ? said + std::ssize(y.shape) : said;
+    const auto row = [&](const Floats& x) { return element_count({x.shape.begin() + axis, x.shape.end()}); };
+    const int64_t rows = element_count({y.shape.begin(), y.shape.begin() + axis});
+    y.values.clear();
+    y.shape[static_cast<size_t>(axis)] = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      y.shape[static_cast<size_t>(axis)] += in(node, i).shape[static_cast<size_t>(axis)];
+    for (int64_t r = 0; r < rows; ++r) {
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const Floats& x = in(node, i);
+        const auto from = x.values.begin() + r * row(x);
+        y.values.insert(y.values.end(), from, from + row(x));
+      }
+    }
+    return y;
+  }
+
+  // Each element of a shape, by its index.
+  static Floats made(const Shape& shape, auto value) {
+    Floats y{shape, {}};
+    Shape index(shape.size(), 0);
+    for (int64_t i = 0; i < element_count(shape); ++i) {
+      y.values.push_back(value(index));
+      for (size_t d = shape.size(); d-- > 0 && ++index[d] == shape[d];) index[d] = 0;
+    }
+    return y;
+  }
+  static size_t axis_at(int64_t said, const Floats& x) {
+    return static_cast<size_t>(said < 0 ? said + std::ssize(x.shape) : said);
+  }
+  std::vector<int64_t> numbers(const Node& node, size_t i) {
+    std::vector<int64_t> list;
+    if (!node.has_input(i)) return list;
+    for (const double value : in(node, i).values) list.push_back(static_cast<int64_t>(value));
+    return list;
+  }
+
+  // With the axis of opset 13.
+  Floats softmax(const Node& node) {
+    Floats& x = in(node, 0);
+    const size_t axis = axis_at(node.integer("axis", -1), x);
+    return made(x.shape, [&](Shape index) {
+      const double own = x.at(index);
+      double sum = 0;
+      for (index[axis] = 0; index[axis] < x.shape[axis]; ++index[axis]) sum += std::exp(x.at(index) - own);
+      return double{rounded(1 / sum)};
+    });
+  }
+
+  Floats layer_norm(const Node& node) {
+    Floats &x = in(node, 0), &weight = in(node, 1);
+    const size_t axis = axis_at(node.integer("axis", -1), x);
+    const auto row = static_cast<size_t>(element_count({x.shape.begin() + static_cast<int64_t>(axis), x.shape.end()}));
+    Floats y = x;
+    for (size_t first = 0; first < x.values.size(); first += row) {
+      double mean = 0, variance = 0;
+      for (size_t i = first; i < first + row; ++i) mean += x.values[i] / static_cast<double>(row);
+      for (size_t i = first; i < first + row; ++i)
+        variance += std::pow(x.values[i] - mean, 2) / static_cast<double>(row);
+      for (size_t i = first; i < first + row; ++i) {
+        const double bias = node.has_input(2) ? in(node, 2).values[i - first] : 0;
+        y.values[i] = rounded(
+            (x.values[i] - mean) / std::sqrt(variance + node.real("epsilon", 1e-5f)) * weight.values[i - first] + bias);
+      }
+    }
+    return y;
+  }
+
+  // As opset 10 has it: places as inputs.
+  Floats slice(const Node& node) {
+    Floats& x = in(node, 0);
+    std::vector<std::vector<int64_t>> taken;
+    for (const int64_t side : x.shape) {
+      taken.emplace_back(static_cast<size_t>(side));
+      std::iota(taken.back().begin(), taken.back().end(), 0);
+    }
+    const auto starts = numbers(node, 1), ends = numbers(node, 2), axes = numbers(node, 3), steps = numbers(node, 4);
+    for (size_t i = 0; i < starts.size(); ++i) {
+      const size_t d = axes.empty() ? i : axis_at(axes[i], x);
+      const int64_t side = x.shape[d], step = steps.empty() ? 1 : steps[i];
+      const auto place = [&](int64_t said) { return said < 0 ? said + side : said; };
+      taken[d].clear();
+      if (step > 0) {
+        for (int64_t p = place(starts[i]); p < std::min(place(ends[i]), side); p += step) taken[d].push_back(p);
+      } else {
+        for (int64_t p = std::min(place(starts[i]), side - 1); p > std::max<int64_t>(place(ends[i]), -1); p += step)
+          taken[d].push_back(p);
+      }
+    }
+    Shape shape;
+    for (const auto& places : taken) shape.push_back(std::ssize(places));
+    return made(shape, [&](Shape index) {
+      for (size_t d = 0; d < index.size(); ++d) index[d] = taken[d][static_cast<size_t>(index[d])];
+      return x.at(index);
+    });
+  }
+
+  Floats pad(const Node& node) {
+    Floats& x = in(node, 0);
+    const auto pads = numbers(node, 1);
+    const std::string_view mode = node.word("mode", "constant");
+    Shape shape = x.shape;
+    for (size_t d = 0; d < shape.size(); ++d) shape[d] += pads[d] + pads[d + shape.size()];
+    return made(shape, [&](Shape index) {
+      for (size_t d = 0; d < index.size(); ++d) {
+        const int64_t last = x.shape[d] - 1, place = index[d] - pads[d];
+        if (mode == "constant" && (place < 0 || place > last)) return node.has_input(2) ? in(node, 2).values[0] : 0;
+        const int64_t mirrored = place < 0 ? -place : place > last ? 2 * last - place : place;
+        index[d] = mode == "edge" ? std::clamp<int64_t>(place, 0, last) : mirrored;
+      }
+      return x.at(index);
+    });
+  }
+
+  // Of images, with sizes or scales; opset 11.
+  Floats resize(const Node& node) {
+    Floats& x = in(node, 0);
+    const std::string_view places = node.word("coordinate_transformation_mode", "half_pixel");
+    const std::string_view nearest = node.word("nearest_mode", "round_prefer_floor");
+    Shape shape = x.shape;
+    for (size_t d = 2; d < 4; ++d)
+      shape[d] = node.has_input(3) ? numbers(node, 3)[d]
+                                   : static_cast<int64_t>(static_cast<double>(x.shape[d]) * in(node, 2).values[d]);
+    const auto place = [&](int64_t at, size_t d) {
+      const auto n = static_cast<double>(x.shape[d]), m = static_cast<double>(shape[d]), o = static_cast<double>(at);
+      if (places == "align_corners") return m == 1 ? 0 : o * (n - 1) / (m - 1);
+      return places == "asymmetric" ? o * n / m : (o + 0.5) * n / m - 0.5;
+    };
+    const auto inside = [&](double at, size_t d) {
+      return std::clamp<int64_t>(static_cast<int64_t>(at), 0, x.shape[d] - 1);
+    };
+    return made(shape, [&](Shape index) {
+      const double p[2] = {place(index[2], 2), place(index[3], 3)};
+      if (node.word("mode", "nearest") == "nearest") {
+        for (size_t d = 2; d < 4; ++d) {
+          const double v = p[d - 2];
+          index[d] = inside(nearest == "floor"               ? std::floor(v)
+                            : nearest == "ceil"              ? std::ceil(v)
+                            : nearest == "round_prefer_ceil" ? std::floor(v + 0.5)
+                                                             : std::ceil(v - 0.5),
+                            d);
+        }
+        return x.at(index);
+      }
+      double sum = 0;
+      for (int corner = 0; corner < 4; ++corner) {
+        double share = 1;
+        for (size_t d = 2; d < 4; ++d) {
+          const bool is_next = (corner >> (d - 2)) % 2 == 1;
+          const double low = std::floor(p[d - 2]), rest = p[d - 2] - low;
+          share *= is_next ? rest : 1 - rest;
+          index[d] = inside(is_next ? low + 1 : low, d);
+        }
+        sum += share * x.at(index);
+      }
+      return double{rounded(sum)};
+    });
+  }
+
   Floats result(const Node& node) {
     const std::string& op = node.op;
     if (op == "QuantizeLinear") {
@@ -237,6 +398,20 @@ class FloatJudge {
       return quantize(node);
     }
     if (op == "DequantizeLinear") return dequantize(node);
+    if (op == "Concat") return concat(node);
+    if (op == "Softmax") return softmax(node);
+    if (op == "LayerNormalization") return layer_norm(node);
+    if (op == "Slice") return slice(node);
+    if (op == "Pad") return pad(node);
+    if (op == "Resize") return resize(node);
+    if (op == "Expand") {
+      Floats& x = in(node, 0);
+      return made(numbers(node, 1), [&](Shape index) {
+        index.erase(index.begin(), index.end() - std::ssize(x.shape));
+        for (size_t d = 0; d < index.size(); ++d) index[d] = std::min(index[d], x.shape[d] - 1);
+        return x.at(index);
+      });
+    }
     if (op == "Conv") return conv(node);
     if (op == "ConvTranspose") return conv_transposed(node);
     if (op == "MaxPool") return pool(node, true);

@@ -130,7 +130,7 @@ TEST_P(Networks, UNet) {
   compare(m, {kBatch, 3, 8, 8}, 0.3f);
 }
 
-// What a transformer's block has but for softmax and normalization, which are no operators yet: attention's products, a
+// What a transformer's block has but for softmax and normalization, which movements_test.cpp has: attention's products, a
 // layer of int8, and one whose weight alone is of four bits.
 TEST(Transformer, Block) {
   ModelBuilder m(21);
