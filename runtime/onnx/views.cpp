@@ -47,7 +47,15 @@ Expected<std::optional<Function>> Importer::function_at(const Node& node, Argume
 
 Expected<Known> Importer::apply(const Node& node, const Known& input, const Function& function) {
   Pending pending;
-  if (const auto* waiting = input.as<PendingPtr>()) {
+  if (const auto* waiting = input.as<PendingPtr>();
+      waiting && (*waiting)->function && !(*waiting)->pattern->quantized && !function.real.empty()) {
+    // Reals either way, and an operator for each function.
+    const auto reals = builder_.real_of(input);
+    if (!reals) return reals.error();
+    const auto real = builder_.applied(node.name, function, *reals);
+    if (!real) return real.error();
+    return Known{*real, input.shape};
+  } else if (waiting) {
     pending = **waiting;
   } else if (const auto view = builder_.view_of(input)) {
     pending = identity(*view, input.shape);

@@ -221,6 +221,14 @@ TEST(OfReals, SiluIsAProduct) {
   bytes.check();
 }
 
+TEST(OfReals, FunctionsThatFollowEachOther) {
+  Picture m(17);
+  const std::string y = m.node("LayerNormalization", {"x", m.reals({5}, {1, 2, 3, 4, 5})});
+  m.output(m.node("Clip", {m.node("Sigmoid", {y}), m.scalar(0.2f), m.scalar(0.8f)}));
+  EXPECT_EQ(imported_operators(m), "layer_norm fused_sigmoid fused_clip");
+  m.check(1e-3f);
+}
+
 TEST(OfReals, Pools) {
   const NodeAttributes window{{"kernel_shape", List{3, 2}}, {"strides", List{2, 1}}, {"pads", List{1, 0, 1, 1}}};
   for (const std::string op : {"MaxPool", "AveragePool", "GlobalAveragePool"}) {
