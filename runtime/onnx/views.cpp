@@ -47,9 +47,10 @@ Expected<std::optional<Function>> Importer::function_at(const Node& node, Argume
 
 Expected<Known> Importer::apply(const Node& node, const Known& input, const Function& function) {
   Pending pending;
-  if (const auto* waiting = input.as<PendingPtr>();
-      waiting && (*waiting)->function && !(*waiting)->pattern->quantized && !function.real.empty()) {
-    // Reals either way, and an operator for each function.
+  const auto* waiting = input.as<PendingPtr>();
+  const bool are_reals = waiting && (*waiting)->function && !(*waiting)->pattern->quantized;
+  const bool are_bounds = are_reals && (*waiting)->function->bounds && function.bounds;  // which are one function
+  if (are_reals && !are_bounds && !function.real.empty()) {
     const auto reals = builder_.real_of(input);
     if (!reals) return reals.error();
     const auto real = builder_.applied(node.name, function, *reals);
