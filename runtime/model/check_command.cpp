@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "common/progress.h"
 #include "runtime/graph/model.h"
@@ -54,6 +56,18 @@ Expected<Tensors> expected_outputs(const Program& program, const Arguments& argu
                               [&](size_t node) { progress.show_at_once("definitions", node, graph.nodes.size()); });
 }
 
+// Operators that need not give the bits of their definition.
+void print_bounded(const graph::Graph& graph) {
+  std::set<std::string_view> bounded;
+  for (const graph::Node& node : graph.nodes) {
+    if (reference::has_exact_values(node.op)) bounded.insert(node.op);
+  }
+  if (!bounded.empty())
+    fmt::print(
+        "{} need only come within a bound of their definitions: --tolerance says by how much an output may differ\n",
+        fmt::join(bounded, ", "));
+}
+
 }  // namespace
 
 Expected<int> check(const Program& program, const Arguments& arguments) {
@@ -84,6 +98,7 @@ Expected<int> check(const Program& program, const Arguments& arguments) {
     fmt::print("{}: {}: {} of {} elements are equal, the largest difference is {:.6g}\n", fits ? "ok" : "FAILED", name,
                difference->equal, difference->count, difference->largest);
   }
+  if (!is_good && arguments.expected.empty()) print_bounded(model.graph());
   return is_good ? runner::kDone : runner::kCasesFailed;
 }
 
