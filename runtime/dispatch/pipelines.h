@@ -89,6 +89,10 @@ class Pipelines {
   std::map<Key, Pipeline> pipelines_;
 };
 
+// Errors: the device was not opened for it, or its driver does not have VK_KHR_pipeline_executable_properties; the
+// driver's.
+Expected<std::vector<Statistic>> read_statistics(const Device::Handles& device, VkPipeline pipeline);
+
 VkDescriptorType descriptor_type_of(BindingKind kind);
 
 }  // namespace qgen::dispatch

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "runtime/device/handles.h"
+#include "runtime/dispatch/pipelines.h"
 
 namespace qgen {
 namespace {
@@ -25,7 +26,7 @@ std::string value_of(const VkPipelineExecutableStatisticKHR& statistic) {
 }
 
 // Drivers choose the names: they are escaped as JSON wants it, byte by byte.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
@@ -53,7 +54,7 @@ std::string to_json(std::span<const std::vector<Statistic>> launches) {
   std::vector<std::string> objects;
   for (const std::vector<Statistic>& launch : launches) {
     std::vector<std::string> members;
-    for (const Statistic& s : launch) members.push_back(fmt::format("{}: {}", quoted(s.name), s.value));
+    for (const Statistic& s : launch) members.push_back(fmt::format("{}: {}", in_quotes(s.name), s.value));
     objects.push_back(fmt::format("{{{}}}", fmt::join(members, ", ")));
   }
   return fmt::format("[{}]", fmt::join(objects, ", "));

@@ -12,14 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/device.h"
-#include "runtime/device/vulkan_api.h"
-
 namespace qgen {
 
 struct Statistic {
-  std::string
-      name;  // "Register Count"; "SIMD16: Instruction Count" of a driver that makes several programs of a kernel
+  // "Register Count"; "SIMD16: Instruction Count" of a driver that makes several programs of a kernel.
+  std::string name;
   std::string value;  // a number as JSON has it, "true" or "false"
   friend bool operator==(const Statistic&, const Statistic&) = default;
 };
@@ -27,11 +24,4 @@ struct Statistic {
 // A choice's: an object for each of its launches.
 std::string to_json(std::span<const std::vector<Statistic>> launches);
 
-namespace dispatch {
-
-// Errors: the device was not opened for it, or its driver does not have VK_KHR_pipeline_executable_properties; the
-// driver's.
-Expected<std::vector<Statistic>> read_statistics(const Device::Handles& device, VkPipeline pipeline);
-
-}  // namespace dispatch
 }  // namespace qgen
