@@ -95,6 +95,11 @@ std::vector<TensorInfo> outputs_of(const SignatureInfo& signature) {
   return outputs;
 }
 
+const TensorInfo* find_tensor(const SignatureInfo& signature, std::string_view name) {
+  const auto found = std::ranges::find(signature.tensors, name, &TensorInfo::name);
+  return found == signature.tensors.end() ? nullptr : &*found;
+}
+
 std::string summary_of(const TensorInfo& info) {
   std::string text = fmt::format("{} {}", fmt::join(names_in(info.dtypes), ", "), to_text(info.shapes));
   if (!info.help.empty()) text += fmt::format("; {}", info.help);

@@ -47,7 +47,8 @@ struct PreparedCall {
 // In the order of its operands. Inputs: what callers give; weights are among them.
 std::vector<TensorInfo> inputs_of(const SignatureInfo& signature);
 std::vector<TensorInfo> outputs_of(const SignatureInfo& signature);
-std::string summary_of(const TensorInfo& info);  // "f32, f16 [..., K]; one a row"
+const TensorInfo* find_tensor(const SignatureInfo& signature, std::string_view name);  // null: none
+std::string summary_of(const TensorInfo& info);                                        // "f32, f16 [..., K]; one a row"
 
 // Null: the library lacks them.
 const OperatorInfo* kernels_of(const OperatorEntry& entry, const KernelLibrary& library);

@@ -44,8 +44,8 @@ class Pipelines {
   Pipelines& operator=(const Pipelines&) = delete;
   ~Pipelines();
 
-  // Safe from many threads, as make_all() and save_cache() are. Errors: a feature, subgroup size or number of push constants that the device lacks; a damaged module; the driver's.
-  // The pipeline stays where it is as long as this does.
+  // Safe from many threads, as make_all() and save_cache() are. Errors: a feature, subgroup size or number of push
+  // constants that the device lacks; a damaged module; the driver's. The pipeline stays where it is as long as this does.
   Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
 
   // What the driver says of it; it is made where it is not there. Errors: those of get(), a device that says nothing.

@@ -56,11 +56,19 @@ std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
   return uses;
 }
 
-// Rounded up to 16, as tensors are. Saturates.
-uint64_t bytes_of_scratch(const Choice& choice, size_t index) {
+// Where a choice's pieces of scratch lie, one behind the other. Sizes are rounded up to 16, as those of tensors are, and
+// saturate.
+std::vector<Region> scratch_of(const Choice& choice) {
   constexpr uint64_t kMost = uint64_t{1} << 58;
-  const auto each = static_cast<uint64_t>(bytes(choice.recipe->scratch[index].dtype));
-  return std::max<uint64_t>(16, round_up(std::min(choice.scratch_elements[index], kMost) * each, 16));
+  std::vector<Region> pieces;
+  uint64_t end = 0;
+  for (size_t i = 0; i < choice.scratch_elements.size(); ++i) {
+    const auto each = static_cast<uint64_t>(bytes(choice.recipe->scratch[i].dtype));
+    const uint64_t size = std::max<uint64_t>(16, round_up(std::min(choice.scratch_elements[i], kMost) * each, 16));
+    pieces.push_back({nullptr, round_up(end, kTensorAlignment), size});
+    end = pieces.back().offset + size;
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -157,23 +165,20 @@ Done Recorder::plan(const Work& work, const Launch& launch, std::span<const Regi
 // Every work starts at its beginning; the barriers see to it that they take turns.
 Expected<std::vector<Region>> Recorder::place_scratch(const Work& work) {
   const Choice& choice = *work.choice;
-  std::vector<Region> regions;
-  uint64_t end = 0;
-  for (size_t i = 0; i < choice.scratch_elements.size(); ++i) {
-    const ScratchInfo& scratch = choice.recipe->scratch[i];
-    const uint64_t size = bytes_of_scratch(choice, i);
-    if (size > static_cast<uint64_t>(device().profile.numbers.max_storage_buffer_bytes)) {
-      return Error{Error::Kind::unsupported,
-                   fmt::format("scratch '{}' of '{}' takes {} bytes, and a storage buffer of '{}' holds {}",
-                               scratch.name, choice.recipe->id, size, device().profile.name,
-                               device().profile.numbers.max_storage_buffer_bytes),
-                   "split the work, or choose another kernel"};
-    }
-    regions.push_back({nullptr, end + (work.scratch ? work.scratch->memory().offset : 0), size});
-    end = round_up(end + size, kTensorAlignment);
+  const auto most = static_cast<uint64_t>(device().profile.numbers.max_storage_buffer_bytes);
+  std::vector<Region> pieces = scratch_of(choice);
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].size <= most) continue;
+    return Error{
+        Error::Kind::unsupported,
+        fmt::format("scratch '{}' of '{}' takes {} bytes, and a storage buffer of '{}' holds {}",
+                    choice.recipe->scratch[i].name, choice.recipe->id, pieces[i].size, device().profile.name, most),
+        "split the work, or choose another kernel"};
   }
-  if (!work.scratch) scratch_bytes_ = std::max(scratch_bytes_, end);
-  return regions;
+  if (!work.scratch) scratch_bytes_ = std::max(scratch_bytes_, scratch_bytes(choice));
+  else
+    for (Region& piece : pieces) piece.offset += work.scratch->memory().offset;
+  return pieces;
 }
 
 Expected<BoundResource> Recorder::bind(const Work& work, const Launch& launch, const BindingInfo& binding,
@@ -326,10 +331,8 @@ Done Recorder::describe() {
 }  // namespace qgen::dispatch
 
 uint64_t qgen::scratch_bytes(const Choice& choice) {
-  uint64_t end = 0;
-  for (size_t i = 0; i < choice.scratch_elements.size(); ++i)
-    end = dispatch::round_up(end, kTensorAlignment) + dispatch::bytes_of_scratch(choice, i);
-  return end;
+  const std::vector<dispatch::Region> pieces = dispatch::scratch_of(choice);
+  return pieces.empty() ? 0 : pieces.back().offset + pieces.back().size;
 }
 
 // ---- encode, time ---------------------------------------------------------------------------------------------------

@@ -76,31 +76,25 @@ std::optional<Estimate> Candidates::estimate(const Call& call) {
   return known->second;
 }
 
-Expected<Offer> Candidates::slots_of(const Node& node, const OperatorEntry& entry, Given given,
-                                     const std::function<bool(ValueId)>& is_constant) const {
-  Offer offer{.entry = &entry};
-  const auto add_slots = [&](std::span<const Port> ports, bool is_output, std::span<const TensorDesc> outputs) {
-    for (const Port& port : ports) {
-      if (is_constant(port.value)) continue;
-      const auto& tensor = *std::ranges::find(entry.tensors, std::string_view(port.operand), &TensorInfo::name);
-      const DType dtype = is_output ? outputs[tensor.operand].dtype : given.tensor(tensor.operand).dtype;
-      offer.slots.push_back({is_output, port.value, tensor.operand, layouts_for(tensor, dtype)});
-    }
-  };
+Expected<Offer> Candidates::slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry,
+                                     Given given) const {
   const auto plain = checked(given, entry.infer);
   if (!plain) return plain.error();
-  std::vector<TensorDesc> descs;
-  for (const auto& desc : plain->operands) descs.push_back(desc.value_or(TensorDesc()));
-  add_slots(node.inputs, false, {});
-  add_slots(node.outputs, true, descs);
+  Offer offer{.entry = &entry};
+  for (const auto& [ports, is_output] : {std::pair(&node.inputs, false), std::pair(&node.outputs, true)}) {
+    for (const Port& port : *ports) {
+      if (graph.values[port.value].is_constant) continue;
+      const TensorInfo& info = *find_tensor(entry, port.operand);
+      const DType dtype = plain->operands[info.operand]->dtype;
+      offer.slots.push_back({is_output, port.value, info.operand, layouts_for(info, dtype)});
+    }
+  }
   offer.given = std::move(given);
   return offer;
 }
 
 Expected<Offer> Candidates::with_ways(Offer offer) {
   Given given = *offer.given;
-  const auto plain = checked(given, offer.entry->infer);
-  if (!plain) return plain.error();
   std::vector<Estimate> estimates;  // of each way
   std::vector<size_t> at(offer.slots.size());
   do {
@@ -120,8 +114,9 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
   for (size_t i = 0; i < estimates.size(); ++i) {
     if (!estimates[i].is_measured) offer.ways[i].time_us *= ratio;
   }
-  if (offer.ways.empty()) return no_kernel(select_for(*plain, true));
-  return offer;
+  if (!offer.ways.empty()) return offer;
+  const auto plain = checked(*offer.given, offer.entry->infer);
+  return plain ? no_kernel(select_for(*plain, true)) : plain.error();
 }
 
 Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts,

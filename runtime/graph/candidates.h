@@ -3,7 +3,7 @@
 //
 // In which layouts a node can run, and how long it takes so.
 //
-//   auto offer = candidates.slots_of(node, *entry, given, is_constant);   // input, output
+//   auto offer = candidates.slots_of(graph, node, *entry, given);   // input, output
 //   offer = candidates.with_ways(*offer);   // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
 //   candidates.chosen(*offer, offer->ways[0].layouts, "")                 // the Call and the Choice
 //
@@ -11,7 +11,6 @@
 // told by their costs times what the measured ones took of theirs: a time and an estimate do not compare.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -70,8 +69,7 @@ class Candidates {
   explicit Candidates(const Chooser& chooser);
 
   // Without ways. `given`: complete, constants in it.
-  Expected<Offer> slots_of(const Node& node, const OperatorEntry& entry, Given given,
-                           const std::function<bool(ValueId)>& is_constant) const;
+  Expected<Offer> slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry, Given given) const;
   // Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
   Expected<Offer> with_ways(Offer offer);
   // `kernel`: SelectOptions::force.

@@ -172,9 +172,7 @@ class Reader {
       compiled.weights.emplace(value_id(keys["value"]), weight_of(keys));
     }
     decision_of(root["decision"], compiled);
-    value_count_ = graph.values.size();
-    if (fault_.empty() && largest_value_ >= value_count_ && largest_value_ > 0)
-      fault_ = "it names a value that it has not";
+    if (named_values_ > graph.values.size()) fail("it names a value that it has not");
     if (!fault_.empty()) return refused(fault_);
     return compiled;
   }
@@ -233,7 +231,7 @@ class Reader {
       fail(json::wrong(document_, value, "the number of a value").message);
       return 0;
     }
-    largest_value_ = std::max(largest_value_, static_cast<size_t>(number));
+    named_values_ = std::max(named_values_, static_cast<size_t>(number) + 1);
     return static_cast<ValueId>(number);
   }
   ValueId value_id(const json::Value& value) { return value_id(integer(value), value); }
@@ -352,7 +350,7 @@ class Reader {
   const json::Document& document_;
   std::span<const std::byte> data_;
   std::string fault_;
-  size_t largest_value_ = 0, value_count_ = 0;
+  size_t named_values_ = 0;  // the largest number of one, and 1
 };
 
 }  // namespace

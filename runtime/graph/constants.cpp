@@ -12,8 +12,7 @@ namespace {
 // The operands of a node that are weights.
 void for_each_weight(const Node& node, const OperatorEntry& entry, const std::function<void(ValueId)>& visit) {
   for (const Port& input : node.inputs) {
-    const auto info = std::ranges::find(entry.tensors, std::string_view(input.operand), &TensorInfo::name);
-    if (info->role == TensorInfo::Role::weight) visit(input.value);
+    if (find_tensor(entry, input.operand)->role == TensorInfo::Role::weight) visit(input.value);
   }
 }
 

@@ -83,18 +83,6 @@ Expected<Shape> reshaped(const Shape& input, std::span<const int64_t> shape) {
   return output;
 }
 
-Given placed(const Node& node, Given given, std::span<const TensorDesc> values) {
-  for (const TensorInfo& info : given.signature->tensors) {
-    const auto is_it = [&](const Port& port) { return port.operand == info.name; };
-    if (const auto in = std::ranges::find_if(node.inputs, is_it); in != node.inputs.end())
-      given.set_tensor(info.operand, values[in->value]);
-    const auto out = std::ranges::find_if(node.outputs, is_it);
-    if (out != node.outputs.end() && info.has_place)
-      given.set_place(info.operand, Place{values[out->value].storage, values[out->value].layout});
-  }
-  return given;
-}
-
 namespace {
 
 // One node after the other; each value is known before it is read.
@@ -209,40 +197,37 @@ class Inference {
     if (!attributes) return attributes.error();
     Given given(*entry);
     set_attributes(given, *attributes);
-    given = placed(node, std::move(given), result_.values);
-    describe_weights(node, given);
+    set_tensors(node, given);
     const auto inferred = checked(given, entry->infer);
     if (!inferred) return inferred.error();
     result_.operations.push_back({entry, std::move(given)});
     for (const Port& output : node.outputs) {
-      const TensorInfo& info = *std::ranges::find(entry->tensors, std::string_view(output.operand), &TensorInfo::name);
-      const auto& desc = inferred->operands[info.operand];
+      const auto& desc = inferred->operands[find_tensor(*entry, output.operand)->operand];
       if (!desc) return refused(fmt::format("it has no output '{}' with these attributes", output.operand));
       if (Done known = know(output.value, {desc->dtype, desc->shape}); !known) return known;
     }
     return std::monostate{};
   }
 
-  // In the forms that their numbers allow. Of one whose numbers are on the device alone they were looked at before.
-  void describe_weights(const Node& node, Given& given) const {
-    for (const TensorInfo& info : given.signature->tensors) {
-      const auto port = std::ranges::find(node.inputs, info.name, &Port::operand);
-      if (info.role != TensorInfo::Role::weight || port == node.inputs.end()) continue;
-      const auto& data = graph_.values[port->value].data;
-      TensorDesc weight = given.tensor(info.operand);
-      if (weight.dtype != DType::i8) continue;
-      weight.other_layouts = weight_layouts(!data || fits_four_bits(*data));
-      weight.layout = first_layout(weight.other_layouts).value_or(Layout::strided);
-      given.set_tensor(info.operand, weight);
+  // Weights in the forms that their numbers allow; of one whose numbers are on the device alone they were looked at before.
+  void set_tensors(const Node& node, Given& given) const {
+    for (const Port& input : node.inputs) {
+      const TensorInfo& info = *find_tensor(*given.signature, input.operand);
+      TensorDesc desc = result_.values[input.value];
+      if (info.role == TensorInfo::Role::weight && desc.dtype == DType::i8) {
+        const auto& data = graph_.values[input.value].data;
+        desc.other_layouts = weight_layouts(!data || fits_four_bits(*data));
+        desc.layout = first_layout(desc.other_layouts).value_or(Layout::strided);
+      }
+      given.set_tensor(info.operand, desc);
     }
   }
 
   Done check_ports(const Node& node, const OperatorEntry& entry) const {
     for (const Port& input : node.inputs) {
       if (Done known = check_known(input.value); !known) return known;
-      const auto info = std::ranges::find(entry.tensors, std::string_view(input.operand), &TensorInfo::name);
-      const bool is_input = info != entry.tensors.end() &&
-                            (info->role == TensorInfo::Role::input || info->role == TensorInfo::Role::weight);
+      const TensorInfo* info = find_tensor(entry, input.operand);
+      const bool is_input = info && (info->role == TensorInfo::Role::input || info->role == TensorInfo::Role::weight);
       if (!is_input) return refused(fmt::format("'{}' has no input '{}'", entry.name, input.operand));
       if (info->role == TensorInfo::Role::weight && !graph_.values[input.value].is_constant)
         return refused(

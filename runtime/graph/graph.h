@@ -101,9 +101,6 @@ InputShapes shapes_of(const Tensors& inputs);
 // written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
 
-// What is said to a node's operator with its tensors as `values`, of the whole graph, have them.
-Given placed(const Node& node, Given given, std::span<const TensorDesc> values);
-
 // The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.
 Expected<Shape> reshaped(const Shape& input, std::span<const int64_t> shape);
 

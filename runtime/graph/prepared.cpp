@@ -5,22 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+
+#include "common/stopwatch.h"
 
 namespace qgen::graph {
 namespace {
-
-class Stopwatch {
- public:
-  // Milliseconds since the last lap.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(start_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // The tensors of a schedule in their arena, and the operands of its steps.
 class Binder {
@@ -114,7 +103,7 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorE
   auto schedule = make_schedule(graph, inferred, constants.weight_descs(),
                                 {context.profile, context.library, operators, context.times}, options.decision);
   if (!schedule) return schedule.error();
-  phases.plan = watch.lap();
+  phases.plan = watch.lap_ms();
 
   Binder binder(context, graph, *schedule, constants);
   if (Done placed = binder.place(); !placed) return placed.error();
@@ -127,12 +116,12 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorE
     works.push_back(*std::move(work));
     choices.push_back(*step.choice);
   }
-  phases.upload = watch.lap();
+  phases.upload = watch.lap_ms();
   context.executor.make_pipelines(choices, options.on_pipeline);
-  phases.pipelines = watch.lap();
+  phases.pipelines = watch.lap_ms();
   auto recording = context.executor.record(works);
   if (!recording) return recording.error();
-  phases.record = watch.lap();
+  phases.record = watch.lap_ms();
 
   std::unique_ptr<Prepared> prepared(new Prepared(context, *std::move(schedule), *std::move(recording)));
   prepared->phases_ = phases;

@@ -113,11 +113,11 @@ class Scheduler {
     Given given = *operation.given;
     for (const Port& input : graph_.nodes[node].inputs) {
       const auto weight = weights_.find(input.value);
-      const auto info = std::ranges::find(operation.entry->tensors, std::string_view(input.operand), &TensorInfo::name);
-      if (weight != weights_.end() && info->role == TensorInfo::Role::weight)
-        given.set_tensor(info->operand, weight->second);
+      const TensorInfo& info = *find_tensor(*operation.entry, input.operand);
+      if (weight != weights_.end() && info.role == TensorInfo::Role::weight)
+        given.set_tensor(info.operand, weight->second);
     }
-    auto offered = candidates_.slots_of(graph_.nodes[node], *operation.entry, std::move(given), is_constant_);
+    auto offered = candidates_.slots_of(graph_, graph_.nodes[node], *operation.entry, std::move(given));
     if (offered && !is_known_) offered = candidates_.with_ways(*std::move(offered));
     if (!offered) return about(node, offered.error());
     planner::Node asked_node = question_about(node, offered->slots);
@@ -267,9 +267,9 @@ class Scheduler {
     step.operands.resize(step.call.operands.size());
     for (const Port& input : graph_.nodes[node].inputs) {
       if (!is_constant(input.value)) continue;
-      const auto info = std::ranges::find(step.entry->tensors, std::string_view(input.operand), &TensorInfo::name);
-      const bool is_weight = info->role == TensorInfo::Role::weight;
-      step.operands[info->operand] = {is_weight ? Source::Kind::weight : Source::Kind::constant, input.value};
+      const TensorInfo& info = *find_tensor(*step.entry, input.operand);
+      const bool is_weight = info.role == TensorInfo::Role::weight;
+      step.operands[info.operand] = {is_weight ? Source::Kind::weight : Source::Kind::constant, input.value};
     }
     for (size_t i = 0; i < offer.slots.size(); ++i)
       step.operands[offer.slots[i].operand] = {Source::Kind::tensor, stand[i]};
@@ -324,7 +324,6 @@ class Scheduler {
   const std::map<ValueId, TensorDesc>& weights_;
   Candidates candidates_;
   const Chooser& chooser_;
-  const std::function<bool(ValueId)> is_constant_ = [this](ValueId value) { return is_constant(value); };
 
   planner::Graph question_;
   std::vector<Offer> offers_;  // by node

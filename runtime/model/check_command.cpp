@@ -8,14 +8,9 @@
 #include <cstdio>
 #include <set>
 
-#include "common/progress.h"
-#include "runtime/graph/model.h"
-#include "runtime/model/commands.h"
-#include "runtime/model/inputs.h"
 #include "runtime/model/judge.h"
-#include "runtime/model/load.h"
+#include "runtime/model/session.h"
 #include "runtime/runner/arguments.h"
-#include "runtime/runner/opened.h"
 #include "runtime/tensor/npy.h"
 
 namespace qgen::model {
@@ -71,22 +66,20 @@ void print_bounded(const graph::Graph& graph) {
 }  // namespace
 
 Expected<int> check(const Program& program, const Arguments& arguments) {
-  auto loaded = load(arguments.model);
-  if (!loaded) return loaded.error();
-  if (loaded->compiled && arguments.expected.empty())
+  auto question = read_question(arguments);
+  if (!question) return question.error();
+  const Tensors& inputs = question->inputs.tensors;
+  if (question->loaded.compiled && arguments.expected.empty())
     return refused("a compiled model has its weights packed, and cannot be computed by definition",
                    "check the model that it was made of, or give --expect");
-  const graph::Graph& graph = loaded->graph;
-  const auto inputs = inputs_of(graph, arguments, {});
-  if (!inputs) return inputs.error();
-  const auto expected = expected_outputs(program, arguments, graph, inputs->tensors);
+  const auto expected = expected_outputs(program, arguments, question->loaded.graph, inputs);
   if (!expected) return expected.error();
 
-  const auto opened = runner::Opened::open(program.library, arguments.device,
-                                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
-  if (!opened) return opened.error();
-  graph::Model model = model_of((*opened)->context(), program.operators, *std::move(loaded), {});
-  const auto outputs = model.run(inputs->tensors);
+  const auto session = Session::open(program, arguments, std::move(question->loaded));
+  if (!session) return session.error();
+  const auto prepared = (*session)->prepare(inputs);
+  if (!prepared) return prepared.error();
+  const auto outputs = (*prepared)->run(inputs);
   if (!outputs) return outputs.error();
 
   bool is_good = true;
@@ -98,7 +91,7 @@ Expected<int> check(const Program& program, const Arguments& arguments) {
     fmt::print("{}: {}: {} of {} elements are equal, the largest difference is {:.6g}\n", fits ? "ok" : "FAILED", name,
                difference->equal, difference->count, difference->largest);
   }
-  if (!is_good && arguments.expected.empty()) print_bounded(model.graph());
+  if (!is_good && arguments.expected.empty()) print_bounded((*session)->model().graph());
   return is_good ? runner::kDone : runner::kCasesFailed;
 }
 

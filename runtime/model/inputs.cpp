@@ -6,9 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <random>
 
 #include "runtime/runner/command.h"
 #include "runtime/runner/random_input.h"
@@ -50,17 +48,6 @@ Done add(Map& map, const std::string& name, T value) {
   return refused(fmt::format("'{}' is given twice", name));
 }
 
-HostTensor seeded(DType dtype, Shape shape, int64_t batch) {
-  std::ranges::replace(shape, graph::kAnySide, batch);
-  HostTensor tensor = zeros(dtype, shape);
-  std::mt19937 random(1);
-  for (int64_t i = 0; i < element_count(shape); ++i) {
-    const auto word = static_cast<double>(random());
-    set_element(tensor, i, is_real(dtype) ? word / 2147483648.0 - 1 : std::floor(word / 33554432.0));
-  }
-  return tensor;
-}
-
 }  // namespace
 
 Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments, const graph::InputShapes& shapes) {
@@ -85,9 +72,11 @@ Expected<Inputs> inputs_of(const graph::Graph& graph, const Arguments& arguments
     const graph::Value& input = graph.values[id];
     if (inputs.tensors.contains(input.name)) continue;
     const auto known = shapes.find(input.name);
-    const bool is_known = known != shapes.end() && !arguments.batch;
-    const Shape& shape = is_known ? known->second : input.shape;
-    inputs.tensors.emplace(input.name, seeded(input.dtype, shape, arguments.batch.value_or(1)));
+    Shape shape = known != shapes.end() && !arguments.batch ? known->second : input.shape;
+    std::ranges::replace(shape, graph::kAnySide, arguments.batch.value_or(1));
+    auto tensor = runner::made_up_input(input.dtype, shape);
+    if (!tensor) return tensor.error();
+    inputs.tensors.emplace(input.name, *std::move(tensor));
     inputs.made_up.push_back(input.name);
   }
   return inputs;

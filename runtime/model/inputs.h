@@ -9,7 +9,7 @@
 
 namespace qgen::model {
 
-// Each input of the graph: read, made up as --shape says, or seeded numbers from -1 to 1, of the shape in `shapes` or with
+// Each input of the graph: read, made up as --shape says, or as runner::made_up_input() does, of the shape in `shapes` or with
 // --batch for each side that is not known. `made_up`: the names of those. Errors: unknown names, files that cannot be read.
 struct Inputs {
   Tensors tensors;

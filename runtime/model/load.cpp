@@ -4,40 +4,32 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "common/files.h"
+#include "common/stopwatch.h"
 #include "runtime/onnx/import.h"
 
 namespace qgen::model {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
 Expected<Loaded> load_compiled(const std::filesystem::path& file) {
-  const auto start = Clock::now();
+  Stopwatch watch;
   const auto bytes = read_file(file);
   if (!bytes) return bytes.error();
   auto compiled = graph::read_compiled(std::as_bytes(std::span(*bytes)));
   if (!compiled) return refused(fmt::format("{}: {}", file.string(), compiled.error().message), compiled.error().hint);
   Loaded loaded{.graph = compiled->graph, .compiled = *std::move(compiled)};
-  loaded.parse_ms = milliseconds_since(start);
+  loaded.parse_ms = watch.lap_ms();
   return loaded;
 }
 
 Expected<Loaded> load_onnx(const std::filesystem::path& file) {
-  auto start = Clock::now();
+  Stopwatch watch;
   auto model = onnx::load_model(file);
   if (!model) return model.error();
-  const double parse_ms = milliseconds_since(start);
-  start = Clock::now();
+  const double parse_ms = watch.lap_ms();
   auto imported = onnx::import_model(*std::move(model));
   if (!imported) return refused(fmt::format("{}: {}", file.string(), imported.error().message), imported.error().hint);
-  Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = milliseconds_since(start)};
+  Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = watch.lap_ms()};
   for (const onnx::Note& note : imported->notes)
     loaded.notes.push_back(fmt::format("node '{}': {}", note.node, note.reason));
   return loaded;

@@ -2,22 +2,16 @@
 // SPDX-FileCopyrightText: qgen authors
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 
 #include "common/files.h"
-#include "common/progress.h"
-#include "runtime/graph/model.h"
-#include "runtime/model/commands.h"
+#include "common/stopwatch.h"
 #include "runtime/model/draw.h"
-#include "runtime/model/inputs.h"
 #include "runtime/model/layers.h"
-#include "runtime/model/load.h"
+#include "runtime/model/session.h"
 #include "runtime/profiles/device_file.h"
 #include "runtime/runner/arguments.h"
-#include "runtime/runner/opened.h"
 #include "runtime/tensor/npy.h"
 #include "runtime/tuner/trace.h"
 
@@ -26,18 +20,9 @@ namespace {
 
 using graph::Prepared;
 using graph::Schedule;
-using Clock = std::chrono::steady_clock;
 
 // How often a replay is taken apart into layers.
 constexpr size_t kProfiled = 50;
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-void print_notes(const Loaded& loaded) {
-  for (const std::string& note : loaded.notes) fmt::print(stderr, "qgen-model: note: {}\n", note);
-}
 
 std::string bytes_text(uint64_t bytes) {
   return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10))
@@ -116,9 +101,9 @@ Expected<Headline> time(Prepared& prepared, uint32_t replays) {
     const auto us = prepared.time_us();
     if (!us) return us.error();
     device.push_back(*us);
-    const auto start = Clock::now();
+    Stopwatch watch;
     if (Done done = prepared.replay(); !done) return done.error();
-    wall.push_back(microseconds_since(start));
+    wall.push_back(1e3 * watch.lap_ms());
   }
   return Headline{measure::spread_of(std::move(device)), measure::spread_of(std::move(wall))};
 }
@@ -147,11 +132,21 @@ Expected<std::vector<std::vector<double>>> profile(Prepared& prepared) {
 
 // ---- all of it ------------------------------------------------------------------------------------------------------
 
-Done write_outputs(const graph::Graph& graph, const Arguments& arguments, const Tensors& tensors) {
-  const auto files = files_of_outputs(graph, "--output", arguments.outputs);
-  if (!files) return files.error();
+// The problems of its layers go to a file, if one is named.
+Expected<Prepared*> prepare_and_trace(Session& session, const Tensors& inputs, const std::string& file) {
+  if (file.empty()) return session.prepare(inputs);
+  tuner::Trace trace;
+  session.context().on_call = [&](const Call& call) { trace.add(call); };
+  const auto made = session.prepare(inputs);
+  session.context().on_call = nullptr;
+  if (!made) return made;
+  const Done saved = trace.save(file);
+  return saved ? made : saved.error();
+}
+
+Done write_outputs(const std::map<std::string, std::string>& files, const Tensors& tensors) {
   Outputs outputs;
-  for (const auto& [name, file] : *files) {
+  for (const auto& [name, file] : files) {
     if (Done added = add_npy(outputs, file, tensors.at(name)); !added) return added;
   }
   return outputs.commit();
@@ -206,45 +201,27 @@ Done measure_and_report(Context& context, Prepared& prepared, const graph::Graph
 }  // namespace
 
 Expected<int> run(const Program& program, const Arguments& arguments) {
-  auto loaded = load(arguments.model);
-  if (!loaded) return loaded.error();
-  print_notes(*loaded);
-  const auto inputs =
-      inputs_of(loaded->graph, arguments, loaded->compiled ? loaded->compiled->shapes : graph::InputShapes());
-  if (!inputs) return inputs.error();
-  if (const auto files = files_of_outputs(loaded->graph, "--output", arguments.outputs); !files) return files.error();
-  if (!arguments.device_file.empty()) return explain_on_file(program, arguments, *loaded, *inputs);
+  auto question = read_question(arguments);
+  if (!question) return question.error();
+  const Inputs& inputs = question->inputs;
+  const auto files = files_of_outputs(question->loaded.graph, "--output", arguments.outputs);
+  if (!files) return files.error();
+  if (!arguments.device_file.empty()) return explain_on_file(program, arguments, question->loaded, inputs);
 
-  const auto opened = runner::Opened::open(program.library, arguments.device,
-                                           {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
-  if (!opened) return opened.error();
-  for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
-  Context& context = (*opened)->context();
-  Progress progress(::isatty(STDERR_FILENO) != 0);
-  const double parse_ms = loaded->parse_ms, fuse_ms = loaded->fuse_ms;
-  graph::Model model =
-      model_of(context, program.operators, *std::move(loaded),
-               {.on_pipeline = [&](size_t done, size_t total) { progress.show("pipelines", done, total); }});
-  tuner::Trace trace;
-  if (!arguments.trace.empty()) context.on_call = [&](const Call& call) { trace.add(call); };
-  const auto made = model.prepare(graph::shapes_of(inputs->tensors));
+  const double parse_ms = question->loaded.parse_ms, fuse_ms = question->loaded.fuse_ms;
+  const auto session = Session::open(program, arguments, std::move(question->loaded));
+  if (!session) return session.error();
+  Context& context = (*session)->context();
+  const auto made = prepare_and_trace(**session, inputs.tensors, arguments.trace);
   if (!made) return made.error();
-  progress.clear();
-  context.on_call = nullptr;
-  if (!arguments.trace.empty()) {
-    if (Done saved = trace.save(arguments.trace); !saved) return saved.error();
-  }
-  if (model.is_chosen_anew())
-    fmt::print(stderr,
-               "qgen-model: note: compiled for another device, driver, shape or kernels, so kernels and layouts "
-               "were chosen anew\n");
   Prepared& prepared = **made;
-  const auto start = Clock::now();
-  const auto outputs = prepared.run(inputs->tensors);
+  const graph::Model& model = (*session)->model();
+  Stopwatch watch;
+  const auto outputs = prepared.run(inputs.tensors);
   if (!outputs) return outputs.error();
-  const double first_run_ms = microseconds_since(start) / 1e3;
+  const double first_run_ms = watch.lap_ms();
 
-  if (!inputs->made_up.empty()) fmt::print("made up: {}\n", fmt::join(inputs->made_up, ", "));
+  if (!inputs.made_up.empty()) fmt::print("made up: {}\n", fmt::join(inputs.made_up, ", "));
   for (const auto& [name, tensor] : *outputs) fmt::print("{}", tensor_text(name, tensor));
   const graph::Phases& phases = prepared.phases();
   fmt::print(
@@ -259,7 +236,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   }
   if (Done reported = measure_and_report(context, prepared, model.graph(), arguments); !reported)
     return reported.error();
-  if (Done written = write_outputs(model.graph(), arguments, *outputs); !written) return written.error();
+  if (Done written = write_outputs(*files, *outputs); !written) return written.error();
   return runner::kDone;
 }
 

@@ -54,8 +54,8 @@ Done add_attribute(const OperatorEntry& entry, std::string_view text, Request& r
 }
 
 Done check_has_place(const OperatorEntry& entry, std::string_view name) {
-  const auto info = std::ranges::find(entry.tensors, name, &TensorInfo::name);
-  if (info == entry.tensors.end() || info->role != TensorInfo::Role::weight) return std::monostate{};
+  const TensorInfo* info = find_tensor(entry, name);
+  if (!info || info->role != TensorInfo::Role::weight) return std::monostate{};
   return refused(fmt::format("{} lies as the kernel that is chosen reads it, and cannot be placed", name));
 }
 

@@ -17,6 +17,12 @@ std::string pipeline_folder() {
   return folder ? *folder + "/pipelines" : "";
 }
 
+// A device that cannot be opened is the machine's, also one that is not there.
+Error of_the_machine(Error error) {
+  error.kind = Error::Kind::device;
+  return error;
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, const std::string& name,
@@ -25,7 +31,7 @@ Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, con
   auto device = Device::open(name, {.validation = validation && *validation,
                                     .robust_buffer_access = use.is_guarded,
                                     .pipeline_statistics = use.has_statistics});
-  if (!device) return device.error();
+  if (!device) return of_the_machine(device.error());
   auto executor = Executor::create(*device, library,
                                    {.pipeline_cache_folder = use.keeps_pipelines ? pipeline_folder() : "",
                                     .guard_bytes = use.is_guarded ? kGuardBytes : 0});

@@ -29,15 +29,14 @@ struct UseOfDevice {
 
 class Opened {
  public:
-  // `library` must outlive it. Errors: those of Device::open() and Executor::create().
+  // `library` must outlive it. Errors: those of Device::open(), of kind device, and of Executor::create().
   static Expected<std::unique_ptr<Opened>> open(const KernelLibrary& library, const std::string& device,
                                                 const UseOfDevice& use);
 
   Context& context() { return *context_; }
   const Device& device() const { return device_; }
-  const std::vector<std::string>& warnings() const {
-    return warnings_;
-  }  // measured numbers or times that are of no use
+  // Measured numbers or times that are of no use.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   Opened(Device device, Executor executor) : device_(std::move(device)), executor_(std::move(executor)) {}

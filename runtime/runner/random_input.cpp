@@ -140,6 +140,13 @@ Expected<HostTensor> allocated(DType dtype, const Shape& shape) {
 
 }  // namespace
 
+Expected<HostTensor> made_up_input(DType dtype, const Shape& shape) {
+  if (Done sane = check_shape(shape); !sane) return sane.error();
+  auto tensor = allocated(dtype, shape);
+  if (tensor) fill_with_noise(*tensor);
+  return tensor;
+}
+
 Expected<HostTensor> made_up_input(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return refused(text, "has no ':' between a shape and a dtype");
@@ -150,12 +157,9 @@ Expected<HostTensor> made_up_input(std::string_view text) {
   const std::string_view word = text.substr(colon + 1, equals == std::string_view::npos ? equals : equals - colon - 1);
   const auto dtype = dtype_named(word);
   if (!dtype) return refused(word, "is no dtype");
+  if (equals == std::string_view::npos) return made_up_input(*dtype, *shape);
   auto tensor = allocated(*dtype, *shape);
   if (!tensor) return tensor;
-  if (equals == std::string_view::npos) {
-    fill_with_noise(*tensor);
-    return tensor;
-  }
   if (Done filled = fill_as(*tensor, text.substr(equals + 1)); !filled) return filled.error();
   return tensor;
 }

@@ -13,5 +13,7 @@
 namespace qgen::runner {
 
 Expected<HostTensor> made_up_input(std::string_view text);
+// As a text without '=' has it.
+Expected<HostTensor> made_up_input(DType dtype, const Shape& shape);
 
 }  // namespace qgen::runner

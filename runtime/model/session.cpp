@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/model/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace qgen::model {
+
+Expected<Question> read_question(const Arguments& arguments) {
+  auto loaded = load(arguments.model);
+  if (!loaded) return loaded.error();
+  for (const std::string& note : loaded->notes) fmt::print(stderr, "qgen-model: note: {}\n", note);
+  auto inputs = inputs_of(loaded->graph, arguments, loaded->compiled ? loaded->compiled->shapes : graph::InputShapes());
+  if (!inputs) return inputs.error();
+  return Question{*std::move(loaded), *std::move(inputs)};
+}
+
+Session::Session(std::unique_ptr<runner::Opened> opened)
+    : opened_(std::move(opened)), progress_(::isatty(STDERR_FILENO) != 0) {}
+
+Expected<std::unique_ptr<Session>> Session::open(const Program& program, const Arguments& arguments, Loaded loaded) {
+  auto opened = runner::Opened::open(program.library, arguments.device,
+                                     {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
+  if (!opened) return opened.error();
+  for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
+  std::unique_ptr<Session> session(new Session(*std::move(opened)));
+  Progress& progress = session->progress_;
+  session->model_.emplace(
+      model_of(session->context(), program.operators, std::move(loaded),
+               {.on_pipeline = [&progress](size_t done, size_t total) { progress.show("pipelines", done, total); }}));
+  return session;
+}
+
+Expected<graph::Prepared*> Session::prepare(const Tensors& inputs) {
+  const auto prepared = model_->prepare(graph::shapes_of(inputs));
+  progress_.clear();
+  if (prepared && model_->is_chosen_anew())
+    fmt::print(stderr,
+               "qgen-model: note: compiled for another device, driver, shape or kernels, so kernels and layouts "
+               "were chosen anew\n");
+  return prepared;
+}
+
+}  // namespace qgen::model

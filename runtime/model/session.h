@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// What every command of qgen-model begins with: a model, its inputs, and the device that it runs on. Notes and warnings are
+// printed on standard error, and so is how far pipelines are.
+#pragma once
+
+#include "common/progress.h"
+#include "runtime/model/commands.h"
+#include "runtime/model/inputs.h"
+#include "runtime/model/load.h"
+#include "runtime/runner/opened.h"
+
+namespace qgen::model {
+
+// The model as load() has it, and its inputs.
+struct Question {
+  Loaded loaded;
+  Inputs inputs;
+};
+Expected<Question> read_question(const Arguments& arguments);
+
+class Session {
+ public:
+  // `program` and `arguments` must outlive it. Errors: those of opening the device.
+  static Expected<std::unique_ptr<Session>> open(const Program& program, const Arguments& arguments, Loaded loaded);
+
+  // Ready for these inputs. Errors: those of Model::prepare().
+  Expected<graph::Prepared*> prepare(const Tensors& inputs);
+
+  Context& context() { return opened_->context(); }
+  graph::Model& model() { return *model_; }
+
+ private:
+  explicit Session(std::unique_ptr<runner::Opened> opened);
+
+  std::unique_ptr<runner::Opened> opened_;
+  Progress progress_;
+  std::optional<graph::Model> model_;
+};
+
+}  // namespace qgen::model
