@@ -170,8 +170,10 @@ class Hostile : public Program, public testing::WithParamInterface<Row> {
 };
 
 TEST_P(Hostile, TemplatesEndInAModuleOrASentence) {
-  const Answer answer = compile(GetParam().text);
   const std::string& sentence = GetParam().sentence;
+  // The others have all the time they need, however slow the machine is.
+  const bool may_end_by_time = sentence == ".*" || sentence.find(kPastItsTime) != std::string::npos;
+  const Answer answer = compile(GetParam().text, {may_end_by_time ? 1 : 60, 128});
   if (answer.code == 0) {
     EXPECT_TRUE(sentence.empty() || sentence == ".*") << "it compiled";
     return;
