@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // What operators_main.cpp times: each shipped operator at the sizes that networks have, and beside it the plain way to
-// compute the same, as qgen-run would be asked for it. A new operator is a function here that makes its rows.
+// compute the same, as qgen-run would be asked for it. A family of operators is a file in families/.
 #pragma once
 
 #include <optional>
@@ -28,9 +28,11 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
-std::vector<Row> short_rows();  // of these what a large GPU is worth trying on (short_rows.cpp)
+// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or number
+// of rows that has a kernel of its own once.
+std::vector<Row> short_rows();
 // A file of problems for qgen-tune: tuning/problems.yaml is that of short_rows().
 std::string problems_text(const std::vector<Row>& rows);
-std::vector<std::string> names_without_rows();  // that short_rows.cpp lists, and no row bears
+std::vector<std::string> names_without_rows();  // that a family lists as short, and no row of it bears
 
 }  // namespace qgen::bench

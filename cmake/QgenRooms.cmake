@@ -119,6 +119,18 @@ function(qgen_add_room name folder)
   add_library(qgen::${name} ALIAS qgen_${name})
 endfunction()
 
+# qgen_list_families(TARGET FOLDER): TARGET's sources include "<path of FOLDER>.inc", which has QGEN_FAMILY(name) for each
+# name.cpp in FOLDER, so that a new file there is all that a new family adds.
+function(qgen_list_families target folder)
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${folder}")
+  file(GLOB names CONFIGURE_DEPENDS RELATIVE "${folder}" "${folder}/*.cpp")
+  list(TRANSFORM names REPLACE "^(.*)\\.cpp$" "QGEN_FAMILY(\\1)")
+  list(JOIN names "\n" text)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/lists/${path}.inc" CONTENT "${text}\n" @ONLY)
+  target_include_directories(${target} PRIVATE "${PROJECT_BINARY_DIR}/lists")
+endfunction()
+
 function(qgen_add_program name source)
   cmake_parse_arguments(PROGRAM "" "" "LINKS" ${ARGN})
   add_executable(${name} ${source} ${QGEN_PARTS_OF_EVERY_PROGRAM})

@@ -10,9 +10,12 @@ namespace qgen::reference {
 namespace {
 
 const Row* find_row(std::string_view name) {
-  for (const std::span<const Row> rows :
-       {affine_rows(), conv_rows(), elementwise_rows(), fused_rows(), linear_rows(), movement_rows(),
-        normalization_rows(), packed_rows(), pool_rows(), resize_rows(), weight_rows()}) {
+  static const std::span<const Row> tables[] = {
+#define QGEN_FAMILY(name) name##_rows(),
+#include "runtime/reference/families.inc"
+#undef QGEN_FAMILY
+  };
+  for (const std::span<const Row> rows : tables) {
     const auto row = std::ranges::find(rows, name, &Row::name);
     if (row != rows.end()) return &*row;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tables that references.cpp looks names up in, one for each family: a new operator of a family is a row beside its
-// function.
+// The tables that references.cpp looks names up in: each families/NAME.cpp defines NAME_rows(). A new operator of a
+// family is a row beside its function.
 #pragma once
 
 #include <span>
@@ -23,16 +23,8 @@ constexpr Row exact_row(std::string_view name) {
   return {name, [](const Request& request) { return compute(request).outputs; }, compute};
 }
 
-std::span<const Row> affine_rows();
-std::span<const Row> conv_rows();
-std::span<const Row> elementwise_rows();
-std::span<const Row> fused_rows();
-std::span<const Row> linear_rows();
-std::span<const Row> movement_rows();
-std::span<const Row> normalization_rows();
-std::span<const Row> packed_rows();
-std::span<const Row> pool_rows();
-std::span<const Row> resize_rows();
-std::span<const Row> weight_rows();
+#define QGEN_FAMILY(name) std::span<const Row> name##_rows();
+#include "runtime/reference/families.inc"
+#undef QGEN_FAMILY
 
 }  // namespace qgen::reference

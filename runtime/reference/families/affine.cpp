@@ -3,10 +3,11 @@
 //
 // The references of affine quantization, by name: what a request leaves out is put in as the operators do, and the
 // definitions of affine.h compute.
+#include "runtime/reference/affine.h"
+
 #include <limits>
 
 #include "runtime/calls/attributes.h"
-#include "runtime/reference/affine.h"
 #include "runtime/reference/rows.h"
 #include "runtime/tensor/quant_params.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/reference/linear_requests.h"
-
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/affine.h"
+#include "runtime/reference/linear_requests.h"
 #include "runtime/reference/rows.h"
 
 namespace qgen::reference {

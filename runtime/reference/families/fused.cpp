@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The references of operators that quantize their own operands, by name: requests, as arguments of fused.h and bmm.h.
+#include "runtime/reference/fused.h"
+
 #include <string>
 
 #include "runtime/calls/attributes.h"
 #include "runtime/reference/bmm.h"
-#include "runtime/reference/fused.h"
 #include "runtime/reference/rows.h"
 #include "runtime/tensor/quant_params.h"
 

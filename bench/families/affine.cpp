@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Of every granularity.
+#include <fmt/format.h>
+
+#include "bench/family.h"
+
+namespace qgen::bench {
+namespace {
+
+struct Blocks {
+  std::string_view name, scale, block_size;
+};
+constexpr Blocks kBlocks[] = {{"tensor", "1x1", "8192,8192"},
+                              {"rows", "8192x1", "1,8192"},
+                              {"columns", "1x8192", "8192,1"},
+                              {"groups_of_128", "8192x64", "1,128"}};
+
+void add_affine(std::vector<Row>& rows) {
+  for (const Blocks& blocks : kBlocks) {
+    const std::string scale = fmt::format("scale={}:f32=0.05", blocks.scale);
+    for (const std::string_view real : {"f32", "f16"}) {
+      const Way quantize{{.shapes = {fmt::format("input=8192x8192:{}", real), scale}}};
+      rows.push_back({"quantize_affine", fmt::format("8192x8192.{}.{}", real, blocks.name), quantize,
+                      Way{quantize.request, ".vec1"}});
+    }
+    const Way dequantize{{.shapes = {"input=8192x8192:i8", scale}}};
+    rows.push_back(
+        {"dequantize_affine", fmt::format("8192x8192.{}", blocks.name), dequantize, Way{dequantize.request, ".vec1"}});
+    const Way choose{
+        {.shapes = {"input=8192x8192:f32"}, .attributes = {fmt::format("block_size={}", blocks.block_size)}}};
+    // One team would take more steps over a whole tensor than the plain kernel makes: there it has partial results.
+    const std::string_view plain = blocks.name == "tensor" ? "partial" : "affine";
+    rows.push_back({"choose_qparams_affine", fmt::format("8192x8192.{}", blocks.name), choose,
+                    Way{choose.request, fmt::format("choose_qparams_{}.f32.buffer.shared.vec1", plain)}});
+  }
+  for (const auto& [m, k] : {std::pair{256, 1024}, {512, 2048}, {1, 2048}, {1, 8096}}) {
+    const Way choose{
+        {.shapes = {fmt::format("input={}x{}:f32", m, k)}, .attributes = {fmt::format("block_size=1,{}", k)}}};
+    rows.push_back({"choose_qparams_affine", fmt::format("{}x{}.rows", m, k), choose,
+                    Way{choose.request, "choose_qparams_affine.f32.buffer.shared.vec1"}});
+  }
+}
+
+}  // namespace
+
+Family affine_family() {
+  Family family;
+  add_affine(family.rows);
+  family.short_sizes = {
+      {"quantize_affine", {"8192x8192.f32.tensor", "8192x8192.f16.groups_of_128"}},
+      {"dequantize_affine", {"8192x8192.tensor", "8192x8192.groups_of_128"}},
+      {"choose_qparams_affine", {"8192x8192.tensor", "8192x8192.rows", "8192x8192.columns"}},
+  };
+  return family;
+}
+
+}  // namespace qgen::bench

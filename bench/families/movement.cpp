@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Elements that are moved.
+#include <fmt/format.h>
+
+#include "bench/family.h"
+
+namespace qgen::bench {
+namespace {
+
+void add_movement(std::vector<Row>& rows) {
+  const auto add = [&](std::string op, std::string size, std::string_view input, Texts attributes) {
+    rows.push_back({std::move(op),
+                    std::move(size),
+                    Way{{.shapes = {fmt::format("input={}", input)}, .attributes = std::move(attributes)}},
+                    {}});
+  };
+  for (const std::string_view dtype : {"f32", "f16", "i8"}) {
+    add("permute", fmt::format("8192x8192.{}", dtype), fmt::format("8192x8192:{}", dtype), {});
+    add("permute", fmt::format("8x512x32x128.heads.{}", dtype), fmt::format("8x512x32x128:{}", dtype),
+        {"permutation=0,2,1,3"});
+  }
+  add("slice", "8192x8192.half.f16", "8192x8192:f16", {"starts=0,4096", "ends=8192,8192"});
+  add("expand", "8192x1.f16", "8192x1:f16", {"sizes=8192,8192"});
+  add("pad", "8x64x224x224.1.f16", "8x64x224x224:f16", {"before=0,0,1,1", "after=0,0,1,1"});
+}
+
+}  // namespace
+
+Family movement_family() {
+  Family family;
+  add_movement(family.rows);
+  family.short_sizes = {
+      {"permute", {"8192x8192.f16", "8x512x32x128.heads.f16"}},
+      {"slice", {"8192x8192.half.f16"}},
+      {"expand", {"8192x1.f16"}},
+      {"pad", {"8x64x224x224.1.f16"}},
+  };
+  return family;
+}
+
+}  // namespace qgen::bench
