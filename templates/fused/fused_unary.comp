@@ -24,13 +24,13 @@ $include "lib/fused_operation.glsl"
 $include "lib/fused_source.glsl"
 $include "lib/fused_result.glsl"
 
-$include "lib/input_zero_point.glsl"
+$include "lib/zero_point.glsl"
 
 Source input_source(uint parameter) {
 $if is_float(input_dtype)
   return real_source();
 $else
-  const int zero_point = input_zero_point_of(parameter);
+  const int zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, parameter);
   return integer_source(input_scale_data[parameter], zero_point);
 $end
 }

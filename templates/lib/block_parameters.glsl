@@ -4,12 +4,9 @@
 // The block of the elements being worked on: what its scale and zero point come down to. lib/quantizer.glsl and
 // lib/dequantizer.glsl say what a Block is.
 $include "lib/parameter_index.glsl"
+$include "lib/zero_point.glsl"
 
-// Read in any case, absent or not, so that nothing waits for a branch.
-int zero_point_at(uint parameter) {
-  const int stored = zero_point_data[min(parameter, max(problem.zero_points, 1u) - 1u)];
-  return mix(stored, 0, problem.zero_points == 0u);
-}
+int zero_point_at(uint parameter) { return zero_point_of(zero_point_data, problem.zero_points, parameter); }
 
 // Of four elements from a multiple of four on: of one block as a rule, and made once then.
 Block block_of_word(uint element) {

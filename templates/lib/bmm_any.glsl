@@ -3,6 +3,7 @@
 //
 // The functions of lib/bmm_own.glsl, of dtypes that the problem tells: elements are cut out of words.
 $include "lib/fused_kinds.glsl"
+$include "lib/zero_point.glsl"
 ${declare_words(input)}
 ${declare_words(other)}
 
@@ -20,8 +21,7 @@ float ${operand}_at(uint element, uint parameter) {
   const uint word = ${operand}_words[element * bytes_of(kind) / 4u];
   if (kind == kFusedDtypeF32) return flush_subnormal(uintBitsToFloat(word));
   if (kind == kFusedDtypeF16) return f16_to_f32(bitfieldExtract(word, 16 * int(element % 2u), 16));
-  const uint zero_points = problem.${operand}_zero_points;
-  const int zero_point = zero_points == 0u ? 0 : ${operand}_zero_point_data[min(parameter, zero_points - 1u)];
+  const int zero_point = zero_point_of(${operand}_zero_point_data, problem.${operand}_zero_points, parameter);
   return dequantize(integer_of(word, element, kind), flush_subnormal(${operand}_scale_data[parameter]), zero_point);
 }
 

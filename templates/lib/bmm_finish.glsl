@@ -3,8 +3,7 @@
 //
 // What becomes of the sums of bytes, as lib/bmm_bytes.glsl has them, that an output needs: docs/fused.md says what, and
 // why 64 bits are enough.
-$include "lib/input_zero_point.glsl"
-$include "lib/other_zero_point.glsl"
+$include "lib/zero_point.glsl"
 
 // Sum over k of (a - z) * (b - w) from the sums of a * b, of a and of b.
 uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, uvec2 w) {
@@ -15,8 +14,10 @@ uvec2 without_zero_points(uvec2 products, uvec2 inputs, uvec2 others, uvec2 z, u
 void finish(Matrices at, uint batch, uint m, uint n, uvec2 products, uvec2 inputs, uvec2 others) {
   const uint input_parameter = input_parameter_of(at, m);
   const uint other_parameter = other_parameter_of(at, n);
-  const uvec2 z = wide_subtract(widened(input_zero_point_of(input_parameter)), uvec2(problem.input_flip, 0u));
-  const uvec2 w = wide_subtract(widened(other_zero_point_of(other_parameter)), uvec2(problem.other_flip, 0u));
+  const int input_zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, input_parameter);
+  const int other_zero_point = zero_point_of(other_zero_point_data, problem.other_zero_points, other_parameter);
+  const uvec2 z = wide_subtract(widened(input_zero_point), uvec2(problem.input_flip, 0u));
+  const uvec2 w = wide_subtract(widened(other_zero_point), uvec2(problem.other_flip, 0u));
   const float sum = wide_to_float(without_zero_points(products, inputs, others, z, w));
   const float input_scale = flush_subnormal(input_scale_data[input_parameter]);
   precise const float scale = input_scale * flush_subnormal(other_scale_data[other_parameter]);

@@ -3,8 +3,7 @@
 //
 // Elements of both operands as reals, each of a dtype that the module is made for.
 $include "lib/bmm_bytes.glsl"
-
-$include "lib/input_zero_point.glsl"
+$include "lib/zero_point.glsl"
 
 float input_at(uint element, uint parameter) {
 $if input_dtype == f16
@@ -12,13 +11,11 @@ $if input_dtype == f16
 $elif input_dtype == f32
   return flush_subnormal(uintBitsToFloat(input_bits[element]));
 $else
-  const int zero_point = input_zero_point_of(parameter);
+  const int zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, parameter);
   const int q = input_integer(element) + int(problem.input_flip);
   return dequantize(q, flush_subnormal(input_scale_data[parameter]), zero_point);
 $end
 }
-
-$include "lib/other_zero_point.glsl"
 
 float other_at(uint element, uint parameter) {
 $if other_dtype == f16
@@ -26,7 +23,7 @@ $if other_dtype == f16
 $elif other_dtype == f32
   return flush_subnormal(uintBitsToFloat(other_bits[element]));
 $else
-  const int zero_point = other_zero_point_of(parameter);
+  const int zero_point = zero_point_of(other_zero_point_data, problem.other_zero_points, parameter);
   const int q = other_integer(element) + int(problem.other_flip);
   return dequantize(q, flush_subnormal(other_scale_data[parameter]), zero_point);
 $end

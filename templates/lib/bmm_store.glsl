@@ -11,10 +11,10 @@ $include "lib/store_real.glsl"
 void store_output(uint element, float y, uint parameter) { store_real(element, y); }
 $else
 ${declare_bits(output)}
-$include "lib/output_zero_point.glsl"
+$include "lib/zero_point.glsl"
 
 void store_output(uint element, float y, uint parameter) {
-  const int zero_point = output_zero_point_of(parameter);
+  const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
   const float inverse_scale = quantizer(output_scale_data[parameter]);
   const int q = quantize(y, inverse_scale, zero_point, problem.quant_min, problem.quant_max);
 $if bytes(output_dtype) == 1

@@ -6,6 +6,7 @@
 // would be one for each mixture of dtypes.
 $include "lib/fused_source.glsl"
 $include "lib/fused_kinds.glsl"
+$include "lib/zero_point.glsl"
 
 uint words_of_quad(uint kind) { return bytes_of(kind); }  // four elements, and four bytes a word
 
@@ -30,17 +31,15 @@ vec4 ${operand}_quad(uint quad, Source source) {
 
 Source ${operand}_source(uint parameter) {
   if (is_real(problem.${operand}_kind)) return real_source();
-  const uint zero_points = problem.${operand}_zero_points;
-  const int zero_point = zero_points == 0u ? 0 : ${operand}_zero_point_data[min(parameter, zero_points - 1u)];
+  const int zero_point = zero_point_of(${operand}_zero_point_data, problem.${operand}_zero_points, parameter);
   return integer_source(${operand}_scale_data[parameter], zero_point);
 }
 
 $end
 Block output_block(uint parameter) {
   if (is_real(problem.output_kind)) return make_block(1.0, 0);  // of reals, which no block changes
-  const uint zero_points = problem.output_zero_points;
-  return make_block(output_scale_data[parameter],
-                    zero_points == 0u ? 0 : output_zero_point_data[min(parameter, zero_points - 1u)]);
+  const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
+  return make_block(output_scale_data[parameter], zero_point);
 }
 
 void store_words(uint quad, uvec4 words) {

@@ -4,28 +4,25 @@
 // Quads of the inputs of fused_binary as reals, each of a dtype that the module is made for.
 $include "lib/fused_source.glsl"
 $include "lib/fused_result.glsl"
+$include "lib/zero_point.glsl"
 
 vec4 input_quad(uint quad, Source source) { return reals(unpack_${input_dtype}(input_words[quad]), source); }
 vec4 other_quad(uint quad, Source source) { return reals(unpack_${other_dtype}(other_words[quad]), source); }
-
-$include "lib/input_zero_point.glsl"
 
 Source input_source(uint parameter) {
 $if is_float(input_dtype)
   return real_source();
 $else
-  const int zero_point = input_zero_point_of(parameter);
+  const int zero_point = zero_point_of(input_zero_point_data, problem.input_zero_points, parameter);
   return integer_source(input_scale_data[parameter], zero_point);
 $end
 }
-
-$include "lib/other_zero_point.glsl"
 
 Source other_source(uint parameter) {
 $if is_float(other_dtype)
   return real_source();
 $else
-  const int zero_point = other_zero_point_of(parameter);
+  const int zero_point = zero_point_of(other_zero_point_data, problem.other_zero_points, parameter);
   return integer_source(other_scale_data[parameter], zero_point);
 $end
 }

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Four reals as elements of the output: as they are, or as integers of a block.
-$include "lib/output_zero_point.glsl"
+$include "lib/zero_point.glsl"
 
 Block output_block(uint parameter) {
 $if is_float(output_dtype)
   return make_block(1.0, 0);  // of reals, which no block changes
 $else
-  const int zero_point = output_zero_point_of(parameter);
+  const int zero_point = zero_point_of(output_zero_point_data, problem.output_zero_points, parameter);
   return make_block(output_scale_data[parameter], zero_point);
 $end
 }

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// SPDX-FileCopyrightText: qgen authors
-//
-// The zero point of the input that goes with a parameter: 0 where there are none, the same for all where there is one,
-// and otherwise the parameter's own.
-int input_zero_point_of(uint parameter) {
-  return problem.input_zero_points == 0u ? 0 : input_zero_point_data[min(parameter, problem.input_zero_points - 1u)];
-}
