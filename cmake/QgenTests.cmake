@@ -115,8 +115,16 @@ function(qgen_register_on_drivers name program)
     if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
       # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
       set_tests_properties(${name}.${driver} PROPERTIES COST 100 TIMEOUT 3600)
+      qgen_keep_on_one_core(${name}.${driver})
     endif()
   endforeach()
+endfunction()
+
+# llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores half
+# of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
+# pipelines is kept so together. Other device tests run on all cores, beside each other as a GPU's workgroups are.
+function(qgen_keep_on_one_core test)
+  set_tests_properties(${test} PROPERTIES PROCESSOR_AFFINITY ON)
 endfunction()
 
 function(qgen_register_validation name driver program)
@@ -131,4 +139,7 @@ function(qgen_register_validation name driver program)
     DEPENDS ${name}.${driver}  # which leaves compiled kernels to find
     # A message that no test asked for is printed by the layer itself.
     FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
+  if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
+    qgen_keep_on_one_core(${name}.${driver}.validation)
+  endif()
 endfunction()
