@@ -495,6 +495,7 @@ Diagnostics Run::emit() {
     for (const emit::Kernel& kernel : families[i].kernels) product_.figures.raw_bytes += kernel.module_bytes;
     blob_families.push_back({&packed, rows[i]});
   }
+  for (const emit::CheckedTuning& tuning : tunings) product_.figures.tuning_bytes += emit::table_bytes(tuning);
   auto files = emit::emit(families, tunings, settings_.emit);
   if (!files) return files.error();
   product_.files = *std::move(files);

@@ -276,6 +276,7 @@ std::string stats_json(const Figures& f, size_t written, double seconds) {
                         {"raw_bytes", f.raw_bytes},
                         {"blob_bytes", f.blob_bytes},
                         {"cpp_bytes", f.cpp_bytes},
+                        {"tuning_bytes", f.tuning_bytes},
                         {"files_written", written},
                         {"seconds", std::round(seconds * 1000) / 1000}}) +
          "\n";

@@ -18,6 +18,7 @@ struct Figures {
   uint64_t raw_bytes = 0;  // of the modules of all variants
   uint64_t blob_bytes = 0;
   uint64_t cpp_bytes = 0;
+  uint64_t tuning_bytes = 0;  // of times in the program's tables
 };
 
 }  // namespace qgen

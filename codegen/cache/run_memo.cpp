@@ -10,7 +10,7 @@
 namespace qgen {
 template <typename Stream>
 void fields(Stream& s, Figures& f) {
-  s(f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes);
+  s(f.specs, f.variants, f.modules, f.compiled, f.from_cache, f.raw_bytes, f.blob_bytes, f.cpp_bytes, f.tuning_bytes);
 }
 }  // namespace qgen
 

@@ -17,6 +17,7 @@
 #include "codegen/emit/products.h"
 #include "codegen/spec/device_names.h"
 #include "codegen/support/text_writer.h"
+#include "runtime/library/tuning_info.h"
 #include "runtime/selector/force.h"
 #include "runtime/selector/select.h"
 
@@ -197,9 +198,24 @@ CheckedTuning check_tuning(const std::string& name, const tuning::TuningFile& fi
   return checked;
 }
 
+uint64_t table_bytes(const CheckedTuning& tuning) {
+  std::set<std::string_view> choices, problems;
+  for (const CheckedRow& row : tuning.rows) {
+    choices.insert(row.row->kernel);
+    problems.insert(row.row->problem);
+  }
+  uint64_t bytes = choices.size() * sizeof(std::string_view) + problems.size() * sizeof(TunedProblem) +
+                   tuning.rows.size() * sizeof(TunedTime);
+  for (const auto& texts : {choices, problems}) {
+    for (const std::string_view text : texts) bytes += text.size() + 1;
+  }
+  return bytes;
+}
+
 std::string to_text(const CheckedTuning& tuning) {
   const auto count = [](size_t number) { return fmt::format("{} time{}", number, number == 1 ? "" : "s"); };
-  std::string text = fmt::format("tuning of {}: {}", tuning.file->device.name, count(tuning.rows.size()));
+  std::string text = fmt::format("tuning of {}: {}, {:.1f} kB of tables", tuning.file->device.name,
+                                 count(tuning.rows.size()), static_cast<double>(table_bytes(tuning)) / 1000);
   if (tuning.changed != 0)
     text += fmt::format("; {} left out, of kernels that have changed since", count(tuning.changed));
   if (tuning.unknown != 0) text += fmt::format("; {} left out, of kernels that there are not", count(tuning.unknown));

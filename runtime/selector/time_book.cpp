@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/library/tuning_info.h"
 #include "runtime/selector/select.h"
 
 namespace qgen {
@@ -25,6 +26,7 @@ struct Row {
   std::string kernel;
   double us;
   std::string date;
+  bool is_cold = false;
 };
 
 // What was measured of a problem. The rest is found out when a problem like it is first asked about.
@@ -39,9 +41,49 @@ struct Measured {
 // What was measured on one device.
 struct Table {
   DeviceProfile device;
+  bool is_shipped = false;
   std::unordered_map<std::string_view, std::unique_ptr<Measured>> by_key;
   std::map<std::string, std::vector<Measured*>, std::less<>> by_operator;
+
+  void add(std::string_view key, Row row) {
+    auto found = by_key.find(key);
+    if (found == by_key.end()) {
+      auto measured = std::make_unique<Measured>();
+      measured->key = key;
+      by_operator[std::string(operator_of(key))].push_back(measured.get());
+      const std::string_view kept = measured->key;
+      found = by_key.emplace(kept, std::move(measured)).first;
+    }
+    found->second->rows.push_back(std::move(row));
+  }
 };
+
+// Of the model: of no board, and of a driver version that none has.
+DeviceProfile device_of(const TuningInfo& tuning) {
+  DeviceProfile device;
+  device.name = tuning.name;
+  device.vendor_id = tuning.vendor_id;
+  device.device_id = tuning.device_id;
+  device.architecture = tuning.architecture;
+  device.driver_name = tuning.driver_name;
+  device.driver_info = tuning.driver_info;
+  device.driver_version = UINT32_MAX;
+  device.numbers = tuning.numbers;
+  return device;
+}
+
+// qgen compared the digests when it compiled the table in.
+std::unique_ptr<Table> shipped_table(const TuningInfo& tuning) {
+  auto table = std::make_unique<Table>();
+  table->device = device_of(tuning);
+  table->is_shipped = true;
+  for (const TunedProblem& problem : tuning.problems) {
+    for (const TunedTime& time : tuning.times_of(problem.key)) {
+      table->add(problem.key, {std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date)});
+    }
+  }
+  return table;
+}
 
 enum class Relation { same, model, architecture, none };
 
@@ -106,7 +148,7 @@ struct TimeBook::State {
     if (!op) return false;
     const auto [known, is_new] = digests.try_emplace(fmt::format("{} {}", op_name, row.kernel));
     if (is_new) known->second = digest_of(*op, row.kernel, *library);
-    return known->second && (!row.digest || *row.digest == *known->second);
+    return known->second == row.digest;
   }
 
   // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do is
@@ -160,16 +202,19 @@ struct TimeBook::State {
       if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
       else if (relation == Relation::model) time.source = TimeSource::device;
       else time.source = TimeSource::architecture;
-      time.said =
-          is_exact ? fmt::format("measured {} {}", row.date, where)
-                   : fmt::format("near {}, measured {} {}", difference(*measured->problem, problem), row.date, where);
+      time.said = table.is_shipped ? "shipped table, " : "";
+      if (!is_exact) time.said += fmt::format("near {}, ", difference(*measured->problem, problem));
+      time.said += fmt::format("measured {}{} {}", row.date, row.is_cold ? " with a cold cache" : "", where);
       if (is_scaled) time.said += ", by the ratio of costs";
       times.try_emplace(row.kernel, std::move(time));
     }
   }
 };
 
-TimeBook::TimeBook(const KernelLibrary& library) : state_(std::make_unique<State>()) { state_->library = &library; }
+TimeBook::TimeBook(const KernelLibrary& library) : state_(std::make_unique<State>()) {
+  state_->library = &library;
+  for (const TuningInfo* tuning : library.tunings()) state_->tables.push_back(shipped_table(*tuning));
+}
 TimeBook::TimeBook(TimeBook&&) noexcept = default;
 TimeBook& TimeBook::operator=(TimeBook&&) noexcept = default;
 TimeBook::~TimeBook() = default;
@@ -181,15 +226,7 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
   for (const TimedKernel& row : rows) {
     if (!state_->counts(row)) continue;
     ++count;
-    auto found = table->by_key.find(row.problem);
-    if (found == table->by_key.end()) {
-      auto measured = std::make_unique<Measured>();
-      measured->key = row.problem;
-      table->by_operator[std::string(operator_of(row.problem))].push_back(measured.get());
-      const std::string_view key = measured->key;
-      found = table->by_key.emplace(key, std::move(measured)).first;
-    }
-    found->second->rows.push_back({std::string(row.kernel), row.us, std::string(row.date)});
+    table->add(row.problem, {std::string(row.kernel), row.us, std::string(row.date), row.is_cold});
   }
   if (count > 0) state_->tables.push_back(std::move(table));
   return count;

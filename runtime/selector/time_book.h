@@ -3,8 +3,8 @@
 //
 // Times that were measured, of many problems on some devices, and which of them count for one problem on one device:
 //
-//   TimeBook book(library);
-//   book.add(profile, rows);                                       // from the store, or from tables that are shipped
+//   TimeBook book(library);                // with the tables that `qgen --tuning` compiled into the library
+//   book.add(profile, rows);               // what the store has, or another source
 //   const KernelTimes times = book.of(problem, profile);
 //   select(problem, profile, library, {.times = &times});
 //
@@ -17,7 +17,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,15 +29,17 @@
 namespace qgen {
 
 struct TimedKernel {
-  std::string_view problem;        // key_of()
-  std::string_view kernel;         // Choice::id
-  std::optional<uint64_t> digest;  // digest_of() the choice; nullopt: of the one that the library has
+  std::string_view problem;  // key_of()
+  std::string_view kernel;   // Choice::id
+  uint64_t digest = 0;       // digest_of() the choice
   double us = 0;
   std::string_view date;  // "2026-11-23"
+  bool is_cold = false;   // the cache, of weights
 };
 
 class TimeBook {
  public:
+  // `library` must outlive it.
   explicit TimeBook(const KernelLibrary& library);
   // What was measured on a device. The number of rows that count; texts are copied.
   size_t add(const DeviceProfile& device, std::span<const TimedKernel> rows);

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The times that a program may choose by on this machine: what qgen-tune measured here, and the tables that were compiled
-// into its library (`qgen --tuning`).
+// into its library (`qgen --tuning`). A program that ships tables alone needs none of this room: TimeBook(library) has
+// them.
 //
 //   const auto book = known_times(library, Store::default_path());
 //   Context context{.profile = ..., .library = library, .executor = executor, .times = &*book};

@@ -238,8 +238,8 @@ TEST_F(Emit, EveryFileIsAsExpected) {
 TEST_F(Emit, TimesOfOtherKernelsAreLeftOut) {
   const CheckedTuning tuning = checked().front();
   EXPECT_EQ(to_text(tuning),
-            "tuning of Example \"GPU\" 1: 4 times; 1 time left out, of kernels that have changed since; 4 times left "
-            "out, of kernels that there are not");
+            "tuning of Example \"GPU\" 1: 4 times, 0.6 kB of tables; 1 time left out, of kernels that have changed "
+            "since; 4 times left out, of kernels that there are not");
   std::vector<std::vector<KernelPlace>> kernels;
   for (const CheckedRow& row : tuning.rows) kernels.push_back(row.kernels);
   EXPECT_THAT(kernels, ElementsAre(ElementsAre(KernelPlace{1, 0}, KernelPlace{1, 1}), ElementsAre(KernelPlace{2, 1}),

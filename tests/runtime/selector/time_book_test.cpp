@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "runtime/library/tuning_info.h"
 #include "runtime/selector/select.h"
 #include "tests/runtime/library/sample_tables.h"
 
@@ -107,7 +108,7 @@ TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
 TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
   TimeBook book(library_);
   TimedKernel changed = timed(key_, 12), unknown = timed(key_, 12), foreign = timed(key_, 12);
-  ++*changed.digest;
+  ++changed.digest;
   unknown.kernel = "scale_rows.f64/workgroup64";
   foreign.problem = "scale_columns rows=4";
   const TimedKernel rows_of_others[] = {changed, unknown, foreign};
@@ -116,6 +117,45 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
 }
 
 // A key that another version wrote is of no problem here; it is no error either.
+// A table of the model counts on every board and driver, for problems near to its own too, and stands behind what was
+// measured on this very device.
+TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
+  constexpr std::string_view kChoices[] = {kKernel};
+  const TunedProblem problems[] = {{key_, 1}};
+  constexpr TunedTime kTimes[] = {{0, 7}};
+  const TuningInfo tuning{.name = "GPU 1",
+                          .vendor_id = 0x1234,
+                          .device_id = 1,
+                          .architecture = "example",
+                          .driver_name = "driver",
+                          .driver_info = "1",
+                          .date = "2026-11-22",
+                          .numbers = here_.numbers,
+                          .choices = kChoices,
+                          .problems = problems,
+                          .times = kTimes};
+  const TuningInfo* const tunings[] = {&tuning};
+  LibraryInfo info = test::sample_library();
+  info.tunings = tunings;
+  const KernelLibrary library = *KernelLibrary::open(info);
+  TimeBook book(library);
+
+  KnownTime time = book.of(rows(4, 1024), device("GPU 1", 1, 2, 9)).at(std::string(kKernel));
+  EXPECT_EQ(time.us, 7);
+  EXPECT_EQ(time.source, TimeSource::device);
+  EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 on GPU 1 driver 1");
+  time = book.of(rows(4, 2048), here_).at(std::string(kKernel));
+  EXPECT_EQ(time.said, "shipped table, near width=1024, measured 2026-11-22 on GPU 1 driver 1, by the ratio of costs");
+  EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1)).at(std::string(kKernel)).source, TimeSource::architecture);
+  DeviceProfile other = device("GPU 3", 3, 1, 1);
+  other.architecture = "another";
+  EXPECT_TRUE(book.of(rows(4, 1024), other).empty());
+
+  const TimedKernel row = timed(key_, 12);
+  book.add(here_, {&row, 1});
+  EXPECT_EQ(book.of(rows(4, 1024), here_).at(std::string(kKernel)).us, 12);
+}
+
 TEST_F(TimeBookTest, PassesOverKeysThatItCannotRead) {
   TimeBook book(library_);
   const std::string key = "scale_rows rows=4 height=7";
