@@ -87,7 +87,7 @@ class Display {
       fmt::print("  {:>9.4g} us  {:.3g} to {:.3g}  {}\n", measured.us.median, measured.us.low, measured.us.high,
                  measured.id);
     }
-    if (report.found.ranked.empty()) fmt::print("  no kernel is left\n");
+    if (const std::string why = why_nothing(report); !why.empty()) fmt::print("  {}\n", why);
     if (report.untuned && !report.found.ranked.empty()) {
       fmt::print("  untuned it would be {:.4g} us, {:.2f} times the best: {}\n", report.untuned->us.median,
                  report.untuned->us.median / report.found.ranked.front().us.median, report.untuned->id);
@@ -151,8 +151,8 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
       display.end(*report);
     } else {
       display.failed(report.error());
-      has_failed = true;
     }
+    has_failed |= !report || report->found.ranked.empty();
   }
   return has_failed ? kSomeFailed : kDone;
 }

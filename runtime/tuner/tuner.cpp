@@ -44,6 +44,14 @@ void Tuner::tell(std::string_view stage, size_t done, size_t all, std::string te
   if (options_.on_event) options_.on_event({stage, std::move(text), done, all});
 }
 
+std::string why_nothing(const TaskReport& report) {
+  if (!report.found.ranked.empty()) return "";
+  const bool is_untried = report.found.tried == 0 && report.candidates > 0;
+  if (!is_untried) return "no kernel is left";
+  return fmt::format("nothing was measured: of the {:.1f} s that this problem may take, opening it took {:.1f}",
+                     report.budget_s, report.opened_s);
+}
+
 // ---- the worker -----------------------------------------------------------------------------------------------------
 
 Done Tuner::start() {
@@ -218,17 +226,19 @@ Expected<Tuner::Spreads> Tuner::measure(std::span<const std::string> ids, uint32
 
 // ---- a problem ------------------------------------------------------------------------------------------------------
 
-void Tuner::skip_quarantined(TaskReport& report) {
-  if (options_.is_anew) return;
+Done Tuner::skip_quarantined(TaskReport& report) {
+  if (options_.is_anew) return std::monostate{};
   const auto quarantined = store_.quarantined(opened_.device);
-  if (!quarantined) return;
+  if (!quarantined) return quarantined.error();
   for (const tuning::Quarantined& bad : *quarantined) {
     const auto digest = opened_.digests.find(bad.kernel);
     if (digest == opened_.digests.end() || digest->second != bad.digest) continue;
-    dropped_.emplace(bad.kernel, fmt::format("{} ({})", bad.reason, bad.date));
+    if (Done told = drop(bad.kernel, fmt::format("{} (quarantined {})", bad.reason, bad.date), false); !told)
+      return told;
     std::erase_if(opened_.candidates, [&](const Candidate& candidate) { return candidate.id == bad.kernel; });
   }
   report.candidates = opened_.candidates.size();
+  return std::monostate{};
 }
 
 std::vector<Measured> Tuner::known_times() const {
@@ -277,9 +287,13 @@ Expected<TaskReport> Tuner::tune(const Task& task, double budget_s) {
   auto opened = open(task);
   if (!opened) return opened.error();
   opened_ = *std::move(opened);
-  TaskReport report{.problem = opened_.problem, .device = opened_.device_name, .candidates = opened_.candidates.size()};
+  TaskReport report{.problem = opened_.problem,
+                    .device = opened_.device_name,
+                    .candidates = opened_.candidates.size(),
+                    .budget_s = budget_s,
+                    .opened_s = seconds_since(begin)};
   const std::string untuned = opened_.candidates.front().id;
-  skip_quarantined(report);
+  if (Done skipped = skip_quarantined(report); !skipped) return skipped.error();
 
   const Laboratory laboratory{
       .measure = [&](std::span<const std::string> ids, uint32_t replays) { return measure(ids, replays); },

@@ -36,8 +36,12 @@ struct TaskReport {
   SearchResult found;               // best first
   std::optional<Measured> untuned;  // what would have been chosen without
   std::vector<Dropped> dropped;     // now or before
-  double seconds = 0;
+  double budget_s = 0;
+  double opened_s = 0;  // until the problem and its references were there; of the budget, as all else
+  double seconds = 0;   // in all
 };
+// Why a report has no times: nothing fits the budget, or every candidate was dropped. Of one that has some: empty.
+std::string why_nothing(const TaskReport& report);
 
 // What happens, for those who show it. `done` of `all` candidates of what the stage does.
 struct TunerEvent {
@@ -76,7 +80,7 @@ class Tuner {
   Done start();
   Expected<Opened> open(const Task& task);
   Done reopen();
-  void skip_quarantined(TaskReport& report);
+  Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;
 
   Expected<Spreads> measure(std::span<const std::string> ids, uint32_t replays);

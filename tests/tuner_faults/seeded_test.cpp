@@ -55,7 +55,8 @@ class FaultsTest : public ::testing::Test {
   ~FaultsTest() override { std::filesystem::remove_all(folder_); }
 
   // The tuner's report, with what happens before a candidate in the worker.
-  Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {}) {
+  Expected<TaskReport> tuned(const std::function<void(std::string_view, std::string_view)>& on_candidate = {},
+                             double budget_s = 600) {
     Tuner tuner(*store_, {.worker = {.work =
                                          [on_candidate] {
                                            return run_worker(kLibrary, {.hang_ms = 2000, .on_candidate = on_candidate});
@@ -63,7 +64,7 @@ class FaultsTest : public ::testing::Test {
                                      .patience = std::chrono::milliseconds(2000)},
                           .search = {.strategy = Strategy::exhaustive},
                           .repeats = 3});
-    return tuner.tune(kTask, 600);
+    return tuner.tune(kTask, budget_s);
   }
 
   std::filesystem::path folder_;
@@ -116,6 +117,26 @@ TEST_F(FaultsTest, LosesOneSampleToEachDeath) {
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup64"], HasSubstr("timing it: it was silent for 2 s"));
   EXPECT_THAT(dropped["seeded.none_in_steps/workgroup128"], HasSubstr("timing it: it ended with code 0"));
   EXPECT_EQ(dropped.size(), 20u * 3u + 5u);
+}
+
+// A problem whose references alone take longer than it may is not one whose kernels are all wrong.
+TEST_F(FaultsTest, SaysWhyNothingWasMeasured) {
+  const auto hurried = tuned({}, 1e-6);
+  ASSERT_TRUE(hurried) << to_text(hurried.error());
+  EXPECT_THAT(why_nothing(*hurried),
+              HasSubstr("nothing was measured: of the 0.0 s that this problem may take, opening"));
+  EXPECT_TRUE(hurried->dropped.empty());
+
+  const auto dead = tuned([](std::string_view stage, std::string_view id) {
+    if (stage == "verify" && is_right(id)) ::_exit(0);
+  });
+  ASSERT_TRUE(dead) << to_text(dead.error());
+  EXPECT_EQ(why_nothing(*dead), "no kernel is left");
+  const auto again = tuned();
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(why_nothing(*again), "no kernel is left");
+  ASSERT_EQ(again->dropped.size(), 22u * 3u);
+  EXPECT_THAT(again->dropped.front().reason, HasSubstr("(quarantined "));
 }
 
 TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
