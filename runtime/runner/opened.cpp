@@ -29,12 +29,13 @@ Expected<std::unique_ptr<Opened>> Opened::open(const KernelLibrary& library, con
                                                const UseOfDevice& use) {
   const char* validation = std::getenv("QGEN_VALIDATION");
   auto device = Device::open(name, {.validation = validation && *validation,
-                                    .robust_buffer_access = use.is_guarded,
+                                    .robust_buffer_access = use.is_robust,
                                     .pipeline_statistics = use.has_statistics});
   if (!device) return of_the_machine(device.error());
   auto executor = Executor::create(*device, library,
                                    {.pipeline_cache_folder = use.keeps_pipelines ? pipeline_folder() : "",
-                                    .guard_bytes = use.is_guarded ? kGuardBytes : 0});
+                                    .guard_bytes = use.is_guarded ? kGuardBytes : 0,
+                                    .timeout_ms = use.timeout_ms});
   if (!executor) return executor.error();
   std::unique_ptr<Opened> opened(new Opened(*std::move(device), *std::move(executor)));
   opened->numbers_ = profiles::with_stored_numbers(opened->device_.profile());

@@ -19,12 +19,14 @@
 namespace qgen::runner {
 
 struct UseOfDevice {
-  // As tests run: tensors guarded, and on the pipelines that a driver keeps of those, which Mesa 26 would compile again
-  // for a device without robust access.
-  bool is_guarded = false;
+  bool is_guarded = false;  // guard words behind each tensor
+  // As tests run: on the pipelines that a driver keeps of those, which Mesa 26 would compile again for a device without
+  // robust access.
+  bool is_robust = false;
   bool is_untuned = false;       // times are left aside
   bool has_statistics = false;   // OpenOptions::pipeline_statistics
   bool keeps_pipelines = false;  // between runs, in the user's cache folder
+  uint64_t timeout_ms = ExecutorOptions().timeout_ms;
 };
 
 class Opened {

@@ -67,6 +67,7 @@ int run_on_device(const Program& program, const KernelLibrary& library, const Op
   const bool runs_cases = !entry;  // they are tests, and run as the project's own do
   const auto opened = Opened::open(library, arguments.device,
                                    {.is_guarded = runs_cases,
+                                    .is_robust = runs_cases,
                                     .is_untuned = runs_cases || arguments.is_untuned,
                                     .has_statistics = arguments.has_statistics});
   if (!opened) return fail(program, opened.error());

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "registry.h"
-#include "runtime/device/device.h"
 #include "runtime/measure/timing.h"
 #include "runtime/profiles/device_file.h"
+#include "runtime/runner/opened.h"
 #include "runtime/tuner/verifier.h"
 #include "runtime/tuning/store.h"
 
@@ -25,7 +25,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Ids = std::vector<std::string>;
 
-constexpr uint32_t kGuardBytes = 256;
 constexpr int kDeviceLost = 4;  // exit codes, for the parent alone
 
 void say(const Json& answer) { std::cout << answer.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl; }
@@ -64,30 +63,36 @@ class Worker {
 
   const runner::Program& program_;
   const WorkerOptions& options_;
-  std::optional<Device> device_;
   std::optional<KernelLibrary> library_, shipped_library_;
-  std::optional<Executor> executor_, shipped_executor_;
-  std::optional<Context> context_, shipped_;
+  std::unique_ptr<runner::Opened> opened_;
+  Context* context_ = nullptr;  // of opened_
+  std::optional<Executor> shipped_executor_;
+  std::optional<Context> shipped_;
   measure::SteadyClock clock_;
   std::optional<OpenProblem> problem_;
 };
 
 Done Worker::open_device() {
-  auto device = Device::open(options_.device, {.pipeline_statistics = true});
-  if (!device) return device.error();
-  device_ = *std::move(device);
   // The clock is told by two of the shipped kernels, whatever library is tuned.
-  for (auto [info, library, executor, context] :
-       {std::tuple(&program_.kernels, &library_, &executor_, &context_),
-        std::tuple(&generated::library(), &shipped_library_, &shipped_executor_, &shipped_)}) {
-    auto opened = KernelLibrary::open(*info);
-    if (!opened) return opened.error();
-    *library = *std::move(opened);
-    auto made = Executor::create(*device_, **library, {.guard_bytes = kGuardBytes, .timeout_ms = options_.hang_ms});
-    if (!made) return made.error();
-    *executor = *std::move(made);
-    context->emplace(Context{.profile = device_->profile(), .library = **library, .executor = **executor});
+  for (auto [info, library] :
+       {std::tuple(&program_.kernels, &library_), std::tuple(&generated::library(), &shipped_library_)}) {
+    auto blob = KernelLibrary::open(*info);
+    if (!blob) return blob.error();
+    *library = *std::move(blob);
   }
+  // What was measured already is no guide to what is to be measured.
+  auto opened = runner::Opened::open(
+      *library_, options_.device,
+      {.is_guarded = true, .is_untuned = true, .has_statistics = true, .timeout_ms = options_.hang_ms});
+  if (!opened) return opened.error();
+  opened_ = *std::move(opened);
+  context_ = &opened_->context();
+  for (const std::string& warning : opened_->warnings())
+    fmt::print(stderr, "{}: warning: {}\n", program_.name, warning);
+  auto made = Executor::create(opened_->device(), *shipped_library_, {.timeout_ms = options_.hang_ms});
+  if (!made) return made.error();
+  shipped_executor_ = *std::move(made);
+  shipped_.emplace(Context{.profile = context_->profile, .library = *shipped_library_, .executor = *shipped_executor_});
   auto clock = measure::clock_of(*shipped_);
   if (!clock) return clock.error();
   clock_ = *std::move(clock);
@@ -103,8 +108,8 @@ void Worker::at(std::string_view stage, const std::string& id) const {
 void Worker::say_fault(const std::string& id, const std::string& fault) {
   say({{"id", id}, {"fault", fault}});
   if (fault.empty()) return;
-  const auto probe = executor_->allocate(DType::i32, {4}, Storage::buffer);
-  if (!probe || !executor_->fill(*probe, 0)) std::_Exit(kDeviceLost);
+  const auto probe = context_->executor.allocate(DType::i32, {4}, Storage::buffer);
+  if (!probe || !context_->executor.fill(*probe, 0)) std::_Exit(kDeviceLost);
 }
 
 // ---- the problem ----------------------------------------------------------------------------------------------------
