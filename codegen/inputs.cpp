@@ -173,6 +173,7 @@ Expected<std::vector<TuningInput>> read_tunings(const std::string& folder) {
     auto tuning = tuning::read_tuning_file(input.path, input.text);
     if (!tuning) return tuning.error();
     input.tuning = *std::move(tuning);
+    input.tuning.rows = tuning::comparable(std::move(input.tuning.rows));
     tunings.push_back(std::move(input));
   }
   if (tunings.empty()) {

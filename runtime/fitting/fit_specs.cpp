@@ -13,6 +13,7 @@ Expected<std::string> fit_specs(const FitRequest& request, const KernelLibrary& 
   for (const std::string& path : request.files) {
     auto file = tuning::load_tuning_file(path);
     if (!file) return file.error();
+    file->rows = tuning::comparable(std::move(file->rows));
     files.push_back(*std::move(file));
   }
   const auto fit = fit_costs(files, library, {.operators = request.operators});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 
 #include "copy_words.h"
@@ -37,9 +38,72 @@ uint64_t bytes_of(const TensorDesc& operand) {
   return static_cast<uint64_t>(element_count(operand.shape)) * bits / 8;
 }
 
+constexpr uint32_t kMostCopies = 1024;
+
+// Operands of one replay after another, again from the first when all had their turn.
+using Rotation = std::vector<std::vector<const DeviceTensor*>>;
+
+// Copies of the operands that replays rotate through. Contestants that read the same tensor share its copies.
+class Copies {
+ public:
+  Expected<Rotation> rotation_of(const Contestant& contestant, const BoundCall& bound);
+
+ private:
+  Done copy(Executor& executor, const DeviceTensor& tensor, uint32_t count);
+
+  std::map<const DeviceTensor*, std::deque<DeviceTensor>>
+      copies_;  // beside the tensor itself; they stay where they are
+};
+
+// The weights; of a call without any its inputs. Those in buffers.
+std::vector<size_t> rotated_operands(const Contestant& contestant, const BoundCall& bound) {
+  const OperatorInfo& op = *contestant.call->call.problem.op;
+  std::vector<size_t> weights, inputs;
+  for (size_t i = 0; i < bound.operands.size(); ++i) {
+    const DeviceTensor* tensor = bound.operands[i];
+    if (!tensor || tensor->storage() != Storage::buffer || op.operands[i].access != Access::read) continue;
+    inputs.push_back(i);
+    if (std::holds_alternative<Weight*>(contestant.call->arguments[i])) weights.push_back(i);
+  }
+  return weights.empty() ? inputs : weights;
+}
+
+Expected<Rotation> Copies::rotation_of(const Contestant& contestant, const BoundCall& bound) {
+  const std::vector<size_t> rotated = rotated_operands(contestant, bound);
+  uint64_t bytes = 0;
+  for (const size_t i : rotated) {
+    const DeviceTensor& tensor = *bound.operands[i];
+    bytes += buffer_bytes(tensor.dtype(), tensor.shape(), tensor.layout());
+  }
+  const auto cache_bytes = static_cast<uint64_t>(contestant.context->profile.numbers.cache_bytes);
+  Rotation rotation(copies_beyond(cache_bytes, bytes), bound.operands);
+  for (const size_t i : rotated) {
+    const DeviceTensor* tensor = bound.operands[i];
+    const auto count = static_cast<uint32_t>(rotation.size() - 1);
+    if (Done copied = copy(contestant.context->executor, *tensor, count); !copied) return copied.error();
+    for (uint32_t c = 0; c < count; ++c) rotation[c + 1][i] = &copies_[tensor][c];
+  }
+  return rotation;
+}
+
+Done Copies::copy(Executor& executor, const DeviceTensor& tensor, uint32_t count) {
+  auto& copies = copies_[&tensor];
+  if (copies.size() >= count) return std::monostate{};
+  const auto content = executor.download_stored(tensor);
+  if (!content) return content.error();
+  while (copies.size() < count) {
+    auto made = executor.allocate(tensor.dtype(), tensor.shape(), tensor.storage(), tensor.layout());
+    if (!made) return made.error();
+    if (Done written = executor.write_stored(*made, *content); !written) return written;
+    copies.push_back(*std::move(made));
+  }
+  return std::monostate{};
+}
+
 // Contestants with their recordings. Those of one call write the same outputs, in turn.
 class Race {
  public:
+  explicit Race(bool is_cold) : is_cold_(is_cold) {}
   Done enter(const Contestant& contestant);
   // Replays of each one chain more than it counts; a row of samples for each: a replay's share of a chain.
   Expected<std::vector<std::vector<double>>> round();
@@ -51,9 +115,11 @@ class Race {
     uint32_t launches;  // of a replay
     Recording recording;
   };
-  static Expected<Entry> record(Executor& executor, const Work& work, uint32_t chain);
+  static Expected<Entry> record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain);
   static Expected<std::vector<double>> samples_of(Entry& entry);
 
+  bool is_cold_;
+  Copies copies_;
   std::map<const PreparedCall*, ArgumentList> arguments_;  // with the outputs that the first contestant made
   std::vector<std::unique_ptr<DeviceTensor>> outputs_;
   std::vector<Entry> entries_;
@@ -65,13 +131,18 @@ Done Race::enter(const Contestant& contestant) {
   Context& context = *contestant.context;
   auto bound = qgen::bind(context, prepared.call, *contestant.choice, arguments);
   if (!bound) return bound.error();
-  const Work work{contestant.choice, bound->operands};
-  auto entry = record(context.executor, work, 1);
+  const auto rotation =
+      is_cold_ ? copies_.rotation_of(contestant, *bound) : Expected<Rotation>(Rotation{bound->operands});
+  if (!rotation) return rotation.error();
+  auto entry = record(context.executor, *contestant.choice, *rotation, 1);
   if (!entry) return entry.error();
   const auto replays = samples_of(*entry);
   if (!replays) return replays.error();
-  if (const uint32_t chain = chain_of(*replays); chain > 1) {
-    entry = record(context.executor, work, chain);
+  // A recording that is run again begins with the first copy: by then all others were read.
+  const auto whole_rotation = static_cast<uint32_t>(rotation->size() / (kCounted + 1) + 1);
+  const uint32_t least = is_cold_ ? whole_rotation : 1;
+  if (const uint32_t chain = std::max(chain_of(*replays), least); chain > 1) {
+    entry = record(context.executor, *contestant.choice, *rotation, chain);
     if (!entry) return entry.error();
   }
   entries_.push_back(*std::move(entry));
@@ -83,10 +154,12 @@ Done Race::enter(const Contestant& contestant) {
   return std::monostate{};
 }
 
-Expected<Race::Entry> Race::record(Executor& executor, const Work& work, uint32_t chain) {
-  auto recording = executor.record(std::vector<Work>((kCounted + 1) * chain, work));
+Expected<Race::Entry> Race::record(Executor& executor, const Choice& choice, const Rotation& rotation, uint32_t chain) {
+  std::vector<Work> works;
+  for (uint32_t i = 0; i < (kCounted + 1) * chain; ++i) works.push_back({&choice, rotation[i % rotation.size()]});
+  auto recording = executor.record(works);
   if (!recording) return recording.error();
-  return Entry{&executor, chain, static_cast<uint32_t>(work.choice->launches.size()), *std::move(recording)};
+  return Entry{&executor, chain, static_cast<uint32_t>(choice.launches.size()), *std::move(recording)};
 }
 
 Expected<std::vector<double>> Race::samples_of(Entry& entry) {
@@ -115,11 +188,16 @@ Spread spread_of(std::vector<double> samples) {
   return {at_share(samples, 0.5), at_share(samples, 0.1), at_share(samples, 0.9)};
 }
 
+uint32_t copies_beyond(uint64_t cache_bytes, uint64_t bytes) {
+  if (bytes == 0) return 1;
+  return static_cast<uint32_t>(std::min<uint64_t>(2 * cache_bytes / bytes + 1, kMostCopies));
+}
+
 uint32_t rounds_of(const TimingOptions& options) { return (options.replays + kCounted - 1) / kCounted; }
 
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options) {
-  Race race;
+  Race race(options.is_cold);
   for (const Contestant& contestant : contestants) {
     if (Done entered = race.enter(contestant); !entered) return entered.error();
   }

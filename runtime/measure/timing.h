@@ -16,6 +16,11 @@
 // the other, with the barriers that layers of a network need between them and timestamps at its ends alone: twenty of
 // a short kernel, one of a long one. A sample is a replay's share of it. Of a contestant's chains in a submission the
 // first, which finds an idle device, is not counted.
+//
+// Replays of one call find in the cache what the replay before has read, so of a layer of few rows, whose time is that of
+// its weight's way from memory, they measure another thing than a network does. With a cold cache, each replay reads
+// another copy of the weights, and the copies together are larger than the last cache: twice as large. A call without
+// weights has copies of its inputs. Textures are not copied.
 #pragma once
 
 #include <functional>
@@ -42,6 +47,7 @@ struct Contestant {
 
 struct TimingOptions {
   uint32_t replays = 60;           // samples of each contestant, at least
+  bool is_cold = false;            // the cache, of weights
   std::function<void()> on_round;  // hears of each, once it is done; may be empty
 };
 // How many rounds that takes.
@@ -53,6 +59,9 @@ struct Timings {
 };
 Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> contestants,
                                 const TimingOptions& options);
+
+// So many copies of what takes `bytes` are larger than the cache, as far as 1024 are: smaller weights stay in part.
+uint32_t copies_beyond(uint64_t cache_bytes, uint64_t bytes);
 
 // The medians, for SelectOptions::times. Of contestants of one problem that time_together() timed.
 KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings);

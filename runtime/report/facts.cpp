@@ -49,7 +49,7 @@ std::optional<double> ProblemFact::gain() const {
 
 Facts facts_of(const tuning::TuningFile& file, const KernelLibrary& library) {
   Facts facts{.device = file.device};
-  for (const tuning::TunedRow& row : file.rows) {
+  for (const tuning::TunedRow& row : tuning::comparable(file.rows)) {
     if (facts.problems.empty() || facts.problems.back().key != row.problem) {
       facts.problems.push_back({.key = row.problem});
     }

@@ -47,6 +47,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--replays", arguments.timing.replays, "how often, at least")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");
+  app.add_flag(
+      "--cold", arguments.timing.is_cold,
+      "with the weights, or of an operator without any its inputs, out of the cache: each replay reads another "
+      "copy");
   app.add_option("--json", arguments.json, "write the results of --cases or --time to a file too")->type_name("FILE");
 }
 
@@ -90,6 +94,7 @@ constexpr OptionUse kOptionUses[] = {
     {"--time", kTime, "an operator that is run"},
     {"--output", kRun, "an operator that is run once"},
     {"--replays", kTime, "--time"},
+    {"--cold", kTime, "--time"},
     {"--all-kernels", kCases | kTime, "--cases or --time"},
     {"--json", kCases | kTime, "--cases or --time"},
     {"--kernel", kOperator | kCases, "an operator or --cases"},

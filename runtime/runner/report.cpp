@@ -159,6 +159,8 @@ std::string to_text(const TimeReport& report) {
   const measure::Spread& copy = report.copy_us;
   text += fmt::format("{:>10.2f}  {:>8.2f} .. {:>7.2f}  {:>7.1f}           a plain copy that moves as much: {} bytes\n",
                       copy.median, copy.low, copy.high, gb_per_s(report.bytes_moved, copy.median), report.bytes_moved);
+  if (report.is_cold)
+    text += "with a cold cache: each replay reads another copy of the weights, or without any of the inputs\n";
   return text + clock_text(report.clock);
 }
 
@@ -169,6 +171,7 @@ std::string to_json(const TimeReport& report) {
                         {"question", report.question},
                         {"bytes_moved", report.bytes_moved},
                         {"copy_us", report.copy_us.median},
+                        {"is_cold", report.is_cold},
                         {"clock_of_plateau", report.clock.of_plateau},
                         {"kernels", std::move(kernels)}}) +
          "\n";

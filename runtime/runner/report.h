@@ -47,6 +47,7 @@ struct TimeReport {
   measure::Spread copy_us;
   std::vector<TimedKernel> kernels;  // as select() ranks them by these times
   measure::ClockLevel clock;
+  bool is_cold = false;  // measure::TimingOptions
 };
 std::string to_text(const TimeReport& report);
 std::string to_json(const TimeReport& report);

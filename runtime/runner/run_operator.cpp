@@ -122,7 +122,8 @@ Expected<Timed> time_choices(Context& context, Context& shipped, const PreparedC
   Timed timed{.report = {.device = context.profile.name,
                          .bytes_moved = moved,
                          .copy_us = times->device_us.front(),
-                         .clock = times->clock},
+                         .clock = times->clock,
+                         .is_cold = options.is_cold},
               .selection = select_for(context, prepared, arguments, &medians)};
   timed.report.question = timed.selection.question;
   for (const Choice& ranked : timed.selection.ranked) {

@@ -34,6 +34,7 @@ struct Arguments {
   std::vector<std::string> files;
   SearchOptions search{.budget_s = 0};  // 0: each problem has the default
   double hang_s = 10;
+  bool is_cold = false;
   bool is_anew = false;
   bool is_all = false;  // of forget
   fitting::FitRequest fit;

@@ -90,8 +90,9 @@ bool is_of_this_library(const TunedRow& row, const KernelLibrary& library) {
 
 void show_problem(const report::ProblemFact& problem, const KernelLibrary& library) {
   const TunedRow& best = problem.kernels.front().row;
-  fmt::print("  {}\n    {:>9.4g} us  {}  ({}, {} measured{})\n", best.problem, best.us, best.kernel, best.date,
-             problem.kernels.size(), is_of_this_library(best, library) ? "" : "; of another version of the kernel");
+  fmt::print("  {}\n    {:>9.4g} us  {}  ({}{}, {} measured{})\n", best.problem, best.us, best.kernel, best.date,
+             best.is_cold ? " with a cold cache" : "", problem.kernels.size(),
+             is_of_this_library(best, library) ? "" : "; of another version of the kernel");
   if (const auto gain = problem.gain()) {
     fmt::print("    {:>9.4g} us  untuned, {:.2f} times as long\n", problem.kernels[*problem.untuned].row.us, *gain);
   }

@@ -132,6 +132,7 @@ Expected<int> tune(const Program& program, const Arguments& arguments) {
                  // The device's own limit comes first, where it is kept.
                  .patience = std::chrono::milliseconds(static_cast<int64_t>(2000 * arguments.hang_s + 5000))},
       .search = arguments.search,
+      .is_cold = arguments.is_cold,
       .is_anew = arguments.is_anew,
       .on_event = [&](const TunerEvent& event) { display.event(event); },
       .is_stopped = &is_stopped};

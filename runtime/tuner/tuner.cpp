@@ -160,8 +160,8 @@ Done Tuner::verify(std::vector<std::string> ids) {
 // Together; where that kills the worker, each alone.
 Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map<std::string, measure::Spread>& times) {
   std::string blamed, end;
-  const auto answer = ask({{"do", "time"}, {"ids", ids}, {"replays", replays}}, blamed, end,
-                          [&](const Json&) { tell("time", 0, ids.size()); });
+  const auto answer = ask({{"do", "time"}, {"ids", ids}, {"replays", replays}, {"is_cold", options_.is_cold}}, blamed,
+                          end, [&](const Json&) { tell("time", 0, ids.size()); });
   if (!answer) return answer.error();
   if (*answer && (*answer)->contains("times")) {
     for (const Json& row : (*answer)->at("times")) {
@@ -187,7 +187,8 @@ Done Tuner::time(const std::vector<std::string>& ids, uint32_t replays, std::map
 Done Tuner::keep(const std::map<std::string, measure::Spread>& times) {
   std::vector<tuning::TunedRow> rows;
   for (const auto& [id, us] : times) {
-    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id]});
+    rows.push_back({opened_.problem, id, opened_.digests.at(id), us.median, us.low, us.high, today(), statistics_[id],
+                    options_.is_cold});
   }
   return store_.add(opened_.device, opened_.profile, rows);
 }
@@ -247,7 +248,7 @@ std::vector<Measured> Tuner::known_times() const {
                                      : store_.rows(opened_.device);
   if (!rows) return known;
   for (const tuning::TunedRow& row : *rows) {
-    if (row.problem != opened_.problem) continue;
+    if (row.problem != opened_.problem || row.is_cold != options_.is_cold) continue;
     const auto digest = opened_.digests.find(row.kernel);
     if (digest == opened_.digests.end() || digest->second != row.digest || dropped_.contains(row.kernel)) continue;
     const auto candidate = std::ranges::find(opened_.candidates, row.kernel, &Candidate::id);

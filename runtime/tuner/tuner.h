@@ -54,6 +54,7 @@ struct TunerOptions {
   WorkerProcessOptions worker;
   SearchOptions search;   // its budget is tune()'s
   uint32_t repeats = 20;  // of the winner, whose results must be the same bits each time
+  bool is_cold = false;   // measure::TimingOptions
   bool is_anew = false;   // measures again what the store has, and what was quarantined
   std::function<void(const TunerEvent&)> on_event;
   const std::atomic<bool>* is_stopped = nullptr;  // set by whoever interrupts; looked at between measurements

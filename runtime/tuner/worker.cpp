@@ -53,7 +53,7 @@ class Worker {
   Done compile(const Ids& ids);
   Done verify(const Ids& ids);
   Done repeat(const Ids& ids, uint32_t times);
-  Done time(const Ids& ids, uint32_t replays);
+  Done time(const Ids& ids, const measure::TimingOptions& how);
 
   void at(std::string_view stage, const std::string& id) const;
   void say_fault(const std::string& id, const std::string& fault);
@@ -209,13 +209,13 @@ Done Worker::repeat(const Ids& ids, uint32_t times) {
   return std::monostate{};
 }
 
-Done Worker::time(const Ids& ids, uint32_t replays) {
+Done Worker::time(const Ids& ids, const measure::TimingOptions& how) {
   const auto choices = chosen(ids);
   if (!choices) return choices.error();
   for (const std::string& id : ids) at("time", id);
   std::vector<measure::Contestant> contestants;
-  for (const Choice& choice : *choices) contestants.push_back({&*context_, &problem_->call, &choice});
-  measure::TimingOptions options{.replays = replays};
+  for (const Choice& choice : *choices) contestants.push_back({context_, &problem_->call, &choice});
+  measure::TimingOptions options = how;
   options.on_round = [] { say({{"at", ""}}); };
   const auto times = measure::time_together(clock_, contestants, options);
   if (!times) return times.error();
@@ -238,7 +238,7 @@ Done Worker::obey(const Json& command) {
   if (what == "compile") return compile(ids);
   if (what == "verify") return verify(ids);
   if (what == "repeat") return repeat(ids, command.at("times"));
-  if (what == "time") return time(ids, command.at("replays"));
+  if (what == "time") return time(ids, {.replays = command.at("replays"), .is_cold = command.at("is_cold")});
   return refused(fmt::format("'{}' is no command", what));
 }
 

@@ -9,7 +9,8 @@
 //   -> {"problem": "q8ta_linear m=...", "device": {...}, "candidates": [{"id": ..., "digest": ..., "cost_us": ...}, ...]}
 //   {"do": "compile", "ids": [...]}         -> {"of": [made, all]} ... {}
 //   {"do": "verify", "ids": [...]}          -> {"at": id} {"id": ..., "fault": ""} ... {}
-//   {"do": "time", "ids": [...], "replays": 60}  -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}
+//   {"do": "time", "ids": [...], "replays": 60, "is_cold": false}
+//   -> {"times": [{"id": ..., "us": [median, low, high]}, ...]}
 //   {"do": "repeat", "ids": [...], "times": 20}  -> as verify: whether results change from run to run
 //
 // Before each candidate it says which ("at"), so that the parent knows whom a death is to be blamed on; and before work

@@ -17,10 +17,12 @@ Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesyst
   for (const StoredDevice& stored : *devices) {
     const auto device = profiles::read_device(stored.profile, store_path.string());
     if (!device) return device.error();
-    const auto rows = store->rows(stored.key);
-    if (!rows) return rows.error();
+    auto stored_rows = store->rows(stored.key);
+    if (!stored_rows) return stored_rows.error();
+    const std::vector<TunedRow> rows = comparable(*std::move(stored_rows));
     std::vector<TimedKernel> times;
-    for (const TunedRow& row : *rows) times.push_back({row.problem, row.kernel, row.digest, row.us, row.date});
+    for (const TunedRow& row : rows)
+      times.push_back({row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold});
     book.add(*device, times);
   }
   return book;

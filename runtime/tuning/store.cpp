@@ -20,7 +20,7 @@ namespace qgen::tuning {
 namespace {
 
 constexpr int kApplication = 0x7167656e;  // "qgen", in the file's header
-constexpr int kVersion = 1;               // of the schema
+constexpr int kVersion = 2;               // of the schema
 constexpr int kPatienceMs = 60'000;       // with other writers
 
 constexpr std::string_view kSchema = R"(
@@ -37,13 +37,16 @@ constexpr std::string_view kSchema = R"(
     device INTEGER NOT NULL REFERENCES device, problem INTEGER NOT NULL REFERENCES problem,
     kernel TEXT NOT NULL, digest TEXT NOT NULL,
     us REAL NOT NULL, low_us REAL NOT NULL, high_us REAL NOT NULL,
-    date TEXT NOT NULL, statistics TEXT NOT NULL) STRICT;
+    date TEXT NOT NULL, statistics TEXT NOT NULL, is_cold INTEGER NOT NULL DEFAULT 0) STRICT;
   CREATE INDEX measurement_of ON measurement (device, problem, kernel);
   CREATE TABLE quarantine (
     device INTEGER NOT NULL REFERENCES device,
     kernel TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT NOT NULL, date TEXT NOT NULL,
     PRIMARY KEY (device, kernel, digest)) STRICT;
 )";
+
+// Of a store of version 1, which had no cold caches.
+constexpr const char* kFromVersion1 = "ALTER TABLE measurement ADD COLUMN is_cold INTEGER NOT NULL DEFAULT 0";
 
 struct FinishStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -174,9 +177,11 @@ Done Store::State::set_up() const {
     Statement tables = prepare("SELECT count(*) FROM sqlite_master");
     const bool is_empty = tables.step() == SQLITE_ROW && tables.integer(0) == 0;
     is_ours = is_empty || pragma("application_id") == kApplication;
-    if (!is_ours || is_newer || !is_empty) return true;
+    if (!is_ours || is_newer || (!is_empty && version == kVersion)) return true;
+    const std::string current = fmt::format("PRAGMA user_version = {}", kVersion);
+    if (!is_empty) return execute(kFromVersion1) && execute(current);
     return execute(std::string(kSchema)) && execute(fmt::format("PRAGMA application_id = {}", kApplication)) &&
-           execute(fmt::format("PRAGMA user_version = {}", kVersion));
+           execute(current);
   });
   if (!made) return made;
   if (!is_ours) return refused(fmt::format("'{}' is another program's database", path.string()), "name another file");
@@ -222,12 +227,12 @@ Done Store::add(const DeviceKey& device, std::string_view profile, std::span<con
     if (!id) return false;
     Statement problem = state_->prepare("INSERT INTO problem (key) VALUES (?) ON CONFLICT DO NOTHING");
     Statement row = state_->prepare(
-        "INSERT INTO measurement (device, problem, kernel, digest, us, low_us, high_us, date, statistics) "
-        "SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM problem WHERE key = ?");
+        "INSERT INTO measurement (device, problem, kernel, digest, us, low_us, high_us, date, statistics, is_cold) "
+        "SELECT ?, id, ?, ?, ?, ?, ?, ?, ?, ? FROM problem WHERE key = ?");
     for (const TunedRow& r : rows) {
       if ((problem << r.problem).run() != SQLITE_DONE) return false;
       row << *id << r.kernel << digest_text(r.digest) << r.us << r.low_us << r.high_us << r.date << r.statistics
-          << r.problem;
+          << int64_t{r.is_cold} << r.problem;
       if (row.run() != SQLITE_DONE) return false;
     }
     return true;
@@ -240,16 +245,16 @@ Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
   if (!id) return rows;
   // Of columns beside max() SQLite gives those of the row that has it.
   Statement asked = state_->prepare(
-      "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, max(measurement.id) "
+      "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, is_cold, max(measurement.id) "
       "FROM measurement JOIN problem ON problem.id = problem WHERE device = ? AND NOT EXISTS (SELECT 1 FROM quarantine "
       "q "
       "WHERE q.device = measurement.device AND q.kernel = measurement.kernel AND q.digest = measurement.digest) "
-      "GROUP BY problem, kernel ORDER BY key, us, kernel");
+      "GROUP BY problem, kernel, is_cold ORDER BY key, us, kernel, is_cold");
   asked << *id;
   int result = asked.step();
   for (; result == SQLITE_ROW; result = asked.step()) {
     rows.push_back({asked.text(0), asked.text(1), digest_of_text(asked.text(2)), asked.real(3), asked.real(4),
-                    asked.real(5), asked.text(6), asked.text(7)});
+                    asked.real(5), asked.text(6), asked.text(7), asked.integer(8) != 0});
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
   return rows;

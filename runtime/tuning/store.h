@@ -67,7 +67,7 @@ class Store {
 
   // All of them or none; in the file when this returns, whatever becomes of the process. Waits for other writers.
   Done add(const DeviceKey& device, std::string_view profile, std::span<const TunedRow> rows);
-  // The newest of each problem and kernel that is not quarantined, by problem, then time.
+  // The newest of each problem, kernel and cache, cold or warm, that is not quarantined; by problem, then time.
   Expected<std::vector<TunedRow>> rows(const DeviceKey& device);
   Expected<std::vector<StoredDevice>> devices();  // by id
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace qgen::tuning {
 
@@ -19,8 +20,13 @@ struct TunedRow {
   double high_us = 0;      // a tenth lies above
   std::string date;        // of the measurement, UTC: "2026-11-23"
   std::string statistics;  // what the driver says of its pipelines, a JSON object for each launch; empty: nothing
+  bool is_cold = false;    // the cache, of weights (runtime/measure/timing.h)
 
   friend bool operator==(const TunedRow&, const TunedRow&) = default;
 };
+
+// The rows by which a problem's kernels are compared, in their order: of a problem that has any with a cold cache those
+// alone, since a network reads other weights between two calls of a layer; else all.
+std::vector<TunedRow> comparable(std::vector<TunedRow> rows);
 
 }  // namespace qgen::tuning

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <tuple>
 
 #include "common/files.h"
@@ -40,6 +41,7 @@ TunedRow row_of(yaml::Reader& reader, const Node& map, const std::string& proble
                  time("high", row.high_us),
                  {"digest", true, [&](const Node& node) { read_digest(reader, node, row.digest); }},
                  {"date", true, [&](const Node& node) { reader.text(node, "date", row.date); }},
+                 {"cold", false, [&](const Node& node) { reader.boolean(node, "cold", row.is_cold); }},
                  {"statistics", false, [&](const Node& node) { reader.text(node, "statistics", row.statistics); }}});
   return row;
 }
@@ -54,16 +56,26 @@ void read_problem(yaml::Reader& reader, const Node& map, std::vector<TunedRow>& 
   reader.items(kernels, "kernels", [&](const Node& item) { rows.push_back(row_of(reader, item, problem)); });
 }
 
-auto order_of(const TunedRow& row) { return std::tie(row.problem, row.us, row.kernel); }
+auto order_of(const TunedRow& row) { return std::tie(row.problem, row.us, row.kernel, row.is_cold); }
 
 std::string row_text(const TunedRow& row) {
   std::string text = fmt::format("{{id: {}, us: {:.6g}, low: {:.6g}, high: {:.6g}, digest: \"{:016x}\", date: {}",
                                  yaml::scalar_text(row.kernel), row.us, row.low_us, row.high_us, row.digest, row.date);
+  if (row.is_cold) text += ", cold: true";
   if (!row.statistics.empty()) text += fmt::format(", statistics: {}", yaml::scalar_text(row.statistics));
   return text + "}";
 }
 
 }  // namespace
+
+std::vector<TunedRow> comparable(std::vector<TunedRow> rows) {
+  std::set<std::string, std::less<>> cold;
+  for (const TunedRow& row : rows) {
+    if (row.is_cold) cold.insert(row.problem);
+  }
+  std::erase_if(rows, [&](const TunedRow& row) { return !row.is_cold && cold.contains(row.problem); });
+  return rows;
+}
 
 Expected<TuningFile> read_tuning_file(const std::string& file, std::string_view text) {
   TuningFile tuning;
@@ -101,7 +113,7 @@ std::string to_yaml(const TuningFile& file) {
 
 std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b) {
   std::ranges::move(b, std::back_inserter(a));
-  const auto what = [](const TunedRow& row) { return std::tie(row.problem, row.kernel); };
+  const auto what = [](const TunedRow& row) { return std::tie(row.problem, row.kernel, row.is_cold); };
   std::ranges::sort(a, [&](const TunedRow& left, const TunedRow& right) {
     return std::tuple(what(left), std::tie(right.date), left.us) <
            std::tuple(what(right), std::tie(left.date), right.us);

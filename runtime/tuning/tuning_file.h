@@ -34,7 +34,7 @@ Expected<TuningFile> load_tuning_file(const std::string& path);
 // As read_tuning_file() reads it.
 std::string to_yaml(const TuningFile& file);
 
-// The rows of both; of a problem and kernel that both have, the newer, and of one day the faster.
+// The rows of both; of a problem, kernel and cache that both have, the newer, and of one day the faster.
 std::vector<TunedRow> merged(std::vector<TunedRow> a, std::vector<TunedRow> b);
 
 }  // namespace qgen::tuning

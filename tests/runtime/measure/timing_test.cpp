@@ -32,6 +32,14 @@ TEST(BytesMoved, CountWeightsByTheirBits) {
             4u * (128 + 8 + 16) + 256);
 }
 
+TEST(ColdCache, TakesCopiesOfTwiceItsSize) {
+  EXPECT_EQ(copies_beyond(1000, 100), 21u);
+  EXPECT_EQ(copies_beyond(1000, 1500), 2u);
+  EXPECT_EQ(copies_beyond(1000, 2001), 1u);
+  EXPECT_EQ(copies_beyond(1 << 20, 1), 1024u);
+  EXPECT_EQ(copies_beyond(1000, 0), 1u);
+}
+
 // What progress is counted in.
 TEST(Timing, TakesSoManyRounds) {
   EXPECT_EQ(rounds_of({.replays = 1}), 1u);

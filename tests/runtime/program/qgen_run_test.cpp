@@ -164,6 +164,14 @@ TEST_F(RuntimeProgram, TimesWithoutABarInALog) {
   EXPECT_THAT(answer.err, Not(HasSubstr("\r")));
 }
 
+TEST_F(RuntimeProgram, TimesWithAColdCache) {
+  const Answer answer = qgen_run({"q8ta_linear", "--shape", "input=1x256:i8", "--shape", "weight=64x256:i8", "--shape",
+                                  "weight_scales=64:f32=0.01", "--set", "input_scale=0.05", "--set", "output_scale=0.1",
+                                  "--time", "--cold", "--replays", "10"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("with a cold cache: each replay reads another copy of the weights"));
+}
+
 // ---- cases ----------------------------------------------------------------------------------------------------------
 
 // What was timed is ranked by its time; what was not, behind it.

@@ -4,6 +4,7 @@
 // Results as people and programs read them; and cases on disk.
 #include "runtime/runner/report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -107,6 +108,7 @@ constexpr std::string_view kTimesAsJson =
   "question": "scale of x (numel = 4)",
   "bytes_moved": 1000000000,
   "copy_us": 250.0,
+  "is_cold": false,
   "clock_of_plateau": 0.5,
   "kernels": [
     {"id": "scale.f32.vec4/workgroup256", "median_us": 312.5, "low_us": 310.0, "high_us": 320.0, "gb_per_s": 3200.0},
@@ -118,6 +120,9 @@ constexpr std::string_view kTimesAsJson =
 TEST(Report, OfTimes) {
   EXPECT_EQ(to_text(kTimes), kTimesAsText);
   EXPECT_EQ(to_json(kTimes), kTimesAsJson);
+  TimeReport cold = kTimes;
+  cold.is_cold = true;
+  EXPECT_THAT(to_text(cold), ::testing::HasSubstr("\nwith a cold cache: "));
 }
 
 TEST(Report, OfWhatARunMade) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,34 @@ TEST_F(StoreTest, KeepsTheNewestOfEachProblemAndKernel) {
   const auto again = Store::open_existing(path())->rows(device_);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, (std::vector{row("sum n=1", "sum.a", 1), row("sum n=2", "sum.a", 5), row("sum n=2", "sum.b", 9)}));
+}
+
+// A kernel's times with a warm and with a cold cache are two; choices go by the cold ones of a problem that has some.
+TEST_F(StoreTest, TellsColdFromWarm) {
+  TunedRow cold = row("sum n=2", "sum.a", 7);
+  cold.is_cold = true;
+  const std::vector<TunedRow> rows = {row("sum n=1", "sum.a", 4), row("sum n=2", "sum.b", 3),
+                                      row("sum n=2", "sum.a", 5), cold};
+  ASSERT_TRUE(Store::open(path())->add(device_, "name: A", rows));
+  EXPECT_EQ(*Store::open(path())->rows(device_), rows);
+  const auto file = read_tuning_file("a.yaml", to_yaml({.device = {.name = "A"}, .rows = rows}));
+  ASSERT_TRUE(file) << to_text(file.error());
+  EXPECT_EQ(file->rows, rows);
+  EXPECT_EQ(merged(rows, rows), rows);
+  EXPECT_EQ(comparable(rows), (std::vector{rows[0], cold}));
+}
+
+TEST_F(StoreTest, ReadsWhatVersion1Wrote) {
+  ASSERT_TRUE(Store::open(path())->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5)}));
+  sqlite3* opened = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &opened), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(opened, "ALTER TABLE measurement DROP COLUMN is_cold; PRAGMA user_version = 1", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(opened);
+  auto store = Store::open(path());
+  ASSERT_TRUE(store) << to_text(store.error());
+  EXPECT_EQ(*store->rows(device_), std::vector{row("sum n=2", "sum.a", 5)});
 }
 
 // Through the store, a tuning file and a merge.
