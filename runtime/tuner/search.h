@@ -6,8 +6,8 @@
 //
 //   1  all of them, where that fits into the budget; else the cheapest by estimate, and the cheapest of each kind
 //      (recipe or family), since an estimate may be wrong about a whole kind
-//   2  the neighbours of the best: ids that differ in one word (a specialization, a tile, a step's kernel), until none
-//      is better
+//   2  the neighbours of the best, along one axis: ids that differ in one word (a specialization, a tile, a step's
+//      kernel), the nearest values first; and as many more of the cheapest by estimate; until no batch is better
 //   3  the best few again, each against the others, for longer: the order that is told
 #pragma once
 
@@ -61,7 +61,11 @@ struct SearchResult {
 Expected<SearchResult> find_best(std::span<const Candidate> candidates, std::span<const Measured> known,
                                  const Laboratory& laboratory, const SearchOptions& options);
 
-// Whether two ids differ in exactly one word.
-bool are_neighbours(std::string_view a, std::string_view b);
+// How many steps along one axis lie between two ids: a step doubles a number, or takes another word in a word's place.
+// nullopt: they differ in more than one axis, or in none.
+//
+//   op.tile.m2n4/workgroup64  op.tile.m2n4/workgroup256     2
+//   op.tile.m2n4/workgroup64  op.tile.m4n2/workgroup64      2, since a record is one axis
+std::optional<double> steps_between(std::string_view a, std::string_view b);
 
 }  // namespace qgen::tuner

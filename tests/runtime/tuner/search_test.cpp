@@ -12,6 +12,10 @@
 #include <map>
 #include <set>
 
+#include "registry.h"
+#include "runtime/report/facts.h"
+#include "tests/support/source_folder.h"
+
 namespace qgen::tuner {
 namespace {
 
@@ -173,12 +177,51 @@ TEST(Search, HandsOnTheLaboratorysError) {
   EXPECT_EQ(found.error().message, "interrupted");
 }
 
-TEST(Neighbours, DifferInOneWord) {
-  EXPECT_TRUE(are_neighbours("op.a.m8/workgroup64", "op.a.m8/workgroup128"));
-  EXPECT_TRUE(are_neighbours("op.two(x.vec4/w64, y.vec1)", "op.two(x.vec4/w64, y.vec2)"));
-  EXPECT_FALSE(are_neighbours("op.a.m8/workgroup64", "op.a.m16/workgroup128"));
-  EXPECT_FALSE(are_neighbours("op.a.m8/workgroup64", "op.a.m8/workgroup64"));
-  EXPECT_FALSE(are_neighbours("op.a.m8", "op.a"));
+TEST(Steps, AreAlongOneAxis) {
+  EXPECT_EQ(steps_between("op.a.m8/workgroup64", "op.a.m8/workgroup128"), 1);
+  EXPECT_EQ(steps_between("op.a.m8n4/workgroup64", "op.a.m2n8/workgroup64"), 3) << "a record is one axis";
+  EXPECT_EQ(steps_between("op.two(x.vec4/w64, y.vec1)", "op.two(x.vec4/w64, y.vec8)"), 3);
+  EXPECT_EQ(steps_between("op.plain.m8", "op.sliding.m8"), 1);
+  EXPECT_EQ(steps_between("op.a.m8/workgroup64", "op.a.m16/workgroup128"), std::nullopt);
+  EXPECT_EQ(steps_between("op.a.m8/workgroup64", "op.a.m8/workgroup64"), std::nullopt);
+  EXPECT_EQ(steps_between("op.a.m8", "op.a"), std::nullopt);
+  EXPECT_TRUE(steps_between("op.team0", "op.team2").has_value());
+}
+
+// What was measured on an H200, as spaces: problems of which many kernels were, ordered by what the specs estimate for
+// that device.
+TEST(Search, ReachesTheBestOfMeasuredTables) {
+  const auto library = KernelLibrary::open(generated::library());
+  ASSERT_TRUE(library);
+  const auto file = tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
+  ASSERT_TRUE(file) << to_text(file.error());
+  size_t problems = 0, all = 0, needed = 0, asked = 0;
+  for (const report::ProblemFact& problem : report::facts_of(*file, *library).problems) {
+    std::vector<Candidate> candidates;
+    std::map<std::string, double> times;
+    for (const report::KernelFact& kernel : problem.kernels) {
+      if (kernel.estimated_us <= 0) continue;
+      candidates.push_back({kernel.row.kernel, kernel.estimated_us});
+      times[kernel.row.kernel] = kernel.row.us;
+    }
+    if (candidates.size() < 24) continue;
+    std::ranges::stable_sort(candidates, {}, &Candidate::cost_us);
+    FakeLaboratory fake(times);
+    const auto found = find_best(candidates, {}, fake.laboratory(), {.strategy = Strategy::halving, .budget_s = 600});
+    ASSERT_TRUE(found);
+    const double enough = least(times) / 0.98;
+    EXPECT_LE(found->ranked.front().us.median, enough) << problem.key;
+    const auto reached = std::ranges::find_if(fake.asked, [&](const auto& id) { return times.at(id) <= enough; });
+    ++problems;
+    all += candidates.size();
+    needed += static_cast<size_t>(reached - fake.asked.begin()) + 1;
+    asked += found->tried;
+  }
+  EXPECT_GE(problems, 10u) << "of kernels that the library has: tune again, and export";
+  const auto share = [&](size_t part) { return static_cast<double>(part) / static_cast<double>(all); };
+  RecordProperty("share_to_reach_98_percent", fmt::format("{:.3f}", share(needed)));
+  RecordProperty("share_measured", fmt::format("{:.3f}", share(asked)));
+  EXPECT_LE(share(needed), 0.15);
 }
 
 }  // namespace
