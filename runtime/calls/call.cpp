@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/calls/online_tuning.h"
 #include "vocabulary/layouts.h"
 
 namespace qgen {
@@ -139,15 +140,44 @@ Expected<BoundCall> bind(Context& context, const Call& call, const Choice& choic
 
 namespace {
 
+// With `device_us`, it is timed too.
 Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, const Choice& choice,
-                                        const ArgumentList& arguments) {
+                                        const ArgumentList& arguments, double* device_us = nullptr) {
   auto bound = bind(context, call, choice, arguments);
   if (!bound) return bound.error();
   const Work work{&choice, bound->operands};
   auto recording = context.executor.record({&work, 1});
   if (!recording) return recording.error();
-  if (auto done = context.executor.run(*recording); !done) return done.error();
+  if (!device_us) {
+    if (auto done = context.executor.run(*recording); !done) return done.error();
+    return std::move(bound->made);
+  }
+  const auto timing = context.executor.time(*recording, static_cast<uint32_t>(choice.launches.size()));
+  if (!timing) return timing.error();
+  *device_us = timing->device_us;
   return std::move(bound->made);
+}
+
+KernelTimes known_times(const Context& context, const Problem& problem) {
+  return context.times ? context.times->of(problem, context.profile) : KernelTimes();
+}
+
+// A kernel that cannot be run when it is tried is another's turn. nullopt: no kernel fits, for others to explain.
+using Made = std::optional<std::vector<DeviceTensor>>;
+Expected<Made> run_online(Context& context, const Call& call, const ArgumentList& arguments) {
+  const KernelTimes times = known_times(context, call.problem);
+  while (true) {
+    const auto turn = context.online->next(call.problem, context.profile, context.library, times);
+    if (!turn.choice) return Made();
+    double device_us = 0;
+    auto made = run(context, call, *turn.choice, arguments, &device_us);
+    if (made) {
+      context.online->took(turn, device_us);
+      return Made(*std::move(made));
+    }
+    context.online->failed(turn);
+    if (!turn.is_trial) return made.error();
+  }
 }
 
 }  // namespace
@@ -156,10 +186,16 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   if (Done whole = check_call(call); !whole) return whole.error();
   if (context.on_call) context.on_call(call);
   const bool is_watched = static_cast<bool>(context.on_selection);
+  const bool has_timestamps = context.profile.timestamp_period_ns > 0;
+  if (context.online && has_timestamps && !is_watched && context.force_kernel.empty()) {
+    auto made = run_online(context, call, arguments);
+    if (!made) return made.error();
+    if (*made) return **std::move(made);
+  }
   if (context.decisions && !is_watched && context.force_kernel.empty()) {
     if (const auto choice = context.decisions->best(call.problem)) return run(context, call, *choice, arguments);
   }
-  const KernelTimes times = context.times ? context.times->of(call.problem, context.profile) : KernelTimes();
+  const KernelTimes times = known_times(context, call.problem);
   const Selection selection = select(call.problem, context.profile, context.library,
                                      {.force = context.force_kernel, .best_only = !is_watched, .times = &times});
   if (is_watched) context.on_selection(selection);

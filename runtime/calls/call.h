@@ -26,7 +26,8 @@
 
 namespace qgen {
 
-struct Given;  // given.h
+struct Given;        // given.h
+class OnlineTuning;  // online_tuning.h
 
 // A tensor without its memory.
 struct TensorDesc {
@@ -109,6 +110,7 @@ struct Context {
   std::string force_kernel;                            // SelectOptions::force; empty: the best
   const TimeBook* times = nullptr;                     // what was measured; null: choices go by estimates
   DecisionCache* decisions = nullptr;                  // keeps choices between calls; null: each call chooses
+  OnlineTuning* online = nullptr;                      // finds times while calls run; null: none are taken
   std::function<void(const Selection&)> on_selection;  // sees each decision; may be empty
   std::function<void(const Call&)> on_call;            // sees each problem that is run; may be empty
 };

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+#include "runtime/calls/online_tuning.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace qgen {
+namespace {
+
+constexpr double kHopeless = 2;         // times the best
+constexpr size_t kMostProblems = 4096;  // past them all are forgotten
+
+std::optional<double> median_of(std::vector<double> samples) {
+  if (samples.empty()) return std::nullopt;
+  const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
+  std::ranges::nth_element(samples, middle);
+  return *middle;
+}
+
+}  // namespace
+
+OnlineTuning::OnlineTuning(OnlineOptions options) : options_(std::move(options)) {
+  if (!options_.now) options_.now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+}
+
+OnlineTuning::Trials& OnlineTuning::trials_of(const std::string& key, const Problem& problem,
+                                              const DeviceProfile& device, const KernelLibrary& library,
+                                              const KernelTimes& known) {
+  if (trials_.size() >= kMostProblems && !trials_.contains(key)) trials_.clear();
+  const auto [found, is_new] = trials_.try_emplace(key, Trials{problem.op, {}});
+  if (!is_new) return found->second;
+  const Selection selection =
+      select(problem, device, library, {.all_specializations = true, .all_step_kernels = true, .times = &known});
+  const size_t count = std::min(std::max<size_t>(options_.candidates, 1), selection.ranked.size());
+  for (size_t i = 0; i < count; ++i) found->second.candidates.push_back({selection.ranked[i].id, {}, false});
+  return found->second;
+}
+
+const OnlineTuning::Tried* OnlineTuning::next_trial(const Trials& trials) const {
+  if (is_frozen_ || !trials.candidates.front().is_done) return nullptr;
+  const bool has_time = static_cast<double>(tried_.count()) < options_.share * static_cast<double>(all_.count());
+  const auto next = std::ranges::find(trials.candidates, false, &Tried::is_done);
+  return has_time && next != trials.candidates.end() ? &*next : nullptr;
+}
+
+OnlineTuning::Turn OnlineTuning::next(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
+                                      const KernelTimes& known) {
+  Turn turn{.problem = key_of(problem), .began = options_.now()};
+  KernelTimes times = known;
+  std::string force;
+  {
+    const std::scoped_lock lock(mutex_);
+    const Trials& trials = trials_of(turn.problem, problem, device, library, known);
+    if (trials.candidates.empty()) return turn;
+    if (const Tried* trial = next_trial(trials)) force = trial->id;
+    turn.is_trial = !force.empty();
+    for (const Tried& tried : trials.candidates) {
+      if (const auto us = median_of(tried.samples_us)) times[tried.id] = {.us = *us, .said = "measured online"};
+    }
+  }
+  Selection selection =
+      select(problem, device, library, {.force = force, .best_only = true, .best_or_nothing = true, .times = &times});
+  if (!selection.ranked.empty()) turn.choice = std::make_shared<const Choice>(std::move(selection.ranked.front()));
+  return turn;
+}
+
+void OnlineTuning::end(const Turn& turn) {
+  const auto took = options_.now() - turn.began;
+  all_ += took;
+  if (turn.is_trial) tried_ += took;
+}
+
+void OnlineTuning::took(const Turn& turn, double device_us) {
+  const std::scoped_lock lock(mutex_);
+  end(turn);
+  const auto trials = trials_.find(turn.problem);
+  if (is_frozen_ || trials == trials_.end()) return;
+  auto& candidates = trials->second.candidates;
+  const auto tried = std::ranges::find(candidates, turn.choice->id, &Tried::id);
+  if (tried == candidates.end() || tried->is_done) return;
+  tried->samples_us.push_back(device_us);
+  std::optional<double> best;
+  for (const Tried& one : candidates) {
+    const auto us = median_of(one.samples_us);
+    if (us && (!best || *us < *best)) best = us;
+  }
+  tried->is_done = tried->samples_us.size() >= options_.samples || device_us > kHopeless * *best;
+}
+
+void OnlineTuning::failed(const Turn& turn) {
+  const std::scoped_lock lock(mutex_);
+  end(turn);
+  const auto trials = trials_.find(turn.problem);
+  if (trials == trials_.end() || !turn.choice) return;
+  const auto tried = std::ranges::find(trials->second.candidates, turn.choice->id, &Tried::id);
+  if (tried == trials->second.candidates.end()) return;
+  tried->samples_us.clear();
+  tried->is_done = true;
+}
+
+void OnlineTuning::freeze() {
+  const std::scoped_lock lock(mutex_);
+  is_frozen_ = true;
+}
+
+std::vector<OnlineTime> OnlineTuning::times(const KernelLibrary& library) const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<OnlineTime> times;
+  for (const auto& [problem, trials] : trials_) {
+    for (const Tried& tried : trials.candidates) {
+      const auto us = median_of(tried.samples_us);
+      const auto digest = digest_of(*trials.op, tried.id, library);
+      if (us && tried.is_done && digest) times.push_back({problem, tried.id, *digest, *us});
+    }
+  }
+  return times;
+}
+
+}  // namespace qgen
