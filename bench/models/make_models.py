@@ -8,9 +8,10 @@
 
 Networks are those of their papers; weights are seeded random numbers, scaled layer by layer so that what comes out has
 a standard deviation of one, as a trained network's normalization sees to. Scales and zero points come from the least and
-the greatest value of each tensor on seeded images (min-max calibration). What is written has QuantizeLinear and
+the greatest value of each tensor on seeded inputs (min-max calibration). What is written has QuantizeLinear and
 DequantizeLinear around every operator, as ONNX Runtime's static quantization writes it: weights int8, one scale a
-channel; activations int8 or uint8, one scale a tensor; biases int32 at the product of both scales.
+channel; activations int8 or uint8, one scale a tensor; biases of Conv and Gemm int32 at the product of both scales. The
+transformer's weights of four bits are MatMulNBits of reals, as its weight-only quantization writes them.
 
 Beside NAME.onnx lies NAME.input.npy, one seeded input. Needs Debian's python3-onnx and python3-numpy.
 """
@@ -22,7 +23,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-OPSET = 13
+OPSET = 17
+MICROSOFT = "com.microsoft"
 
 
 def columns(x, kernel, stride, pads, dilation=1, fill=0.0):
@@ -49,9 +51,9 @@ def convolve(x, weight, stride, pads, groups):
 
 
 class Network:
-    """A float network that computes its calibration images while it is built, and writes itself quantized.
+    """A float network that computes its calibration inputs while it is built, and writes itself quantized.
 
-    A tensor is a name; `values` has what it is on the calibration images.
+    A tensor is a name; `values` has what it is on the calibration inputs.
     """
 
     def __init__(self, seed, is_unsigned):
@@ -91,8 +93,8 @@ class Network:
             self.quantized[tensor] = f"{tensor}.dq"
         return self.quantized[tensor]
 
-    def weight(self, name, array, axis, source):
-        """int8, one scale a channel; and the bias of as many channels."""
+    def weight(self, name, array, axis):
+        """int8, one scale a channel; gives these scales."""
         others = tuple(d for d in range(array.ndim) if d != axis)
         scales = np.maximum(np.abs(array).max(axis=others), 1e-6).astype(np.float32) / np.float32(127)
         shape = [1] * array.ndim
@@ -101,6 +103,10 @@ class Network:
         names = [self.constant(f"{name}.weight", codes), self.constant(f"{name}.weight_scale", scales),
                  self.constant(f"{name}.weight_zero_point", np.zeros(len(scales), np.int8))]
         self.node("DequantizeLinear", names, f"{name}.weight_dq", axis=axis)
+        return scales
+
+    def bias(self, name, scales, source):
+        """int32, one for each channel of the weight."""
         bias_scales = (self.scale_of(source)[0] * scales).astype(np.float32)
         bias = self.random.normal(0, 0.1, len(scales))
         names = [self.constant(f"{name}.bias", np.rint(bias / bias_scales).astype(np.int32)),
@@ -121,7 +127,7 @@ class Network:
         y = compute(weight)
         weight = weight / max(float(y.std()), 1e-6)
         y /= max(float(y.std()), 1e-6)
-        bias = self.weight(name, weight, axis, x)
+        bias = self.bias(name, self.weight(name, weight, axis), x)
         self.values[name] = y + (bias.reshape(1, -1, 1, 1) if y.ndim == 4 else bias)
         return self.node(op, [source, f"{name}.weight_dq", f"{name}.bias_dq"], name, **attributes)
 
@@ -147,6 +153,30 @@ class Network:
     def linear(self, name, x, outputs):
         weight = self.random.normal(0, 1, (outputs, self.values[x].shape[-1])).astype(np.float32)
         return self.layer(name, x, weight, 0, lambda w: self.values[x] @ w.T, "Gemm", transB=1)
+
+    def matmul(self, name, x, outputs):
+        """A linear layer of any number of tokens, whose bias an Add of reals adds."""
+        source = self.dequantized(x)
+        inner = self.values[x].shape[-1]
+        weight = (self.random.normal(0, 1, (inner, outputs)) / np.sqrt(inner)).astype(np.float32)
+        bias = self.random.normal(0, 0.1, outputs).astype(np.float32)
+        self.weight(name, weight, 1)
+        self.values[name] = self.values[x] @ weight + bias
+        self.node("MatMul", [source, f"{name}.weight_dq"], f"{name}.product")
+        return self.node("Add", [f"{name}.product", self.constant(f"{name}.bias", bias)], name)
+
+    def matmul_of_nibbles(self, name, x, outputs, block=32):
+        """A linear layer of reals whose weight has four bits and a scale for each block along K."""
+        inner = self.values[x].shape[-1]
+        weight = (self.random.normal(0, 1, (outputs, inner // block, block)) / np.sqrt(inner)).astype(np.float32)
+        scales = np.abs(weight).max(axis=2) / np.float32(7)
+        codes = (np.clip(np.rint(weight / scales[:, :, None]), -8, 7) + 8).astype(np.uint8)
+        known = (codes.astype(np.float32) - 8) * scales[:, :, None]
+        self.values[name] = self.values[x] @ known.reshape(outputs, inner).T
+        names = [self.constant(f"{name}.weight", codes[:, :, 0::2] | codes[:, :, 1::2] << 4),
+                 self.constant(f"{name}.weight_scale", scales.reshape(-1))]
+        return self.node("MatMulNBits", [x, *names], name, domain=MICROSOFT, K=inner, N=outputs, bits=4,
+                         block_size=block)
 
     def relu(self, name, x):
         """Reads what x is before it is quantized."""
@@ -183,9 +213,61 @@ class Network:
         self.values[name] = np.concatenate([self.values[x], self.values[y]], 1)
         return self.node("Concat", [self.dequantized(x), self.dequantized(y)], name, axis=1)
 
+    def product(self, name, x, y):
+        """Of matrices of activations."""
+        self.values[name] = self.values[x] @ self.values[y]
+        return self.node("MatMul", [self.dequantized(x), self.dequantized(y)], name)
+
+    def heads(self, name, x, count, order):
+        """[batch, tokens, channels] -> [batch, tokens, heads, channels of one], its dimensions in `order`."""
+        batch, tokens, channels = self.values[x].shape
+        shape = self.constant(f"{name}.shape", np.array([0, tokens, count, channels // count], np.int64))
+        self.values[name] = self.values[x].reshape(batch, tokens, count, -1).transpose(order)
+        self.scales[name] = self.scale_of(x)
+        self.node("Reshape", [self.dequantized(x), shape], f"{name}.parts")
+        return self.node("Transpose", [f"{name}.parts"], name, perm=order)
+
+    def joined_heads(self, name, x):
+        batch, count, tokens, channels = self.values[x].shape
+        shape = self.constant(f"{name}.shape", np.array([0, tokens, count * channels], np.int64))
+        self.values[name] = self.values[x].transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
+        self.scales[name] = self.scale_of(x)
+        self.node("Transpose", [self.dequantized(x)], f"{name}.parts", perm=[0, 2, 1, 3])
+        return self.node("Reshape", [f"{name}.parts", shape], name)
+
+    # Of reals: what stays so between quantized layers.
+
+    def sum_of_reals(self, name, x, y):
+        self.values[name] = self.values[x] + self.values[y]
+        return self.node("Add", [x, y], name)
+
+    def product_of_reals(self, name, x, y):
+        self.values[name] = self.values[x] * self.values[y]
+        return self.node("Mul", [x, y], name)
+
+    def softmax_of(self, name, x, factor):
+        scaled = self.values[x] * np.float32(factor)
+        powers = np.exp(scaled - scaled.max(-1, keepdims=True))
+        self.values[name] = powers / powers.sum(-1, keepdims=True)
+        self.node("Mul", [x, self.constant(f"{name}.factor", np.array(factor, np.float32))], f"{name}.scaled")
+        return self.node("Softmax", [f"{name}.scaled"], name, axis=-1)
+
+    def layer_norm(self, name, x):
+        channels = self.values[x].shape[-1]
+        weight, bias = (self.random.normal(mean, 0.1, channels).astype(np.float32) for mean in (1, 0))
+        value = self.values[x]
+        spread = np.sqrt(value.var(-1, keepdims=True) + 1e-5)
+        self.values[name] = (value - value.mean(-1, keepdims=True)) / spread * weight + bias
+        names = [self.constant(f"{name}.weight", weight), self.constant(f"{name}.bias", bias)]
+        return self.node("LayerNormalization", [x, *names], name, axis=-1, epsilon=1e-5)
+
+    def silu(self, name, x):
+        self.values[f"{name}.gate"] = 1 / (1 + np.exp(-self.values[x]))
+        return self.product_of_reals(name, x, self.node("Sigmoid", [x], f"{name}.gate"))
+
     # ---- the file
 
-    def image(self, shape):
+    def input(self, shape):
         self.values["input"] = self.random.normal(0, 1, shape).astype(np.float32)
         return "input"
 
@@ -197,8 +279,10 @@ class Network:
             self.nodes, name, [helper.make_tensor_value_info("input", TensorProto.FLOAT, batch)],
             [helper.make_tensor_value_info(last, TensorProto.FLOAT, ["batch", *self.values[output].shape[1:]])],
             self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8,
-                                  producer_name="qgen")
+        opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain == MICROSOFT for node in self.nodes):
+            opsets.append(helper.make_opsetid(MICROSOFT, 1))
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="qgen")
         onnx.checker.check_model(model)
         onnx.save(model, str(folder / f"{name}.onnx"))
         np.save(folder / f"{name}.input.npy", np.random.default_rng(7).normal(0, 1, (1, *shape[1:])).astype(np.float32))
@@ -206,7 +290,7 @@ class Network:
 
 def resnet50(net, size):
     """He, Zhang, Ren, Sun 2015, with the stride in the 3x3 convolution, as PyTorch has it."""
-    x = net.image((2, 3, size, size))
+    x = net.input((2, 3, size, size))
     x = net.max_pool("pool", net.relu("relu", net.conv("conv1", x, 64, 7, 2)), 3, 2, 1)
     for stage, (width, blocks) in enumerate([(64, 3), (128, 4), (256, 6), (512, 3)]):
         for block in range(blocks):
@@ -222,7 +306,7 @@ def resnet50(net, size):
 
 def mobilenet_v2(net, size):
     """Sandler, Howard, Zhu, Zhmoginov, Chen 2018."""
-    x = net.relu6("relu", net.conv("conv1", net.image((2, 3, size, size)), 32, 3, 2))
+    x = net.relu6("relu", net.conv("conv1", net.input((2, 3, size, size)), 32, 3, 2))
     channels = 32
     for stage, (expansion, outputs, blocks, stride) in enumerate(
             [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]):
@@ -241,27 +325,46 @@ def mobilenet_v2(net, size):
 
 
 def unet(net, size):
-    """Ronneberger, Fischer, Brox 2015, with three levels, padded convolutions, and additions for the copies across."""
+    """Ronneberger, Fischer, Brox 2015, with three levels and padded convolutions."""
     def double(name, x, channels):
         x = net.relu(f"{name}.relu1", net.conv(f"{name}.conv1", x, channels, 3))
         return net.relu(f"{name}.relu2", net.conv(f"{name}.conv2", x, channels, 3))
 
-    a = double("down1", net.image((2, 3, size, size)), 16)
+    a = double("down1", net.input((2, 3, size, size)), 16)
     b = double("down2", net.max_pool("pool1", a, 2, 2, 0), 32)
     c = double("bottom", net.max_pool("pool2", b, 2, 2, 0), 64)
-    d = double("up2", net.add("skip2", net.conv_transpose("rise2", c, 32), b), 32)
-    e = double("up1", net.add("skip1", net.conv_transpose("rise1", d, 16), a), 16)
+    d = double("up2", net.concat("skip2", net.conv_transpose("rise2", c, 32), b), 32)
+    e = double("up1", net.concat("skip1", net.conv_transpose("rise1", d, 16), a), 16)
     return net.conv("head", e, 4, 1)
 
 
-NETWORKS = {"resnet50": (resnet50, 224), "mobilenet_v2": (mobilenet_v2, 224), "unet": (unet, 128)}
+def transformer(net, tokens, channels=256, heads=4):
+    """A block with normalization first: attention in int8 (Vaswani et al. 2017), then a gated layer (Shazeer 2020) whose
+    weights have four bits."""
+    x = net.input((2, tokens, channels))
+    y = net.layer_norm("attention.norm", x)
+    query = net.heads("query.heads", net.matmul("query", y, channels), heads, [0, 2, 1, 3])
+    key = net.heads("key.heads", net.matmul("key", y, channels), heads, [0, 2, 3, 1])
+    value = net.heads("value.heads", net.matmul("value", y, channels), heads, [0, 2, 1, 3])
+    shares = net.softmax_of("shares", net.product("scores", query, key), (channels / heads)**-0.5)
+    mixed = net.joined_heads("mixed.heads", net.product("mixed", shares, value))
+    x = net.sum_of_reals("attention.sum", x, net.matmul("attention.out", mixed, channels))
+    y = net.layer_norm("mlp.norm", x)
+    gate = net.silu("mlp.silu", net.matmul_of_nibbles("mlp.gate", y, 2 * channels))
+    y = net.product_of_reals("mlp.gated", gate, net.matmul_of_nibbles("mlp.up", y, 2 * channels))
+    return net.sum_of_reals("mlp.sum", x, net.matmul_of_nibbles("mlp.down", y, channels))
+
+
+NETWORKS = {"resnet50": (resnet50, 224), "mobilenet_v2": (mobilenet_v2, 224), "unet": (unet, 128),
+            "transformer": (transformer, 64)}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, help="where the models go")
     parser.add_argument("networks", nargs="*", metavar="NETWORK", help=f"of {', '.join(NETWORKS)}; without: all")
-    parser.add_argument("--size", type=int, help="of the images' sides; without: that of the network's paper")
+    parser.add_argument("--size", type=int, help="of the images' sides, or how many tokens; without: %s" % ", ".join(
+                            f"{name} {size}" for name, (_, size) in NETWORKS.items()))
     parser.add_argument("--unsigned", action="store_true", help="activations in uint8 instead of int8")
     arguments = parser.parse_args()
     for name in arguments.networks:

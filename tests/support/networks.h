@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small networks in int8 with seeded weights: what residual networks and those of depthwise filters are made of.
+// Small networks in int8 with seeded weights: what residual networks, those of depthwise filters, U-Nets and attention are
+// made of.
 #pragma once
 
 #include <cmath>
@@ -34,6 +35,18 @@ class Network {
       node.attributes.emplace("result_scale", kScale);
     }
     return graph.add(std::move(node));
+  }
+  // Twice as large.
+  graph::ValueId transposed_convolution(graph::ValueId x, int64_t channels, int64_t outputs) {
+    graph::Node node{.op = "q8ta_conv2d_transposed", .inputs = {{"input", x}}, .attributes = scales()};
+    add_weight(node, {channels, outputs, 2, 2}, outputs);
+    node.attributes.emplace("stride", std::vector<int64_t>{2});
+    return graph.add(std::move(node));
+  }
+  graph::ValueId joined(graph::ValueId a, graph::ValueId b) {
+    return graph.add({.op = "q8ta_concat",
+                      .inputs = {{"input_1", a}, {"input_2", b}},
+                      .attributes = {{"input_1_scale", kScale}, {"input_2_scale", kScale}, {"output_scale", kScale}}});
   }
   graph::ValueId pooled(graph::ValueId x, std::string_view op) {
     Attributes attributes;
@@ -93,6 +106,16 @@ inline graph::Graph depthwise_network() {
   const graph::ValueId narrow = net.convolution(filtered, 18, 5, 1, 1, 1, x);
   net.graph.add_output("features", narrow);
   net.graph.add_output("widest", net.pooled(wide, "q8ta_max_pool2d"));
+  return std::move(net.graph);
+}
+
+// Down, up by a transposed convolution, and both one behind the other.
+inline graph::Graph joined_network(int64_t batch) {
+  Network net(3);
+  const graph::ValueId top = net.convolution(net.quantized(net.input({batch, 3, 8, 12})), 3, 8, 3, 1);
+  const graph::ValueId bottom = net.convolution(top, 8, 12, 3, 2);
+  const graph::ValueId both = net.joined(net.transposed_convolution(bottom, 12, 6), top);
+  net.graph.add_output("classes", net.real(net.convolution(both, 14, 4, 1, 1)));
   return std::move(net.graph);
 }
 

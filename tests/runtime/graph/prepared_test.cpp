@@ -18,6 +18,7 @@ namespace qgen::graph {
 namespace {
 
 using testing::depthwise_network;
+using testing::joined_network;
 using testing::Random;
 using testing::residual_network;
 
@@ -62,6 +63,15 @@ TEST_F(PreparedTest, ResidualNetworkIsItsReference) {
     ASSERT_TRUE(outputs) << to_text(outputs.error());
     expect_reference(graph, inputs, *outputs);
   }
+}
+
+TEST_F(PreparedTest, JoinedNetworkIsItsReference) {
+  const Graph graph = joined_network(2);
+  Model model = model_of(graph);
+  const Tensors inputs{{"image", Random(5).reals(DType::f32, {2, 3, 8, 12}, -4, 4)}};
+  const auto outputs = model.run(inputs);
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  expect_reference(graph, inputs, *outputs);
 }
 
 // The constants are on the device alone after the first of them.

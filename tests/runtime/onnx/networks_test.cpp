@@ -115,7 +115,7 @@ TEST_P(Networks, MobileNet) {
   EXPECT_THAT(imported->notes, IsEmpty());
 }
 
-// Down, up by a transposed convolution, and a sum of both.
+// Down, up by a transposed convolution, and both one behind the other.
 TEST_P(Networks, UNet) {
   Network m(GetParam());
   const std::string x = m.q(m.input("image", {-1, 3, 8, 8}), 0.02f, 114);
@@ -123,33 +123,57 @@ TEST_P(Networks, UNet) {
   std::string y = m.q(m.node("MaxPool", {top}, {{"kernel_shape", Pads{2, 2}}, {"strides", Pads{2, 2}}}), 0.02f, 0);
   y = m.layer(y, 0.02f, {16, 8, 3, 3}, 0.02f, 0, {{"pads", Pads{1, 1, 1, 1}}}, "Relu");
   y = m.q(m.node("ConvTranspose", {y, m.weight({16, 8, 2, 2}, 1)}, {{"strides", Pads{2, 2}}}), 0.2f, 128);
-  y = m.q(m.node("Add", {top, y}), 0.2f, 120);
-  m.output(m.layer(y, 0.2f, {2, 8, 1, 1}, 0.3f, 128, {}, ""));
+  y = m.q(m.node("Concat", {y, top}, {{"axis", int64_t{1}}}), 0.2f, 120);
+  m.output(m.layer(y, 0.2f, {2, 16, 1, 1}, 0.3f, 128, {}, ""));
   EXPECT_EQ(imported_operators(m),
-            "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d_transposed q8ta_conv2d q8ta_dequantize");
+            "q8ta_quantize q8ta_conv2d q8ta_max_pool2d q8ta_conv2d q8ta_conv2d_transposed q8ta_concat q8ta_conv2d "
+            "q8ta_dequantize");
   compare(m, {kBatch, 3, 8, 8}, 0.3f);
 }
 
-// What a transformer's block has but for softmax and normalization, which movements_test.cpp has: attention's products, a
-// layer of int8, and one whose weight alone is of four bits.
+// A transformer's block as make_models.py has it: normalization, attention of two heads with layers of int8, and
+// a gated layer whose weights alone are of four bits.
 TEST(Transformer, Block) {
+  constexpr int64_t kTokens = 5, kChannels = 8, kHeads = 2;
+  const auto signs = std::vector<float>{1, -1, 0.5f, 1, 2, -2, 1, 1};
   ModelBuilder m(21);
-  const std::string x = m.view(m.input("x", {-1, 5, 8}), 0.02f, 3);
-  const auto project = [&] {
-    return m.view(
-        m.node("Add", {m.reals({8}, {1, -1, 0, 0.5f, 2, -2, 1, 1}), m.node("MatMul", {x, m.weight({8, 8}, 1)})}), 0.05f,
-        0);
+  const std::string image = m.input("x", {-1, kTokens, kChannels});
+  const auto normalized = [&](const std::string& x) {
+    return m.node("LayerNormalization", {x, m.reals({kChannels}, signs), m.reals({kChannels}, signs)});
   };
-  const std::string q = project(), k = project();
-  const std::string scores = m.view(m.node("MatMul", {q, m.node("Reshape", {k, m.list({0, 8, 5})})}), 0.5f, 0);
-  const std::string mixed = m.view(m.node("MatMul", {scores, project()}), 4.0f, 0);
-  const std::string sum = m.node("Add", {mixed, x});
-  const std::string codes = m.random_integers(ElementType::i4, {8, 6}, -8, 7);
-  m.output(m.node("MatMul", {sum, m.node("DequantizeLinear", {codes, m.scalar(0.1f)})}));
+  const auto project = [&](const std::string& x) {
+    return m.node("Add", {m.node("MatMul", {x, m.weight({kChannels, kChannels}, 1)}), m.reals({kChannels}, signs)});
+  };
+  const auto heads = [&](const std::string& x, const std::vector<int64_t>& order) {
+    const std::string parts =
+        m.node("Reshape", {m.view(x, 0.02f, 1), m.list({0, kTokens, kHeads, kChannels / kHeads})});
+    return m.view(m.node("Transpose", {parts}, {{"perm", order}}), 0.02f, 1);
+  };
+  const auto nibbles = [&](const std::string& x, int64_t from, int64_t to) {
+    const std::string codes = m.random_integers(ElementType::i4, {from, to}, -8, 7);
+    return m.node("MatMul", {x, m.node("DequantizeLinear", {codes, m.scalar(0.05f)})});
+  };
+
+  const std::string y = m.view(normalized(image), 0.03f, 2);
+  const std::string query = heads(project(y), {0, 2, 1, 3}), key = heads(project(y), {0, 2, 3, 1});
+  const std::string scores = m.node("Mul", {m.node("MatMul", {query, key}), m.scalar(0.5f)});
+  const std::string shares = m.view(m.node("Softmax", {scores}), 1.0f / 256, -128);
+  const std::string mixed = m.view(m.node("MatMul", {shares, heads(project(y), {0, 2, 1, 3})}), 0.02f, 1);
+  const std::string joined = m.node(
+      "Reshape",
+      {m.node("Transpose", {mixed}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}), m.list({0, kTokens, kChannels})});
+  const std::string sum = m.node("Add", {image, project(m.view(joined, 0.02f, 1))});
+  const std::string z = normalized(sum);
+  const std::string gate = nibbles(z, kChannels, 2 * kChannels);
+  const std::string gated =
+      m.node("Mul", {m.node("Mul", {gate, m.node("Sigmoid", {gate})}), nibbles(z, kChannels, 2 * kChannels)});
+  m.output(m.view(m.node("Add", {sum, nibbles(gated, 2 * kChannels, kChannels)}), 0.25f, 0));
   EXPECT_EQ(imported_operators(m),
-            "q8ta_quantize q8ta_linear q8ta_linear reshape bmm q8ta_linear bmm fused_add linear_q4gsw");
-  // A quantum of `mixed`, 4.0, times weights of up to 0.8.
-  compare(m, {kBatch, 5, 8}, 3.2f, 3);
+            "layer_norm q8ta_quantize q8ta_linear reshape permute q8ta_linear reshape permute bmm fused_mul softmax "
+            "q8ta_quantize q8ta_linear reshape permute bmm permute reshape q8ta_dequantize linear_q8ta_q8csw fused_add "
+            "layer_norm linear_q4gsw fused_sigmoid fused_mul linear_q4gsw fused_mul linear_q4gsw fused_add "
+            "q8ta_dequantize");
+  compare(m, {kBatch, kTokens, kChannels}, 0.25f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Networks,
