@@ -60,7 +60,7 @@ Expected<std::optional<Function>> clip(const Node& node, std::span<const TensorP
   RealBounds bounds{.low = node.real("min", RealBounds{}.low), .high = node.real("max", RealBounds{}.high)};
   for (size_t i = 1; i < 3; ++i) {
     if (!node.has_input(i)) continue;
-    if (!constants[i] || constants[i]->size() != 1) return refused("its bounds are no constants");
+    if (!constants[i] || constants[i]->size() != 1) return unsupported("its bounds are no constants");
     (i == 1 ? bounds.low : bounds.high) = constants[i]->real(0);
   }
   if (std::isnan(bounds.low) || std::isnan(bounds.high)) return refused("its bounds are no numbers");

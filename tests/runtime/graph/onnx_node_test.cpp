@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// ONNX's own node tests of quantization and of 8-bit operators (write_onnx_node_tests.py), from file to answer on the
+// device. docs/onnx.md has a table of those that are refused, or differ at a tie, and is held to it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "operators.h"
+#include "registry.h"
+#include "runtime/graph/model.h"
+#include "runtime/onnx/import.h"
+#include "runtime/tensor/npy.h"
+#include "tests/support/device_test.h"
+#include "tests/support/document.h"
+
+namespace qgen::graph {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of_node_tests() { return fs::path(tests::source_folder()) / "tests/runtime/graph/onnx_node_tests"; }
+
+std::vector<std::string> names_of_node_tests() {
+  std::vector<std::string> names;
+  std::error_code none;  // without the sources there are no tests
+  for (const auto& entry : fs::directory_iterator(folder_of_node_tests(), none))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+// The tensors of NAME.ROLE.npy.
+Tensors tensors_of(const fs::path& folder, const std::string& role) {
+  Tensors tensors;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path stem = entry.path().stem();
+    if (stem.extension() != "." + role) continue;
+    auto tensor = load_npy(entry.path());
+    EXPECT_TRUE(tensor) << to_text(tensor.error());
+    if (tensor) tensors.emplace(stem.stem().string(), *std::move(tensor));
+  }
+  return tensors;
+}
+
+enum class Outcome : uint8_t { equal, at_a_tie, refused };
+
+// What the table of docs/onnx.md says: a row has the names of tests in code, and their outcome.
+Outcome documented(const std::string& name) {
+  static const std::string kPage = tests::read_document("docs/onnx.md");
+  for (const std::string_view line : tests::lines_of(kPage)) {
+    if (!line.starts_with("| `") || line.find(fmt::format("`{}`", name)) == std::string_view::npos) continue;
+    if (line.find("| refused |") != std::string_view::npos) return Outcome::refused;
+    if (line.find("| at a tie |") != std::string_view::npos) return Outcome::at_a_tie;
+  }
+  return Outcome::equal;
+}
+
+class OnnxNodeTest : public testing::DeviceTest, public ::testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    auto library = KernelLibrary::open(generated::library());
+    ASSERT_TRUE(library) << to_text(library.error());
+    library_.emplace(*std::move(library));
+    auto executor = Executor::create(device(), *library_, {});
+    ASSERT_TRUE(executor) << to_text(executor.error());
+    executor_.emplace(*std::move(executor));
+  }
+
+  Expected<Tensors> run(const fs::path& folder) {
+    auto imported = onnx::import_model(folder / "model.onnx", {.constants = tensors_of(folder, "constant")});
+    if (!imported) return imported.error();
+    Context context{device().profile(), *library_, *executor_};
+    return Model::create(context, generated::operators::entries(), std::move(imported->graph), {})
+        .run(tensors_of(folder, "input"));
+  }
+
+ private:
+  std::optional<KernelLibrary> library_;
+  std::optional<Executor> executor_;
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxNodeTest);
+
+// Reals by ONNX's own tolerance; of integers each.
+TEST_P(OnnxNodeTest, IsWhatTheDocumentSays) {
+  const fs::path folder = folder_of_node_tests() / GetParam();
+  const Outcome outcome = documented(GetParam());
+  const auto outputs = run(folder);
+  if (outcome == Outcome::refused) {
+    ASSERT_FALSE(outputs) << "docs/onnx.md says that it is refused";
+    EXPECT_EQ(outputs.error().kind, Error::Kind::unsupported) << to_text(outputs.error());
+    return;
+  }
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const Tensors expected = tensors_of(folder, "output");
+  ASSERT_FALSE(expected.empty());
+  size_t different = 0;
+  for (const auto& [name, wanted] : expected) {
+    const HostTensor& got = outputs->at(name);
+    ASSERT_EQ(got.dtype, wanted.dtype) << name;
+    ASSERT_EQ(got.shape, wanted.shape) << name;
+    for (int64_t i = 0; i < element_count(got.shape); ++i) {
+      const double a = element(got, i), b = element(wanted, i);
+      const double bound = is_real(wanted.dtype) ? 1e-7 + 1e-3 * std::abs(b) : 0;
+      if (std::abs(a - b) <= bound) continue;
+      ++different;
+      EXPECT_TRUE(outcome == Outcome::at_a_tie && std::abs(a - b) == 1)
+          << name << " " << i << ": " << a << ", not " << b;
+    }
+  }
+  EXPECT_EQ(different > 0, outcome == Outcome::at_a_tie);
+}
+
+INSTANTIATE_TEST_SUITE_P(Onnx, OnnxNodeTest, ::testing::ValuesIn(names_of_node_tests()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace qgen::graph
