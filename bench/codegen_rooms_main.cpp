@@ -78,8 +78,8 @@ double require_ms() {
 }
 
 // The words of every variant's module, in the blob's order.
-std::vector<const emit::Module*> modules_of(const Product& product) {
-  std::vector<const emit::Module*> modules;
+std::vector<const blob_format::Module*> modules_of(const Product& product) {
+  std::vector<const blob_format::Module*> modules;
   for (const SpecJob& job : product.jobs) {
     for (const auto* module : job.modules) modules.push_back(job.pack.spirv(module->spirv));
   }

@@ -35,7 +35,7 @@ const SpecJob* find_job(const Product& product, std::string_view name) {
   return job == product.jobs.end() ? nullptr : &*job;
 }
 
-std::string disassembled(const emit::Module& words) {
+std::string disassembled(const blob_format::Module& words) {
   std::string text;
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
   tools.Disassemble(words, &text, SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_NO_HEADER);
@@ -44,7 +44,7 @@ std::string disassembled(const emit::Module& words) {
 
 std::string heading(std::string_view id) { return fmt::format("==== {}\n", id); }
 
-const emit::Module& words_of(const SpecJob& job, size_t variant) {
+const blob_format::Module& words_of(const SpecJob& job, size_t variant) {
   return *job.pack.spirv(job.modules[variant]->spirv);
 }
 

@@ -416,13 +416,13 @@ void Run::pack_family(SpecJob& job, std::vector<uint32_t>& rows) {
     rows.push_back(place->second);
   }
   if (job.pack.family(different)) return;
-  std::vector<emit::Module> modules;
+  std::vector<blob_format::Module> modules;
   for (const Digest& digest : different) {
-    const emit::Module* words = job.pack.spirv(digest);
+    const blob_format::Module* words = job.pack.spirv(digest);
     assert(words && "a pack that passed its checksum holds the module of each of its keys");
     modules.push_back(*words);
   }
-  job.pack.set_family(different, emit::pack(modules));
+  job.pack.set_family(different, blob_format::pack(modules));
   job.pack_changed = true;
 }
 
@@ -436,7 +436,7 @@ std::vector<emit::Family> Run::families_of_jobs() const {
     std::map<Digest, uint64_t> digests;  // variants share modules
     for (size_t v = 0; v < job.variants.size(); ++v) {
       const cache::CachedModule& module = *job.modules[v];
-      const emit::Module* words = job.pack.spirv(module.spirv);
+      const blob_format::Module* words = job.pack.spirv(module.spirv);
       assert(words && "a pack that passed its checksum holds the module of each of its keys");
       const auto [digest, is_new] = digests.try_emplace(module.spirv, 0);
       if (is_new) digest->second = blob_format::checksum(std::as_bytes(std::span(*words)));
@@ -488,9 +488,9 @@ Diagnostics Run::emit() {
 
   std::vector<std::vector<uint32_t>> rows(jobs.size());
   for_each(Room::emit, jobs.size(), [&](size_t i) { pack_family(jobs[i], rows[i]); });
-  std::vector<emit::BlobFamily> blob_families;
+  std::vector<blob_format::BlobFamily> blob_families;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const emit::PackedFamily& packed = *jobs[i].pack.family();
+    const blob_format::PackedFamily& packed = *jobs[i].pack.family();
     product_.figures.modules += packed.modules.size();
     for (const emit::Kernel& kernel : families[i].kernels) product_.figures.raw_bytes += kernel.module_bytes;
     blob_families.push_back({&packed, rows[i]});
@@ -502,7 +502,7 @@ Diagnostics Run::emit() {
   for (const emit::File& file : product_.files) {
     if (file.path.starts_with("cpp/")) product_.figures.cpp_bytes += file.text.size();
   }
-  product_.files.push_back({std::string(kBlobFile), emit::write_blob(blob_families)});
+  product_.files.push_back({std::string(kBlobFile), blob_format::write_blob(blob_families)});
   product_.figures.blob_bytes = product_.files.back().text.size();
   return {};
 }

@@ -17,7 +17,7 @@
 #include "common/files.h"
 
 // What the fields of each type are, for both directions; found by the types' namespaces.
-namespace qgen::emit {
+namespace qgen::blob_format {
 template <typename Stream>
 void fields(Stream& s, PackedModule& m) {
   s(m.stored, m.raw_bytes, m.checksum);
@@ -26,7 +26,7 @@ template <typename Stream>
 void fields(Stream& s, PackedFamily& f) {
   s(f.dictionary, f.dictionary_raw_bytes, f.modules);
 }
-}  // namespace qgen::emit
+}  // namespace qgen::blob_format
 
 namespace qgen::cache {
 
@@ -67,7 +67,7 @@ void fields(Stream& s, Row& r) {
 struct Index {
   std::vector<Row> rows;
   Digest family_key;
-  std::vector<emit::PackedFamily> family;  // one or none
+  std::vector<blob_format::PackedFamily> family;  // one or none
 };
 template <typename Stream>
 void fields(Stream& s, Index& i) {
@@ -76,7 +76,7 @@ void fields(Stream& s, Index& i) {
 
 struct Words {
   Digest digest;
-  emit::Module words;
+  blob_format::Module words;
 };
 template <typename Stream>
 void fields(Stream& s, Words& w) {
@@ -145,23 +145,23 @@ void SpecPack::unpack_spirv() const {
   for (Words& one : *all) spirv_.emplace(one.digest, std::move(one.words));
 }
 
-const emit::Module* SpecPack::spirv(const Digest& digest) const {
+const blob_format::Module* SpecPack::spirv(const Digest& digest) const {
   if (const auto found = spirv_.find(digest); found != spirv_.end()) return &found->second;
   unpack_spirv();
   const auto found = spirv_.find(digest);
   return found == spirv_.end() ? nullptr : &found->second;
 }
 
-const emit::PackedFamily* SpecPack::family(std::span<const Digest> modules) const {
+const blob_format::PackedFamily* SpecPack::family(std::span<const Digest> modules) const {
   return family_ && family_key_ == family_key_of(modules) ? &*family_ : nullptr;
 }
 
-void SpecPack::add(const Digest& key, CachedModule module, emit::Module spirv) {
+void SpecPack::add(const Digest& key, CachedModule module, blob_format::Module spirv) {
   spirv_.emplace(module.spirv, std::move(spirv));
   if (modules_.insert_or_assign(key, std::move(module)).second) order_.insert(order_.begin(), key);
 }
 
-void SpecPack::set_family(std::span<const Digest> modules, emit::PackedFamily packed) {
+void SpecPack::set_family(std::span<const Digest> modules, blob_format::PackedFamily packed) {
   family_key_ = family_key_of(modules);
   family_ = std::move(packed);
 }
@@ -179,7 +179,7 @@ Done SpecPack::store(const std::string& path, std::span<const Digest> used_keys)
   std::map<Digest, Words> words;
   for (const Digest& key : keys) {
     const CachedModule* module = find(key);
-    const emit::Module* spirv = module ? this->spirv(module->spirv) : nullptr;
+    const blob_format::Module* spirv = module ? this->spirv(module->spirv) : nullptr;
     if (spirv == nullptr) continue;
     index.rows.push_back({key, *module});
     words.try_emplace(module->spirv, Words{module->spirv, *spirv});

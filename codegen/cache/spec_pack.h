@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/emit/blob_writer.h"
 #include "codegen/reflect/interface.h"
 #include "codegen/support/digest.h"
 #include "common/error.h"
+#include "runtime/library/blob_writer.h"
 
 namespace qgen::cache {
 
@@ -40,13 +40,13 @@ class SpecPack {
 
   const CachedModule* find(const Digest& key) const;
   // The words of a module; null only if the file is damaged.
-  const emit::Module* spirv(const Digest& digest) const;
+  const blob_format::Module* spirv(const Digest& digest) const;
   // The packed family: the last one, or null unless it was made of exactly these modules in this order.
-  const emit::PackedFamily* family() const { return family_ ? &*family_ : nullptr; }
-  const emit::PackedFamily* family(std::span<const Digest> modules) const;
+  const blob_format::PackedFamily* family() const { return family_ ? &*family_ : nullptr; }
+  const blob_format::PackedFamily* family(std::span<const Digest> modules) const;
 
-  void add(const Digest& key, CachedModule module, emit::Module spirv);
-  void set_family(std::span<const Digest> modules, emit::PackedFamily packed);
+  void add(const Digest& key, CachedModule module, blob_format::Module spirv);
+  void set_family(std::span<const Digest> modules, blob_format::PackedFamily packed);
 
   // Writes what this run used, and of what it did not use as much again: going back to yesterday's template stays fast,
   // and the file stays small.
@@ -58,8 +58,8 @@ class SpecPack {
   std::map<Digest, CachedModule> modules_;
   std::vector<Digest> order_;  // keys, the most recently used first
   Digest family_key_;
-  std::optional<emit::PackedFamily> family_;
-  mutable std::map<Digest, emit::Module> spirv_;
+  std::optional<blob_format::PackedFamily> family_;
+  mutable std::map<Digest, blob_format::Module> spirv_;
   mutable std::string packed_spirv_;  // not unpacked yet: most runs need no module again
 };
 

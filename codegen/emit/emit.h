@@ -18,7 +18,7 @@
 //   MANIFEST.tsv              manifest.cpp          one line for each variant, for people and their diffs
 //   OPERATORS.md              operators_page.cpp    the same, as tables for people
 //   OPERATORS.json            operators_json.cpp    what callers see of all public operators, for other languages
-//   kernels.blob              blob_writer.cpp       all modules, compressed
+//   kernels.blob              runtime/library/      all modules, compressed: blob_writer.h
 //
 // Generated text holds no date, host, absolute path, compiler version or running number. Everything is sorted by id:
 // a new variant is a new line and moves none.
@@ -28,11 +28,11 @@
 #include <string>
 #include <vector>
 
-#include "codegen/emit/blob_writer.h"
 #include "codegen/expand/variant.h"
 #include "codegen/reflect/interface.h"
 #include "codegen/spec/spec.h"
 #include "common/diagnostic.h"
+#include "runtime/library/blob_writer.h"
 
 namespace qgen::emit {
 

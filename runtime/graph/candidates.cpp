@@ -119,16 +119,20 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
   return plain ? no_kernel(select_for(*plain, true)) : plain.error();
 }
 
-Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts,
-                                    const std::string& kernel) const {
+Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) const {
   Given given = *offer.given;
   for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], layouts[i]);
-  return chosen(*offer.entry, checked(given, offer.entry->infer), kernel);
+  return chosen(*offer.entry, checked(given, offer.entry->infer), forced);
 }
 
-Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const std::string& kernel) const {
+Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) const {
   if (!call) return call.error();
-  Selection selection = select_for(*call, true, kernel);
+  if (forced.choice) {
+    auto choice = std::make_shared<Choice>(*forced.choice);
+    choice->problem = std::make_shared<const Problem>(call->problem);
+    return Chosen{&entry, *std::move(call), std::move(choice)};
+  }
+  Selection selection = select_for(*call, true, forced.kernel);
   if (selection.ranked.empty()) return no_kernel(selection);
   return Chosen{&entry, *std::move(call), std::make_shared<const Choice>(std::move(selection.ranked.front()))};
 }
@@ -151,11 +155,10 @@ std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout
   return thought ? std::optional(thought->time_us) : std::nullopt;
 }
 
-Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to,
-                                        const std::string& kernel) const {
+Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced) const {
   auto call = conversion_call(tensor, from, to);
   if (!call) return call.error();
-  return chosen(*clone_, std::move(call), kernel);
+  return chosen(*clone_, std::move(call), forced);
 }
 
 }  // namespace qgen::graph

@@ -5,7 +5,7 @@
 //
 //   auto offer = candidates.slots_of(graph, node, *entry, given);   // input, output
 //   offer = candidates.with_ways(*offer);   // {{packed_4c, packed_4c}, 6.1 us}, {{strided, packed_4c}, 8.0 us}, ...
-//   candidates.chosen(*offer, offer->ways[0].layouts, "")                 // the Call and the Choice
+//   candidates.chosen(*offer, offer->ways[0].layouts, {})                 // the Call and the Choice
 //
 // Equal layers of a network are asked about once. Where a node was measured in some layouts, those in which it was not are
 // told by their costs times what the measured ones took of theirs: a time and an estimate do not compare.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.h"
+#include "runtime/graph/own_kernels.h"
 
 namespace qgen::graph {
 
@@ -25,7 +26,14 @@ struct Chooser {
   const DeviceProfile& profile;
   const KernelLibrary& library;
   OperatorEntries operators;
-  const TimeBook* times = nullptr;  // null: by estimates
+  const TimeBook* times = nullptr;          // null: by estimates
+  const OwnKernels* own_kernels = nullptr;  // of a Decision that is done again: whose choices its steps take
+};
+
+// What a step is to run: a choice, or what SelectOptions::force says.
+struct Forced {
+  std::string kernel = {};
+  const Choice* choice = nullptr;
 };
 
 // An operand that the planner may place.
@@ -72,17 +80,16 @@ class Candidates {
   Expected<Offer> slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry, Given given) const;
   // Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
   Expected<Offer> with_ways(Offer offer);
-  // `kernel`: SelectOptions::force.
-  Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const std::string& kernel) const;
+  Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) const;
 
   // A copy of a tensor of bytes in another layout; nullopt: there is no such conversion.
   std::optional<double> conversion_us(const TensorDesc& tensor, Layout from, Layout to);
-  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to, const std::string& kernel) const;
+  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced) const;
 
  private:
   Selection select_for(const Call& call, bool with_reasons, const std::string& kernel = "") const;
   std::optional<Estimate> estimate(const Call& call);
-  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const std::string& kernel) const;
+  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) const;
   Expected<Call> conversion_call(const TensorDesc& tensor, Layout from, Layout to) const;
 
   const Chooser& chooser_;

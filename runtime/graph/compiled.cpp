@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "common/json/read.h"
 #include "common/json/write.h"
 #include "common/text.h"
 #include "runtime/calls/attributes.h"
+#include "runtime/graph/head_json.h"
 #include "runtime/library/blob_format.h"
 #include "vocabulary/dtypes.h"
 #include "vocabulary/layouts.h"
@@ -20,10 +20,8 @@
 namespace qgen::graph {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::array<char, 8> kMagic{'Q', 'G', 'E', 'N', 'M', 'O', 'D', 'L'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kAlignment = 64;
 
 struct Header {
@@ -67,6 +65,8 @@ class Writer {
       weights.push_back(std::move(one));
     }
     head["decision"] = json_of(compiled_.decision);
+    head["own_kernels"] =
+        json_of_own_kernels(compiled_.own_kernels->parts(), [this](auto bytes) { return put(bytes); });
 
     const std::string text = json::to_text(head);
     std::vector<std::byte> file(aligned(sizeof(Header) + text.size()));
@@ -146,15 +146,14 @@ class Writer {
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// The first fault is kept, and everything after it is skipped: who reads asks once, at the end.
-class Reader {
+class Reader : public HeadReader {
  public:
-  Reader(const json::Document& document, std::span<const std::byte> data) : document_(document), data_(data) {}
+  using HeadReader::HeadReader;
 
   Expected<Compiled> read() {
     Compiled compiled;
-    const Keys root(*this, document_.root,
-                    {"device", "shapes", "values", "nodes", "inputs", "outputs", "weights", "decision"});
+    const Keys root(*this, document().root,
+                    {"device", "shapes", "values", "nodes", "inputs", "outputs", "weights", "decision", "own_kernels"});
     compiled.device = text(root["device"]);
     if (const auto* shapes = root["shapes"].as<json::Members>()) {
       for (const json::Member& member : *shapes) compiled.shapes.emplace(member.key, integers(member.value));
@@ -173,103 +172,28 @@ class Reader {
     }
     decision_of(root["decision"], compiled);
     if (named_values_ > graph.values.size()) fail("it names a value that it has not");
-    if (!fault_.empty()) return refused(fault_);
+    OwnKernels::Parts kernels = read_own_kernels(*this, root["own_kernels"]);
+    if (!fault().empty()) return refused(fault());
+    auto own = OwnKernels::create(std::move(kernels));
+    if (!own) return own.error();
+    compiled.own_kernels = *std::move(own);
     return compiled;
   }
 
  private:
-  static const json::Value& nothing() {
-    static const json::Value kNothing;
-    return kNothing;
-  }
-
-  // The members of an object; of what is none, or lacks one, a fault.
-  class Keys {
-   public:
-    Keys(Reader& reader, const json::Value& value, std::initializer_list<std::string_view> known) : reader_(reader) {
-      auto object = json::Object::of(reader.document_, value, known);
-      if (object) object_.emplace(*std::move(object));
-      else reader.fail(object.error().message);
-    }
-    const json::Value* find(std::string_view key) const { return object_ ? object_->find(key) : nullptr; }
-    const json::Value& operator[](std::string_view key) const {
-      if (const json::Value* value = find(key)) return *value;
-      reader_.fail(fmt::format("it has no '{}'", key));
-      return nothing();
-    }
-
-   private:
-    Reader& reader_;
-    std::optional<json::Object> object_;
-  };
-
-  void fail(std::string fault) {
-    if (fault_.empty()) fault_ = std::move(fault);
-  }
-  template <typename T>
-  T of_type(const json::Value& value, std::string_view must_be) {
-    if (const T* held = value.as<T>()) return *held;
-    if (&value != &nothing()) fail(json::wrong(document_, value, must_be).message);
-    return T();
-  }
-
-  std::string text(const json::Value& value) { return of_type<std::string>(value, "a text"); }
-  int64_t integer(const json::Value& value) { return of_type<int64_t>(value, "an integer"); }
-  double real(const json::Value& value) {
-    const auto number = json::number_of(value);
-    if (!number) fail("a number is none");
-    return number.value_or(0);
-  }
-  json::List list(const json::Value& value) { return of_type<json::List>(value, "a list"); }
-  std::vector<int64_t> integers(const json::Value& value) {
-    std::vector<int64_t> numbers;
-    for (const json::Value& item : list(value)) numbers.push_back(integer(item));
-    return numbers;
-  }
   ValueId value_id(int64_t number, const json::Value& value) {
     if (number < 0 || number > std::numeric_limits<int32_t>::max()) {
-      fail(json::wrong(document_, value, "the number of a value").message);
+      fail(json::wrong(document(), value, "the number of a value").message);
       return 0;
     }
     named_values_ = std::max(named_values_, static_cast<size_t>(number) + 1);
     return static_cast<ValueId>(number);
   }
   ValueId value_id(const json::Value& value) { return value_id(integer(value), value); }
-  Layout layout(const json::Value& value) {
-    const auto found = find_layout(text(value));
-    if (!found) fail("it names a layout that this version has not");
-    return found.value_or(Layout::strided);
-  }
-  Shape shape(const json::Value& value) {
-    Shape sides = integers(value);
-    Shape known = sides;
-    std::ranges::replace(known, kAnySide, int64_t{1});
-    if (const Done sound = check_shape(known); !sound) fail(sound.error().message);
-    return fault_.empty() ? sides : Shape();
-  }
-
-  // As many bytes from where `at` says.
-  std::vector<std::byte> bytes(const json::Value& at, int64_t size) {
-    const int64_t offset = integer(at);
-    const auto all = static_cast<int64_t>(data_.size());
-    if (offset < 0 || size < 0 || offset > all || size > all - offset) {
-      fail("it names bytes past its end");
-      return {};
-    }
-    const auto part = data_.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));
-    return {part.begin(), part.end()};
-  }
-  HostTensor tensor(DType dtype, const Shape& sides, const json::Value& at) {
-    if (!fault_.empty()) return {};
-    return {dtype, sides, bytes(at, element_count(sides) * qgen::bytes(dtype))};
-  }
-
   Value value_of(const json::Value& json) {
     const Keys keys(*this, json, {"name", "dtype", "shape", "is_constant", "at"});
     Value value{.name = text(keys["name"]), .shape = shape(keys["shape"])};
-    const auto dtype = dtype_named(text(keys["dtype"]));
-    if (!dtype) fail("it names a dtype that this version has not");
-    value.dtype = dtype.value_or(DType::f32);
+    value.dtype = dtype(keys["dtype"]);
     value.is_constant = keys.find("is_constant") != nullptr;
     if (const json::Value* at = keys.find("at"))
       value.data = std::make_shared<const HostTensor>(tensor(value.dtype, value.shape, *at));
@@ -304,8 +228,7 @@ class Reader {
   }
 
   SavedWeight weight_of(const Keys& keys) {
-    SavedWeight weight{.shape = shape(keys["shape"]),
-                       .fits_four_bits = of_type<bool>(keys["fits_four_bits"], "a flag")};
+    SavedWeight weight{.shape = shape(keys["shape"]), .fits_four_bits = flag(keys["fits_four_bits"])};
     for (const json::Value& form : list(keys["forms"])) {
       const Keys form_keys(*this, form, {"layout", "bytes", "at"});
       weight.forms.push_back(
@@ -347,9 +270,6 @@ class Reader {
     }
   }
 
-  const json::Document& document_;
-  std::span<const std::byte> data_;
-  std::string fault_;
   size_t named_values_ = 0;  // the largest number of one, and 1
 };
 

@@ -6,18 +6,22 @@
 //
 //   const auto bytes = write_compiled(*model.compiled());
 //   auto compiled = read_compiled(bytes);                    // refused where a byte is missing or another
+//   Executor executor = *Executor::create(device, compiled->own_kernels->library(), {});
+//   Context context{device.profile(), compiled->own_kernels->library(), executor};
 //   Model model = Model::create(context, operators, *std::move(compiled), {});
 //
-// On another device, or with other kernels, the same file runs as well: kernels and layouts are then chosen anew, and
-// weights that are read in another form are packed again.
+// The kernels are in the file too, so the program's library need not have them (own_kernels.h). They are those of one
+// device and one set of shapes. Elsewhere, with an executor of the program's library, the same file runs as well: kernels
+// and layouts are then chosen anew, and weights that are read in another form are packed again.
 //
 //   bytes 0..31   "QGENMODL", version, bytes of the head; XXH3 of these 32 bytes with the rest's XXH3 here
-//   head          JSON: values, nodes, inputs, outputs, constants, weights, decision
+//   head          JSON: values, nodes, inputs, outputs, constants, weights, decision, own kernels
 //   data          what the head names by offset and size, each at a multiple of 64
 #pragma once
 
 #include <span>
 
+#include "runtime/graph/own_kernels.h"
 #include "runtime/graph/schedule.h"
 
 namespace qgen::graph {
@@ -29,6 +33,7 @@ struct Compiled {
   Decision decision;
   std::string device;             // device_text() of the one that was chosen for
   std::vector<uint64_t> digests;  // by step: digest_of() what was chosen
+  std::shared_ptr<const OwnKernels> own_kernels;
 };
 
 // By which a decision's device is known: UUIDs and the driver's version.

@@ -34,9 +34,14 @@ Expected<std::unique_ptr<Prepared>> Model::make(const InputShapes& shapes) {
     if (!constants) return constants.error();
     shared_->constants.emplace(*std::move(constants));
   }
-  PrepareOptions how{.on_pipeline = options_.on_pipeline, .decision = decision_for(shapes)};
+  PrepareOptions how{
+      .on_pipeline = options_.on_pipeline, .decision = decision_for(shapes), .own_kernels = own_kernels()};
+  if (how.own_kernels && !how.decision)
+    return Error{Error::Kind::unsupported, "the model brings kernels for another device, driver or shapes",
+                 "compile it for these, or run it with a library that has kernels to choose from"};
   auto prepared = Prepared::create(*context_, operators_, shared_->graph, *inferred, *shared_->constants, how);
-  is_chosen_anew_ = shared_->compiled && !(how.decision && prepared && has_same_kernels((*prepared)->schedule()));
+  is_chosen_anew_ =
+      shared_->compiled && !how.own_kernels && !(how.decision && prepared && has_same_kernels((*prepared)->schedule()));
   if (how.decision && is_chosen_anew_) {
     how.decision = nullptr;
     prepared = Prepared::create(*context_, operators_, shared_->graph, *inferred, *shared_->constants, how);
@@ -71,12 +76,15 @@ const Decision* Model::decision_for(const InputShapes& shapes) const {
   return holds ? &compiled->decision : nullptr;
 }
 
+const OwnKernels* Model::own_kernels() const {
+  const OwnKernels* own = shared_->compiled ? shared_->compiled->own_kernels.get() : nullptr;
+  const bool is_used = own && own->library().operators().data() == context_->library.operators().data();
+  return is_used ? own : nullptr;
+}
+
 std::vector<uint64_t> Model::digests_of(const Schedule& schedule) const {
   std::vector<uint64_t> digests;
-  for (const Step& step : schedule.steps) {
-    const OperatorInfo* op = kernels_of(*step.entry, context_->library);
-    digests.push_back(op ? digest_of(*op, step.choice->id, context_->library).value_or(0) : 0);
-  }
+  for (const Step& step : schedule.steps) digests.push_back(digest_of(*step.choice, context_->library));
   return digests;
 }
 
@@ -93,6 +101,9 @@ Expected<Compiled> Model::compiled() const {
                     .decision = schedule.decision,
                     .device = device_text(context_->profile),
                     .digests = digests_of(schedule)};
+  auto own = OwnKernels::of(schedule.steps, context_->library);
+  if (!own) return own.error();
+  compiled.own_kernels = *std::move(own);
   auto weights = shared_->constants->saved_weights(context_->executor);
   if (!weights) return weights.error();
   compiled.weights = *std::move(weights);

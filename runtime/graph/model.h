@@ -31,8 +31,9 @@ class Model {
  public:
   // `context` and `operators` must outlive it. Nothing is done yet: errors are those of the first prepare().
   static Model create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options);
-  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; else it
-  // is chosen anew, which is_chosen_anew() then says.
+  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; with the
+  // library of its own kernels, these are the same. Else it is chosen anew, which is_chosen_anew() then says, and which
+  // needs a library that has kernels to choose from.
   static Model create(Context& context, OperatorEntries operators, Compiled compiled, const ModelOptions& options);
   Model beside(Context& context) const;
 
@@ -63,6 +64,7 @@ class Model {
       : context_(&context), operators_(operators), options_(std::move(options)), shared_(std::move(shared)) {}
   Expected<std::unique_ptr<Prepared>> make(const InputShapes& shapes);
   const Decision* decision_for(const InputShapes& shapes) const;
+  const OwnKernels* own_kernels() const;  // null: the context has another library
   std::vector<uint64_t> digests_of(const Schedule& schedule) const;
   bool has_same_kernels(const Schedule& schedule) const;
 

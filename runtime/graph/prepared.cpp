@@ -101,7 +101,8 @@ Expected<std::unique_ptr<Prepared>> Prepared::create(Context& context, OperatorE
   Stopwatch watch;
   Phases phases;
   auto schedule = make_schedule(graph, inferred, constants.weight_descs(),
-                                {context.profile, context.library, operators, context.times}, options.decision);
+                                {context.profile, context.library, operators, context.times, options.own_kernels},
+                                options.decision);
   if (!schedule) return schedule.error();
   phases.plan = watch.lap_ms();
 

@@ -27,7 +27,8 @@ struct Phases {
 struct PrepareOptions {
   // Hears of pipelines as they are made, which on some drivers takes seconds; may be empty.
   std::function<void(size_t made, size_t total)> on_pipeline = {};
-  const Decision* decision = nullptr;  // make_schedule()
+  const Decision* decision = nullptr;       // make_schedule()
+  const OwnKernels* own_kernels = nullptr;  // Chooser
 };
 
 class Prepared {

@@ -195,11 +195,14 @@ class Scheduler {
     return std::monostate{};
   }
 
-  // What the step that comes next is forced to; empty: it is chosen.
-  Expected<std::string> next_kernel() const {
-    if (!is_known_) return std::string();
-    if (result_.steps.size() < given_kernels_.size()) return given_kernels_[result_.steps.size()];
-    return refused("the decision is that of another graph");
+  // What the step that comes next is forced to; to nothing where it is chosen.
+  Expected<Forced> next_forced() const {
+    if (!is_known_) return Forced();
+    const size_t step = result_.steps.size();
+    const OwnKernels* own = chooser_.own_kernels;
+    if (step >= given_kernels_.size() || (own && step >= own->choices().size()))
+      return refused("the decision is that of another graph");
+    return Forced{given_kernels_[step], own ? &own->choices()[step] : nullptr};
   }
 
   void add(Step step) {
@@ -227,10 +230,10 @@ class Scheduler {
     const auto from = lying(value, copy->from);
     --depth_;
     if (!from) return from;
-    const auto kernel = next_kernel();
-    if (!kernel) return kernel.error();
+    const auto forced = next_forced();
+    if (!forced) return forced.error();
     Step step{.name = fmt::format("{} as {}", graph_.values[value].name, name(layout))};
-    auto made = candidates_.conversion(result_.values[value], copy->from, layout, *kernel);
+    auto made = candidates_.conversion(result_.values[value], copy->from, layout, *forced);
     if (!made) return made.error();
     step.entry = made->entry;
     step.call = std::move(made->call);
@@ -259,9 +262,9 @@ class Scheduler {
 
   Done add_operator(size_t node, const Offer& offer, std::span<const Layout> layouts,
                     const std::vector<uint32_t>& stand) {
-    const auto kernel = next_kernel();
-    if (!kernel) return kernel.error();
-    auto made = candidates_.chosen(offer, layouts, *kernel);
+    const auto forced = next_forced();
+    if (!forced) return forced.error();
+    auto made = candidates_.chosen(offer, layouts, *forced);
     if (!made) return about(node, made.error());
     Step step{graph_.nodes[node].name, node, made->entry, std::move(made->call), std::move(made->choice)};
     step.operands.resize(step.call.operands.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The bytes of a blob, shared by its writer (codegen/emit) and its reader (blob.cpp):
+// The bytes of a blob, shared by its writer (blob_writer.cpp) and its reader (blob.cpp):
 //
 //   Header
 //   FamilyRow[families]     the dictionary of each spec's modules

@@ -75,7 +75,7 @@ Expected<int> check(const Program& program, const Arguments& arguments) {
   const auto expected = expected_outputs(program, arguments, question->loaded.graph, inputs);
   if (!expected) return expected.error();
 
-  const auto session = Session::open(program, arguments, std::move(question->loaded));
+  const auto session = Session::open(program, arguments, std::move(question->loaded), inputs);
   if (!session) return session.error();
   const auto prepared = (*session)->prepare(inputs);
   if (!prepared) return prepared.error();

@@ -13,7 +13,7 @@ namespace qgen::model {
 Expected<int> compile(const Program& program, const Arguments& arguments) {
   auto question = read_question(arguments);
   if (!question) return question.error();
-  const auto session = Session::open(program, arguments, std::move(question->loaded));
+  const auto session = Session::open(program, arguments, std::move(question->loaded), question->inputs.tensors);
   if (!session) return session.error();
   if (const auto prepared = (*session)->prepare(question->inputs.tensors); !prepared) return prepared.error();
   const auto compiled = (*session)->model().compiled();

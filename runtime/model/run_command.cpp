@@ -209,7 +209,7 @@ Expected<int> run(const Program& program, const Arguments& arguments) {
   if (!arguments.device_file.empty()) return explain_on_file(program, arguments, question->loaded, inputs);
 
   const double parse_ms = question->loaded.parse_ms, fuse_ms = question->loaded.fuse_ms;
-  const auto session = Session::open(program, arguments, std::move(question->loaded));
+  const auto session = Session::open(program, arguments, std::move(question->loaded), inputs.tensors);
   if (!session) return session.error();
   Context& context = (*session)->context();
   const auto made = prepare_and_trace(**session, inputs.tensors, arguments.trace);

@@ -18,15 +18,35 @@ Expected<Question> read_question(const Arguments& arguments) {
   return Question{*std::move(loaded), *std::move(inputs)};
 }
 
-Session::Session(std::unique_ptr<runner::Opened> opened)
-    : opened_(std::move(opened)), progress_(::isatty(STDERR_FILENO) != 0) {}
+namespace {
 
-Expected<std::unique_ptr<Session>> Session::open(const Program& program, const Arguments& arguments, Loaded loaded) {
-  auto opened = runner::Opened::open(program.library, arguments.device,
-                                     {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
+Expected<std::unique_ptr<runner::Opened>> open_device(const KernelLibrary& library, const Arguments& arguments) {
+  return runner::Opened::open(library, arguments.device, {.is_untuned = arguments.is_untuned, .keeps_pipelines = true});
+}
+
+// On the model's own kernels where it was compiled for this device and these shapes; else on the program's.
+Expected<std::unique_ptr<runner::Opened>> open_for(const Program& program, const Arguments& arguments,
+                                                   const std::optional<graph::Compiled>& compiled,
+                                                   const graph::InputShapes& shapes) {
+  if (compiled && compiled->shapes == shapes) {
+    auto opened = open_device(compiled->own_kernels->library(), arguments);
+    if (!opened || graph::device_text((*opened)->context().profile) == compiled->device) return opened;
+  }
+  return open_device(program.library, arguments);
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const graph::OwnKernels> own_kernels, std::unique_ptr<runner::Opened> opened)
+    : own_kernels_(std::move(own_kernels)), opened_(std::move(opened)), progress_(::isatty(STDERR_FILENO) != 0) {}
+
+Expected<std::unique_ptr<Session>> Session::open(const Program& program, const Arguments& arguments, Loaded loaded,
+                                                 const Tensors& inputs) {
+  auto opened = open_for(program, arguments, loaded.compiled, graph::shapes_of(inputs));
   if (!opened) return opened.error();
   for (const std::string& warning : (*opened)->warnings()) fmt::print(stderr, "qgen-model: warning: {}\n", warning);
-  std::unique_ptr<Session> session(new Session(*std::move(opened)));
+  std::unique_ptr<Session> session(
+      new Session(loaded.compiled ? loaded.compiled->own_kernels : nullptr, *std::move(opened)));
   Progress& progress = session->progress_;
   session->model_.emplace(
       model_of(session->context(), program.operators, std::move(loaded),

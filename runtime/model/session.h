@@ -23,7 +23,8 @@ Expected<Question> read_question(const Arguments& arguments);
 class Session {
  public:
   // `program` and `arguments` must outlive it. Errors: those of opening the device.
-  static Expected<std::unique_ptr<Session>> open(const Program& program, const Arguments& arguments, Loaded loaded);
+  static Expected<std::unique_ptr<Session>> open(const Program& program, const Arguments& arguments, Loaded loaded,
+                                                 const Tensors& inputs);
 
   // Ready for these inputs. Errors: those of Model::prepare().
   Expected<graph::Prepared*> prepare(const Tensors& inputs);
@@ -32,8 +33,9 @@ class Session {
   graph::Model& model() { return *model_; }
 
  private:
-  explicit Session(std::unique_ptr<runner::Opened> opened);
+  Session(std::shared_ptr<const graph::OwnKernels> own_kernels, std::unique_ptr<runner::Opened> opened);
 
+  std::shared_ptr<const graph::OwnKernels> own_kernels_;  // the executor may be of their library
   std::unique_ptr<runner::Opened> opened_;
   Progress progress_;
   std::optional<graph::Model> model_;

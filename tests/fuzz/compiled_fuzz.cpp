@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Any bytes as a compiled model: as they are, and with a checksum that fits them, since no mutation meets one by chance.
-// What is read is written as it was, and its graph, weights and decision are taken as a program takes them, up to the
-// device.
+// What is read is written as it was, and its graph, weights, decision and own kernels are taken as a program takes them, up
+// to the device.
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +17,8 @@ namespace {
 
 using namespace qgen;
 using Bytes = std::span<const std::byte>;
+
+constexpr size_t kMostUnpacked = 4;  // a module may have 64 MiB
 
 void check(bool holds) {
   if (!holds) std::abort();
@@ -38,9 +40,17 @@ void take(Bytes file) {
   const auto constants = graph::Constants::create(compiled->graph, *inferred, std::move(compiled->weights));
   if (!constants) return check(!constants.error().message.empty());
   const DeviceProfile device;
-  const auto schedule = graph::make_schedule(compiled->graph, *inferred, constants->weight_descs(),
-                                             {device, library(), operators}, &compiled->decision);
-  check(schedule || !schedule.error().message.empty());
+  const graph::OwnKernels& own = *compiled->own_kernels;
+  for (size_t i = 0; i < std::min<size_t>(own.library().blob().module_count(), kMostUnpacked); ++i) {
+    const auto words = own.library().blob().module(i);
+    check(words || !words.error().message.empty());
+  }
+  const graph::Chooser choosers[] = {{device, library(), operators}, {device, own.library(), operators, nullptr, &own}};
+  for (const graph::Chooser& chooser : choosers) {
+    const auto schedule =
+        graph::make_schedule(compiled->graph, *inferred, constants->weight_descs(), chooser, &compiled->decision);
+    check(schedule || !schedule.error().message.empty());
+  }
 }
 
 // The last eight of the header's 32 bytes, as runtime/graph/compiled.h has them.

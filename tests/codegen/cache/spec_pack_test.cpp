@@ -64,7 +64,7 @@ std::vector<Digest> keys(uint64_t first, uint64_t last) {
 TEST_F(Cache, WhatIsStoredIsLoaded) {
   SpecPack pack = pack_of(0, 3);
   const std::vector<Digest> family = {name(0), name(1), name(2)};
-  const emit::PackedFamily packed{"dictionary", 77, {{"frame", 400, 9}, {"", 404, 8}}};
+  const blob_format::PackedFamily packed{"dictionary", 77, {{"frame", 400, 9}, {"", 404, 8}}};
   pack.set_family(family, packed);
   ASSERT_TRUE(pack.store(path_, keys(0, 3)));
 

@@ -3,7 +3,7 @@
 //
 // The variants of a spec are near copies of each other, so the best dictionary is some of the modules themselves, as
 // raw content, taken at even distances in the order of their ids (neighbours are alike).
-#include "codegen/emit/blob_writer.h"
+#include "runtime/library/blob_writer.h"
 
 #define ZSTD_STATIC_LINKING_ONLY  // ZSTD_createCDict_advanced, for a dictionary that is raw content
 #include <zstd.h>
@@ -16,7 +16,7 @@
 
 #include "runtime/library/blob_format.h"
 
-namespace qgen::emit {
+namespace qgen::blob_format {
 namespace {
 
 constexpr int kLevel = 19;
@@ -27,9 +27,7 @@ std::string_view bytes_of(const Module& module) {
   return {reinterpret_cast<const char*>(module.data()), module.size() * sizeof(uint32_t)};
 }
 
-uint64_t checksum_of(std::string_view bytes) {
-  return blob_format::checksum(std::as_bytes(std::span(bytes.data(), bytes.size())));
-}
+uint64_t checksum_of(std::string_view bytes) { return checksum(std::as_bytes(std::span(bytes.data(), bytes.size()))); }
 
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -89,7 +87,6 @@ PackedFamily pack(std::span<const Module> modules) {
 }
 
 std::string write_blob(std::span<const BlobFamily> families) {
-  using namespace blob_format;
   size_t rows = 0;
   for (const BlobFamily& family : families) rows += family.rows.size();
 
@@ -131,4 +128,4 @@ std::string write_blob(std::span<const BlobFamily> families) {
   return blob + index + frames;
 }
 
-}  // namespace qgen::emit
+}  // namespace qgen::blob_format

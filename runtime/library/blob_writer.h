@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Modules -> blob (runtime/library/blob_format.h). A family is packed by itself, so that an edit of one spec compresses
+// Modules -> blob (blob_format.h), for codegen and for models that bring their own kernels. A family is packed by itself, so that an edit of one spec compresses
 // one family again, and packed families can be kept in a cache.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace qgen::emit {
+namespace qgen::blob_format {
 
 using Module = std::vector<uint32_t>;
 
@@ -38,4 +38,4 @@ struct BlobFamily {
 };
 std::string write_blob(std::span<const BlobFamily> families);
 
-}  // namespace qgen::emit
+}  // namespace qgen::blob_format
