@@ -51,6 +51,13 @@ std::string operand_text(const OperandInfo& operand, const OperandDesc& desc) {
 
 }  // namespace
 
+// std::vector compares bytes one by one, which takes longer than all else that a look into DecisionCache does.
+bool operator==(const Problem& a, const Problem& b) {
+  return a.op == b.op && a.fields.size() == b.fields.size() &&
+         (a.fields.empty() || std::memcmp(a.fields.data(), b.fields.data(), a.fields.size()) == 0) &&
+         a.operands == b.operands;
+}
+
 Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, std::vector<OperandDesc> operands) {
   return {&op, {fields.begin(), fields.end()}, std::move(operands)};
 }

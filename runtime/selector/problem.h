@@ -40,7 +40,7 @@ struct Problem {
   const OperatorInfo* op = nullptr;
   std::vector<std::byte> fields;  // op->problem_bytes
   std::vector<OperandDesc> operands;
-  friend bool operator==(const Problem&, const Problem&) = default;
+  friend bool operator==(const Problem& a, const Problem& b);
 };
 
 // `fields`: the bytes of the operator's Problem struct; operands in the operator's order.
