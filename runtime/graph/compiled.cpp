@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "common/json/read.h"
 #include "common/json/write.h"

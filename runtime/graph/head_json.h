@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 
 #include "common/json/read.h"

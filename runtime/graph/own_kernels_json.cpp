@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Tables of numbers are lists, in the order of their structs (kernel_info.h): a binding is [binding, operand, kind, access].
+#include <nlohmann/json.hpp>
+
 #include "runtime/graph/head_json.h"
 #include "vocabulary/features.h"
 
