@@ -18,6 +18,7 @@
 #   target_link_libraries(my_program PRIVATE my_kernels_operators)
 #
 #   #include "operators.h"     // Expected<DeviceTensor> mine::operators::my_operator(context, {.input = x}, {});
+#   #include "graph_nodes.h"   // the same as a node of a graph: runtime/graph/builder.h
 #
 # RUNNER makes <program> of these: what qgen-run is for the shipped operators. It needs the same infer(), and a NAMESPACE,
 # since the shipped kernels, which it times beside, have the one that is used by default.
@@ -59,7 +60,7 @@ function(qgen_add_kernels target)
 
   _qgen_spec_stems(stems ${KERNELS_SPECS})
   set(sources "${cpp}/registry.cpp" "${cpp}/tunings.cpp")
-  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h" "${cpp}/words.h")
+  set(headers "${cpp}/registry.h" "${cpp}/modules.h" "${cpp}/operators.h" "${cpp}/graph_nodes.h" "${cpp}/words.h")
   set(typed_functions "${cpp}/operators.cpp")
   foreach(stem IN LISTS stems)
     list(APPEND sources "${cpp}/${stem}.cpp")

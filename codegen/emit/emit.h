@@ -9,6 +9,7 @@
 //                             interfaces.cpp        what its modules bind, need and use
 //   cpp/modules.h             registry.cpp          where each operator's modules stand in the blob
 //   cpp/operators.h           operators_header.cpp  what callers of public operators type
+//   cpp/graph_nodes.h         graph_nodes.cpp       the same, as nodes of a graph
 //   cpp/operators.cpp         operators_source.cpp  how that is run
 //   cpp/words.h               words_header.cpp      the words of attributes and problem fields
 //   cpp/registry.{h,cpp}      registry.cpp          all operators

@@ -38,6 +38,7 @@ std::string tunings_source(std::span<const CheckedTuning> tunings, const Options
 std::string blob_source(const Options& options);
 std::string operators_header(std::span<const Family> families, const Options& options);
 std::string operators_source(std::span<const Family> families, const Options& options);
+std::string graph_nodes_header(std::span<const Family> families, const Options& options);
 // Empty: no operator is public.
 std::string operators_json(std::span<const Family> families);
 std::string operators_page(std::span<const Family> families);  // empty likewise

@@ -218,6 +218,7 @@ Result<std::vector<File>> emit(std::span<const Family> families, std::span<const
   files.push_back({"cpp/words.h", words_header(families, options)});
   files.push_back({"cpp/operators.h", operators_header(families, options)});
   files.push_back({"cpp/operators.cpp", operators_source(families, options)});
+  files.push_back({"cpp/graph_nodes.h", graph_nodes_header(families, options)});
   files.push_back({"cpp/registry.h", registry_header(options)});
   files.push_back({"cpp/registry.cpp", registry_source(families, options)});
   files.push_back({"cpp/tunings.cpp", tunings_source(tunings, options)});
