@@ -166,6 +166,7 @@ Expected<std::vector<const Known*>> Importer::arguments_of(const Node& node) {
 Done Importer::lower(const Node& node) {
   if (node.outputs.empty()) return refused("it has no output");
   if (node.op == "DynamicQuantizeLinear" && node.domain.empty()) return quantize_dynamically(node);
+  if (node.op == "Split" && node.domain.empty()) return split(node);
   const bool has_more = std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](const std::string& output) {
     return !output.empty() && order_.uses.contains(output);
   });

@@ -103,6 +103,12 @@ class Importer {
   Expected<Known> permuted(const std::string& name, const Known& input, const std::vector<int64_t>& order);
   Expected<Known> transpose(const Node& node, Arguments arguments);
   Expected<Known> slice(const Node& node, Arguments arguments);
+  // Places from `start` on along one dimension, as many as `count`; their side may be a symbol.
+  Known part_of(const std::string& name, const Elements& elements, size_t dimension, int64_t start, int64_t count);
+  // Has several results.
+  Done split(const Node& node);
+  // Of one place, or of places that follow each other.
+  Expected<Known> gather(const Node& node, Arguments arguments);
   Expected<Known> pad(const Node& node, Arguments arguments);
   Expected<Known> expand(const Node& node, Arguments arguments);
   Expected<Known> resize(const Node& node, Arguments arguments);

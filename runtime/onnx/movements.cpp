@@ -117,6 +117,102 @@ Expected<Known> Importer::slice(const Node& node, Arguments arguments) {
   return moved(node.name, *elements, "slice", {{"starts", first}, {"ends", last}, {"steps", step}}, shape);
 }
 
+Known Importer::part_of(const std::string& name, const Elements& elements, size_t dimension, int64_t start,
+                        int64_t count) {
+  Dims shape = elements.like.shape;
+  Numbers64 first(shape.size(), 0), last(shape.size(), kToTheEnd);
+  first[dimension] = start;
+  // -1 is the last place, and what is behind it has no number.
+  if (start + count != 0) last[dimension] = start + count;
+  shape[dimension] = {count};
+  return moved(name, elements, "slice", {{"starts", first}, {"ends", last}, {"steps", Numbers64(shape.size(), 1)}},
+               shape);
+}
+
+namespace {
+
+// How many places each result takes: as the model says, or alike.
+Expected<Numbers64> sides_of_split(const Node& node, Arguments arguments, int64_t side, bool may_be_smaller) {
+  const auto count = std::ssize(node.outputs);
+  if (const auto said = list_at(node, "split", arguments, 1)) {
+    if (std::ssize(*said) != count) return refused(fmt::format("it has {} sides and {} outputs", said->size(), count));
+    int64_t left = side;
+    for (const int64_t one : *said) {
+      if (one < 0 || one > left) return refused(fmt::format("[{}] are no parts of {}", fmt::join(*said, ", "), side));
+      left -= one;
+    }
+    if (left != 0) return refused(fmt::format("[{}] are no parts of {}", fmt::join(*said, ", "), side));
+    return *said;
+  }
+  if (arguments.size() > 1 && arguments[1]) return unsupported("how large its parts are is no constant");
+  const int64_t each = (side + count - 1) / count;
+  Numbers64 sides(node.outputs.size(), each);
+  sides.back() = side - each * (count - 1);
+  if (sides.back() < 0 || (sides.back() != each && !may_be_smaller))
+    return refused(fmt::format("{} are not {} parts of one size", side, count));
+  return sides;
+}
+
+// From the first on or from the end, and of sides that there are.
+bool follow_each_other(const Numbers64& places) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (places.empty() || places.front() < -kMost || places.front() > kMost) return false;
+  for (size_t i = 1; i < places.size(); ++i) {
+    if (places[i - 1] == -1 || places[i] != places[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Done Importer::split(const Node& node) {
+  const auto arguments = arguments_of(node);
+  if (!arguments) return arguments.error();
+  if (arguments->empty() || !arguments->front()) return refused("it has no input");
+  const Known& input = *arguments->front();
+  const auto rank = std::ssize(input.shape);
+  const int64_t said = node.integer("axis", 0), axis = said < 0 ? said + rank : said;
+  if (axis < 0 || axis >= rank) return refused(fmt::format("axis {} of {}", said, rank));
+  const auto dimension = static_cast<size_t>(axis);
+  if (input.shape[dimension].is_symbol) return unsupported("the side that it parts is not known before the model runs");
+  const auto sides = sides_of_split(node, *arguments, input.shape[dimension].value, builder_.opset >= 18);
+  if (!sides) return sides.error();
+  const auto elements = elements_of(input);
+  if (!elements) return elements.error();
+  int64_t start = 0;
+  for (size_t i = 0; i < sides->size(); ++i) {
+    if (!node.outputs[i].empty() && order_.uses.contains(node.outputs[i])) {
+      known_.insert_or_assign(
+          node.outputs[i], part_of(fmt::format("{} part {}", node.name, i), *elements, dimension, start, (*sides)[i]));
+    }
+    start += (*sides)[i];
+  }
+  return std::monostate{};
+}
+
+Expected<Known> Importer::gather(const Node& node, Arguments arguments) {
+  const Dims& input = arguments[0]->shape;
+  const auto rank = std::ssize(input);
+  const int64_t said = node.integer("axis", 0), axis = said < 0 ? said + rank : said;
+  if (axis < 0 || axis >= rank) return refused(fmt::format("axis {} of {}", said, rank));
+  const auto dimension = static_cast<size_t>(axis);
+  const auto places = list_at(node, "", arguments, 1);
+  if (!places || !follow_each_other(*places) || arguments[1]->shape.size() > 1)
+    return unsupported(
+        "its places are no constants, or do not follow each other, and need an operator that takes rows");
+  const int64_t start = places->front(), count = std::ssize(*places);
+  const Number side = input[dimension];
+  if (!side.is_symbol && (start < -side.value || start + count > (start < 0 ? 0 : side.value)))
+    return refused(fmt::format("places {} to {} of {}", start, places->back(), side.value));
+  const auto elements = elements_of(*arguments[0]);
+  if (!elements) return elements.error();
+  Known part = part_of(node.name, *elements, dimension, start, count);
+  if (!arguments[1]->shape.empty()) return part;
+  Dims without = part.shape;
+  without.erase(without.begin() + axis);
+  return seen_as(node, part, without);
+}
+
 Expected<Known> Importer::pad(const Node& node, Arguments arguments) {
   const Known& input = *arguments[0];
   const size_t rank = input.shape.size();
@@ -295,7 +391,8 @@ Expected<std::optional<Known>> Importer::move(const Node& node, Arguments argume
   };
   constexpr Row kRows[] = {
       {"Transpose", &Importer::transpose}, {"Slice", &Importer::slice},   {"Pad", &Importer::pad},
-      {"Expand", &Importer::expand},       {"Resize", &Importer::resize}, {"Upsample", &Importer::resize}};
+      {"Expand", &Importer::expand},       {"Resize", &Importer::resize}, {"Upsample", &Importer::resize},
+      {"Gather", &Importer::gather}};
   const auto row = std::ranges::find(kRows, node.op, &Row::op);
   const bool turns = node.op == "Softmax";
   if (row == std::end(kRows) && !turns) return std::optional<Known>();

@@ -64,8 +64,6 @@ struct Lack {
   std::string_view op, needs;
 };
 constexpr Lack kLacks[] = {
-    {"Split", "an operator that takes tensors apart"},
-    {"Gather", "an operator that takes rows of a tensor of activations"},
     {"Cast", "an operator that converts from one type to another"},
     {"LogSoftmax", "an operator for softmax"},
     {"InstanceNormalization", "an operator that normalizes images"},

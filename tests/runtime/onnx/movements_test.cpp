@@ -62,6 +62,98 @@ TEST(Movements, SlicesForwardsAndBackwards) {
   EXPECT_THAT(imported_operators(computed), HasSubstr("where it starts and ends is no constant"));
 }
 
+// What both models give for the same picture.
+void expect_same(const Picture& a, const Picture& b) {
+  const Tensors inputs{{"x", Random(5).reals(DType::f32, {2, 4, 6, 5}, -2, 2)}};
+  std::vector<HostTensor> outputs[2];
+  for (const Picture* m : {&a, &b}) {
+    const auto imported = m->import();
+    ASSERT_TRUE(imported) << to_text(imported.error());
+    const auto made = judged(imported->graph, inputs);
+    ASSERT_TRUE(made) << to_text(made.error());
+    for (const ValueInfo& output : m->model.graph.outputs) outputs[m == &b].push_back(made->at(output.name));
+  }
+  ASSERT_EQ(outputs[0].size(), outputs[1].size());
+  for (size_t i = 0; i < outputs[0].size(); ++i) {
+    EXPECT_EQ(outputs[0][i].shape, outputs[1][i].shape) << i;
+    EXPECT_TRUE(outputs[0][i].data == outputs[1][i].data) << i;
+  }
+}
+
+std::vector<std::string> split(Picture& m, std::vector<std::string> inputs, int64_t axis, size_t parts) {
+  m.node("Split", std::move(inputs), {{"axis", axis}});
+  Node& node = m.model.graph.nodes.back();
+  while (node.outputs.size() < parts) node.outputs.push_back(fmt::format("{} {}", node.name, node.outputs.size()));
+  return node.outputs;
+}
+
+std::string sliced(Picture& m, const std::string& x, int64_t axis, int64_t start, int64_t end) {
+  return m.node("Slice", {x, m.list({start}), m.list({end}), m.list({axis})});
+}
+
+TEST(Movements, SplitsAreSlices) {
+  for (const bool are_bytes : {true, false}) {
+    Picture parts, slices;
+    const std::string x = are_bytes ? parts.bytes() : parts.x, y = are_bytes ? slices.bytes() : slices.x;
+    for (const std::string& part : split(parts, {x, parts.list({1, 4, 1})}, 2, 3)) parts.output(part);
+    for (const std::string& part : split(parts, {x}, -3, 2)) parts.output(part);
+    for (const auto& [start, end] : {std::pair{0, 1}, {1, 5}, {5, 6}}) slices.output(sliced(slices, y, 2, start, end));
+    for (const auto& [start, end] : {std::pair{0, 2}, {2, 4}}) slices.output(sliced(slices, y, 1, start, end));
+    expect_same(parts, slices);
+  }
+}
+
+TEST(Movements, SplitsThatNobodyReadsAreLeftOut) {
+  Picture m;
+  m.output(split(m, {m.x}, 1, 4)[2]);
+  EXPECT_EQ(imported_operators(m), "slice");
+}
+
+TEST(Movements, SplitsThatAreNoParts) {
+  Picture uneven, more, computed, batch;
+  uneven.output(split(uneven, {uneven.x}, 3, 2)[0]);
+  EXPECT_THAT(imported_operators(uneven), HasSubstr("5 are not 2 parts of one size"));
+  more.output(split(more, {more.x, more.list({3, 3})}, 3, 2)[0]);
+  EXPECT_THAT(imported_operators(more), HasSubstr("[3, 3] are no parts of 5"));
+  computed.output(split(computed, {computed.x, computed.input("sizes", {2})}, 3, 2)[0]);
+  EXPECT_THAT(imported_operators(computed), HasSubstr("how large its parts are is no constant"));
+  batch.output(split(batch, {batch.x}, 0, 2)[0]);
+  EXPECT_THAT(imported_operators(batch), HasSubstr("is not known before the model runs"));
+  Picture last(18);  // the last may be smaller
+  last.output(split(last, {last.x}, 3, 2)[1]);
+  EXPECT_EQ(imported_operators(last), "slice");
+}
+
+TEST(Movements, GathersOfPlacesThatFollowAreSlices) {
+  for (const bool are_bytes : {true, false}) {
+    Picture rows, slices;
+    const std::string x = are_bytes ? rows.bytes() : rows.x, y = are_bytes ? slices.bytes() : slices.x;
+    rows.output(rows.node("Gather", {x, rows.list({1, 2})}, {{"axis", int64_t{2}}}));
+    rows.output(rows.node("Gather", {x, rows.list({-2, -1})}, {{"axis", int64_t{2}}}));
+    rows.output(rows.node("Gather", {x, rows.integers(ElementType::i64, {}, {-1})}, {{"axis", int64_t{1}}}));
+    slices.output(sliced(slices, y, 2, 1, 3));
+    slices.output(sliced(slices, y, 2, 4, 6));
+    slices.output(slices.node("Squeeze", {sliced(slices, y, 1, 3, 4), slices.list({1})}));
+    expect_same(rows, slices);
+  }
+}
+
+TEST(Movements, GathersOfOtherPlaces) {
+  for (const List& places : {List{0, 2}, List{2, 1}, List{-1, 0}}) {
+    Picture m;
+    m.output(m.node("Gather", {m.x, m.list(places)}, {{"axis", int64_t{2}}}));
+    EXPECT_THAT(imported_operators(m), HasSubstr("do not follow each other"));
+  }
+  for (const List& places : {List{6}, List{5, 6}, List{-7}, List{-7, -6}}) {
+    Picture m;
+    m.output(m.node("Gather", {m.x, m.list(places)}, {{"axis", int64_t{2}}}));
+    EXPECT_THAT(imported_operators(m), HasSubstr("of 6"));
+  }
+  Picture computed;
+  computed.output(computed.node("Gather", {computed.x, computed.input("rows", {2})}, {{"axis", int64_t{2}}}));
+  EXPECT_THAT(imported_operators(computed), HasSubstr("its places are no constants"));
+}
+
 TEST(Movements, PadsAreTheZeroPointOfBytes) {
   for (const std::string mode : {"constant", "edge", "reflect"}) {
     move_both("pad", [&](Picture& m, const std::string& x) {
