@@ -28,8 +28,8 @@ struct Row {
 };
 
 std::vector<Row> operator_rows();
-// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or number
-// of rows that has a kernel of its own once.
+// The rows of `operators_bench --short`: every operator at sizes that fill a large GPU, each granularity, layout or
+// number of rows that has a kernel of its own once.
 std::vector<Row> short_rows();
 // A file of problems for qgen-tune: tuning/problems.yaml is that of short_rows().
 std::string problems_text(const std::vector<Row>& rows);

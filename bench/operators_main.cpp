@@ -9,9 +9,9 @@
 //   q8ta_add/1x64x128x128.packed_4w4c.packed_4w4c.packed_4w4c/plain ...   q8ta_binary.strided.strided.strided.flat1/...
 //
 // Times are medians by the device's clock (runtime/measure/timing.h), and stand under Time; low and high are tenths, in
-// microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by round, with the
-// clock raised (runtime/measure/clock.h) and watched; a row below the plateau says so. of_copy: what share of the copy's
-// bytes a second it moves. A row's inputs are made when its turn comes, so a filter keeps a run short.
+// microseconds. The chosen kernel, the plain one and a copy of as many bytes are timed in turn, round by round, with
+// the clock raised (runtime/measure/clock.h) and watched; a row below the plateau says so. of_copy: what share of the
+// copy's bytes a second it moves. A row's inputs are made when its turn comes, so a filter keeps a run short.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

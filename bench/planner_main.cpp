@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// planner_bench: how long plan() takes on networks, what the plan costs (`us`), and how far from the least cost that may
-// be (`gap`, 0: proven).
+// planner_bench: how long plan() takes on networks, what the plan costs (`us`), and how far from the least cost that
+// may be (`gap`, 0: proven).
 //
 //   resnet50, mobilenet_v2   as published, int8
 //   resnet 150 times deeper  each stage has 150 times the blocks of ResNet-50: as long as a graph may get

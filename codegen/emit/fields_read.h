@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Which fields of a problem a choice can depend on. Two problems that differ in others alone are one question: they have
-// one key, and what was measured for the one holds for the other.
+// Which fields of a problem a choice can depend on. Two problems that differ in others alone are one question: they
+// have one key, and what was measured for the one holds for the other.
 //
 //   problem: {m: u32, n: u32, scale: f32}
 //   applies_when: [m % 4 == 0]
@@ -20,9 +20,9 @@
 
 namespace qgen::emit {
 
-// The names of those that conditions, grid, cost and scratch read, of the operator and of its recipes; and of those from
-// which a step's problem gets what the conditions, the grid and the cost of its family read. `families` are those of the
-// run.
+// The names of those that conditions, grid, cost and scratch read, of the operator and of its recipes; and of those
+// from which a step's problem gets what the conditions, the grid and the cost of its family read. `families` are those
+// of the run.
 std::set<std::string, std::less<>> fields_read(const spec::Spec& spec, std::span<const Family> families);
 
 }  // namespace qgen::emit

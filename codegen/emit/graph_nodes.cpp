@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// graph_nodes.h: the structs of operators.h, handed to a graph's builder by name. It is all that it takes to build graphs
-// whose operands and attributes the compiler checks.
+// graph_nodes.h: the structs of operators.h, handed to a graph's builder by name. It is all that it takes to build
+// graphs whose operands and attributes the compiler checks.
 #include <fmt/format.h>
 
 #include "codegen/emit/cpp_names.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// operators.cpp: what is the same for every operator, from a caller's structs or from names to infer(), and from there to
-// a run.
+// operators.cpp: what is the same for every operator, from a caller's structs or from names to infer(), and from there
+// to a run.
 #include <fmt/format.h>
 
 #include <map>

@@ -109,8 +109,8 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
 Value evaluate(const Expression& expression, std::span<const Value> environment);
 
 // The expression with the values that are known already, by Scope::index_of, and what follows from them:
-// `width % vec == 0 and fast` of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the symbols
-// have those.
+// `width % vec == 0 and fast` of vec = 4 and fast = true is `width % 4 == 0`. It has the same value wherever the
+// symbols have those.
 Expression with_values(const Expression& expression, std::span<const std::optional<Value>> values);
 // Of an expression that is a single number or word.
 std::optional<Value> value_of(const Expression& expression);

@@ -9,9 +9,9 @@
 //   scale.f16.vec1 does not for scale.f32.vec1       it takes other operands
 //
 // It is a proof, not a guess: a condition of the one holds if it is true whatever the problem and the device are, or if
-// the other has the same condition, word by word, once the values of its parameters stand in it. What cannot be shown so
-// counts as no. One thing is left out: a grid may be too large for a device where the other's is not, which takes more
-// workgroups than 65535 in each of three dimensions.
+// the other has the same condition, word by word, once the values of its parameters stand in it. What cannot be shown
+// so counts as no. One thing is left out: a grid may be too large for a device where the other's is not, which takes
+// more workgroups than 65535 in each of three dimensions.
 //
 // Private to this room.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Values as bytes and back, for the cache's files and between processes. Both sides are one function over one list of fields, so they cannot
-// disagree:
+// Values as bytes and back, for the cache's files and between processes. Both sides are one function over one list of
+// fields, so they cannot disagree:
 //
 //   template <typename Stream> void fields(Stream& s, Interface& i) { s(i.needs, i.bindings); }
 //

@@ -49,7 +49,8 @@ class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}  // as messages call the text
 
-  // Calls `read` with the one document of the text. The error holds everything that was found wrong, each with its line.
+  // Calls `read` with the one document of the text. The error holds everything that was found wrong, each with its
+  // line.
   Done run(std::string_view text, const std::function<void(const YAML::Node&)>& read);
 
   void fault(SourceLocation where, std::string message, std::string expected = "", std::string hint = "");

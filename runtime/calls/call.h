@@ -56,7 +56,8 @@ struct Call {
   std::vector<std::optional<TensorDesc>> operands;
   // Of an operand that is sums along a weight's rows: how many neighbours each sums. 0: the whole row.
   int64_t row_sum_run = 0;
-  // Of a weight: kernels read it turned, as Weight::turned() of so many groups, whose shape the operand has. 0: as it is.
+  // Of a weight: kernels read it turned, as Weight::turned() of so many groups, whose shape the operand has. 0: as it
+  // is.
   int64_t turned_groups = 0;
   std::shared_ptr<const Given> given = nullptr;  // what it was inferred from; null: it was made by hand
 };

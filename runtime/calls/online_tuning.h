@@ -15,9 +15,9 @@
 // qgen-tune verifies before it times them. What a trial takes in all counts, a pipeline that is compiled too; where it
 // takes more than the share allows, it is paid back: none follows until calls have made up for it.
 //
-// Times are the device's: on a queue without timestamps calls run as without online tuning, as they do where a kernel is
-// forced or on_selection watches. Recordings that a program replays, as graphs do, make no calls and try nothing. A weight is packed for the kernel that
-// is tried: WeightOptions::max_form_bytes bounds how many forms stay.
+// Times are the device's: on a queue without timestamps calls run as without online tuning, as they do where a kernel
+// is forced or on_selection watches. Recordings that a program replays, as graphs do, make no calls and try nothing. A
+// weight is packed for the kernel that is tried: WeightOptions::max_form_bytes bounds how many forms stay.
 #pragma once
 
 #include <chrono>
@@ -33,9 +33,9 @@
 namespace qgen {
 
 struct OnlineOptions {
-  double share = 0.05;                                 // of the time of all calls; 0: nothing is tried
-  size_t candidates = 8;                               // of a problem, the cheapest; past 4096 problems all are forgotten
-  size_t samples = 3;                                  // of each; the median counts
+  double share = 0.05;    // of the time of all calls; 0: nothing is tried
+  size_t candidates = 8;  // of a problem, the cheapest; past 4096 problems all are forgotten
+  size_t samples = 3;     // of each; the median counts
   std::function<std::chrono::nanoseconds()> now = {};  // empty: the steady clock
 };
 

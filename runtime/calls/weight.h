@@ -7,9 +7,9 @@
 //   Weight weight = *Weight::create(codes, {});                        // [N, K] or [N, C, H, W] of i8, in host memory
 //   const DeviceTensor* packed = *weight.form(executor, Layout::weight_q8_rows);
 //
-// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again; or one
-// that was made on the device, as by quantize_q4gsw(). Of such a weight the host knows nothing: should a second form, or
-// sums, be asked for, the first is downloaded, once.
+// packed() is a form as a value to save, and create() takes one that was loaded, so that nothing is packed again; or
+// one that was made on the device, as by quantize_q4gsw(). Of such a weight the host knows nothing: should a second
+// form, or sums, be asked for, the first is downloaded, once.
 //
 // Forms cost device memory: `max_form_bytes` bounds what all of them take. layouts() says to select() which forms there
 // are and which may still be made, so that past the bound a kernel is chosen that reads what is there.

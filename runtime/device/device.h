@@ -22,8 +22,9 @@ namespace qgen {
 
 struct OpenOptions {
   bool validation = false;  // asks for VK_LAYER_KHRONOS_validation; what it says is collected, never printed
-  // Kernels that address a buffer past what is bound read zeros or bytes that are bound, and write nowhere else: Vulkan's
-  // robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of others.
+  // Kernels that address a buffer past what is bound read zeros or bytes that are bound, and write nowhere else:
+  // Vulkan's robustBufferAccess. It costs GPUs time, and no kernel of qgen needs it: for tests, and for kernels of
+  // others.
   bool robust_buffer_access = false;
   // Drivers keep what they say of each pipeline: registers, spills, size of the code. It costs them time and memory.
   bool pipeline_statistics = false;

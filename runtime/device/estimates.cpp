@@ -17,9 +17,9 @@
 //   CPU       llvmpipe: a thread does one subgroup-wide multiply-add a cycle at best; a third of 3 GHz is what loops
 //             keep. Memory: 4 GB/s a thread
 //
-// A packed dot product does four multiply-adds where a lane does one, on devices that say they accelerate it. Halves are
-// computed at twice the rate of f32, on NVIDIA's and on CPUs at the same. A cache gives three times what memory gives,
-// and a barrier is a third of an empty launch: both are guesses.
+// A packed dot product does four multiply-adds where a lane does one, on devices that say they accelerate it. Halves
+// are computed at twice the rate of f32, on NVIDIA's and on CPUs at the same. A cache gives three times what memory
+// gives, and a barrier is a third of an empty launch: both are guesses.
 #include "runtime/device/estimates.h"
 
 #include <algorithm>

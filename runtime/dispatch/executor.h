@@ -11,10 +11,10 @@
 //   HostTensor result = *executor.download(q);
 //
 // Lifetimes: each object keeps what it uses. An Executor keeps its device and library; a tensor, its memory and the
-// device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone. They
-// may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses those of
-// others and those that were moved from. With all that came from it, it belongs to one thread at a time; Executors of
-// one Device may work in different threads, and with create_beside() on the same tensors.
+// device; a recording, the memory of its operands, so that it may be replayed when the tensors themselves are gone.
+// They may be destroyed in any order, and moved. An Executor takes its own tensors and recordings only, and refuses
+// those of others and those that were moved from. With all that came from it, it belongs to one thread at a time;
+// Executors of one Device may work in different threads, and with create_beside() on the same tensors.
 //
 // A work is checked against what its choice was made for: as many operands, those that were present, each with the
 // dtype, shape, storage and layout that the Problem was filled from. A Choice that was made by hand, or for a Problem
@@ -113,8 +113,8 @@ class Executor {
   // The tables and the blob that `library` views must outlive the Executor: the generated ones are constants.
   static Expected<Executor> create(const Device& device, const KernelLibrary& library, const ExecutorOptions& options);
 
-  // One for another thread: it takes the tensors of `other`, and shares its memory and its pipelines. Recordings are each
-  // one's own. What two threads use at a time, neither may write.
+  // One for another thread: it takes the tensors of `other`, and shares its memory and its pipelines. Recordings are
+  // each one's own. What two threads use at a time, neither may write.
   static Expected<Executor> create_beside(const Executor& other);
 
   // Errors: out of memory, a buffer past maxStorageBufferRange, an image past the device's extents, a rank that
@@ -134,8 +134,8 @@ class Executor {
   Done fill(const DeviceTensor& tensor, uint8_t byte);           // every byte, padding too: poisons outputs
   Expected<bool> guards_are_intact(const DeviceTensor& tensor);  // true of textures: stores past an image are dropped
 
-  // Makes the pipelines of these choices on all cores, those that are not there, so that record() need not make one after
-  // the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
+  // Makes the pipelines of these choices on all cores, those that are not there, so that record() need not make one
+  // after the other. One that cannot be made is record()'s to report. `on_made` hears of each; may be empty.
   void make_pipelines(std::span<const Choice> choices,
                       const std::function<void(size_t made, size_t total)>& on_made = {});
 
@@ -143,10 +143,10 @@ class Executor {
   // where they are not there. Errors: as record() has for the choice; a device that says nothing.
   Expected<std::vector<std::vector<Statistic>>> statistics(const Choice& choice);
 
-  // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts past
-  // the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an error.
-  // Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too many,
-  // null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
+  // Pipelines are made here too (and kept). Barriers stand between works that depend on one another. Workgroup counts
+  // past the device's limits are folded into y and z (kernels read lib/grid.glsl's linear ids); past all three: an
+  // error. Other errors: no choice, or one of another library; operands that are not what it was made for, too few, too
+  // many, null, another's, or written and used twice; a kernel that the device cannot run, out of memory.
   Expected<Recording> record(std::span<const Work> works);
   Done run(Recording& recording);
   // Runs it once, with a timestamp behind each chain of so many launches, and behind the last. A timestamp between two

@@ -45,14 +45,15 @@ class Pipelines {
   ~Pipelines();
 
   // Safe from many threads, as make_all() and save_cache() are. Errors: a feature, subgroup size or number of push
-  // constants that the device lacks; a damaged module; the driver's. The pipeline stays where it is as long as this does.
+  // constants that the device lacks; a damaged module; the driver's. The pipeline stays where it is as long as this
+  // does.
   Expected<const Pipeline*> get(const OperatorInfo& op, const KernelInfo& kernel, size_t specialization);
 
   // What the driver says of it; it is made where it is not there. Errors: those of get(), a device that says nothing.
   Expected<std::vector<Statistic>> statistics(const PipelineSource& source);
 
-  // Makes those that are not there on all cores. What fails is left out: get() says why. `on_made` hears of each, one at a
-  // time, from any thread; may be empty.
+  // Makes those that are not there on all cores. What fails is left out: get() says why. `on_made` hears of each, one
+  // at a time, from any thread; may be empty.
   using OnMade = std::function<void(size_t made, size_t total)>;
   void make_all(std::span<const PipelineSource> sources, const OnMade& on_made);
 

@@ -56,8 +56,8 @@ std::vector<RegionUse> uses_of(const std::vector<BoundResource>& resources) {
   return uses;
 }
 
-// Where a choice's pieces of scratch lie, one behind the other. Sizes are rounded up to 16, as those of tensors are, and
-// saturate.
+// Where a choice's pieces of scratch lie, one behind the other. Sizes are rounded up to 16, as those of tensors are,
+// and saturate.
 std::vector<Region> scratch_of(const Choice& choice) {
   constexpr uint64_t kMost = uint64_t{1} << 58;
   std::vector<Region> pieces;

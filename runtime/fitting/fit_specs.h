@@ -19,8 +19,8 @@ struct FitRequest {
   bool is_dry_run = false;             // nothing is written
 };
 
-// What to tell: the constants, the errors of costs before and after, the files that were written. The library is the one
-// that the specs make: its constants are those that the specs have.
+// What to tell: the constants, the errors of costs before and after, the files that were written. The library is the
+// one that the specs make: its constants are those that the specs have.
 Expected<std::string> fit_specs(const FitRequest& request, const KernelLibrary& library);
 
 }  // namespace qgen::fitting

@@ -21,8 +21,8 @@ namespace qgen::fitting {
 Expected<std::string> with_constants(std::string_view text, const std::string& file,
                                      std::span<const FittedConstant> constants);
 
-// Writes each family's constants into `<family>.yaml` below the folder, where any of them changed. Gives the files that were
-// written, by family. Errors: a spec that is not there; nothing is written then.
+// Writes each family's constants into `<family>.yaml` below the folder, where any of them changed. Gives the files that
+// were written, by family. Errors: a spec that is not there; nothing is written then.
 Expected<std::vector<std::string>> write_constants(const std::string& folder,
                                                    std::span<const FittedConstant> constants);
 

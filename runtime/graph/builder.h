@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Graphs whose operands and attributes the compiler checks: the generated graph_nodes.h has a function for each operator,
-// with the structs of operators.h. A swapped operand of another kind, one that is left out, or a misspelt attribute does
-// not compile; shapes are graph::infer()'s to check.
+// Graphs whose operands and attributes the compiler checks: the generated graph_nodes.h has a function for each
+// operator, with the structs of operators.h. A swapped operand of another kind, one that is left out, or a misspelt
+// attribute does not compile; shapes are graph::infer()'s to check.
 //
 //   using namespace generated::operators;
 //   graph::Builder net;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A model as a file that is ready to run: the graph, its weights in the forms that the chosen kernels read, and what was
-// chosen for one device and one set of shapes. Loading it packs nothing and weighs nothing.
+// A model as a file that is ready to run: the graph, its weights in the forms that the chosen kernels read, and what
+// was chosen for one device and one set of shapes. Loading it packs nothing and weighs nothing.
 //
 //   const auto bytes = write_compiled(*model.compiled());
 //   auto compiled = read_compiled(bytes);                    // refused where a byte is missing or another
@@ -11,8 +11,8 @@
 //   Model model = Model::create(context, operators, *std::move(compiled), {});
 //
 // The kernels are in the file too, so the program's library need not have them (own_kernels.h). They are those of one
-// device and one set of shapes. Elsewhere, with an executor of the program's library, the same file runs as well: kernels
-// and layouts are then chosen anew, and weights that are read in another form are packed again.
+// device and one set of shapes. Elsewhere, with an executor of the program's library, the same file runs as well:
+// kernels and layouts are then chosen anew, and weights that are read in another form are packed again.
 //
 //   bytes 0..31   "QGENMODL", version, bytes of the head; XXH3 of these 32 bytes with the rest's XXH3 here
 //   head          JSON: values, nodes, inputs, outputs, constants, weights, decision, own kernels

@@ -16,8 +16,8 @@
 //                                .attributes = {{"input_scale", 0.02}, {"output_scale", 0.1}}});
 //   graph.add_output("features", y);
 //
-// Nodes stand in the order in which they run. Operators are known by their signatures and infer() alone, so a new one is
-// a node with nothing changed here. One kind of node is no operator:
+// Nodes stand in the order in which they run. Operators are known by their signatures and infer() alone, so a new one
+// is a node with nothing changed here. One kind of node is no operator:
 //
 //   reshape     input -> output, `shape` [0, -1]: the same elements in the same order. 0 is the input's side, -1 what is
 //               left over. Nothing is computed; where both lie row-major they share their memory.
@@ -97,8 +97,8 @@ using InputShapes = std::map<std::string, Shape, std::less<>>;
 
 InputShapes shapes_of(const Tensors& inputs);
 
-// Errors, with the node's name: an operator or an operand that there is not, a value that is used before it is written or
-// written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
+// Errors, with the node's name: an operator or an operand that there is not, a value that is used before it is written
+// or written twice, what infer() refuses; inputs without a shape; two inputs, or two outputs, of one name.
 Expected<Inferred> infer(const Graph& graph, OperatorEntries operators, const InputShapes& shapes);
 
 // The shape that a reshape gives. Errors: the elements do not fit, two sides of -1.

@@ -7,8 +7,8 @@
 //   const auto outputs = model->run({{"image", picture}});      // prepares it for [1, 3, 224, 224], and replays
 //   const auto others = model->run({{"image", pictures}});      // and for [8, 3, 224, 224]: the same weights
 //
-// The most recently used few stay prepared. Another thread runs the same model by a context of its own, whose executor was
-// made beside this one's; weights are shared, recordings and tensors are not:
+// The most recently used few stay prepared. Another thread runs the same model by a context of its own, whose executor
+// was made beside this one's; weights are shared, recordings and tensors are not:
 //
 //   Model own = model->beside(context_of_the_thread);
 #pragma once
@@ -31,9 +31,9 @@ class Model {
  public:
   // `context` and `operators` must outlive it. Nothing is done yet: errors are those of the first prepare().
   static Model create(Context& context, OperatorEntries operators, Graph graph, const ModelOptions& options);
-  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; with the
-  // library of its own kernels, these are the same. Else it is chosen anew, which is_chosen_anew() then says, and which
-  // needs a library that has kernels to choose from.
+  // Of one that was compiled. What was chosen holds on the same device with the same kernels, at the same shapes; with
+  // the library of its own kernels, these are the same. Else it is chosen anew, which is_chosen_anew() then says, and
+  // which needs a library that has kernels to choose from.
   static Model create(Context& context, OperatorEntries operators, Compiled compiled, const ModelOptions& options);
   Model beside(Context& context) const;
 

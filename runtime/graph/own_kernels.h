@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The kernels that a model launches, as a library of their own, and what each of its steps launches of them. So a compiled
-// model runs where the program's library lacks these kernels, or has other versions of them.
+// The kernels that a model launches, as a library of their own, and what each of its steps launches of them. So a
+// compiled model runs where the program's library lacks these kernels, or has other versions of them.
 //
 //   auto own = OwnKernels::of(schedule->steps, library);           // their modules and tables, and no others
 //   Executor executor = *Executor::create(device, (*own)->library(), {});
 //   (*own)->choices()[3]                                           // of step 3, of that library
 //
 // What is chosen already needs little of what generated tables say: how a module is bound, its specialization, and the
-// forms of its operands. So each kernel is an operator here, with one kernel and one specialization. Its conditions, grid
-// and cost are left behind: what they came to is in the choices. select() finds nothing among them that it may choose.
+// forms of its operands. So each kernel is an operator here, with one kernel and one specialization. Its conditions,
+// grid and cost are left behind: what they came to is in the choices. select() finds nothing among them that it may
+// choose.
 #pragma once
 
 #include <memory>
@@ -68,8 +69,8 @@ class OwnKernels {
 
   // Errors: a module that the library's blob does not give.
   static Expected<std::shared_ptr<const OwnKernels>> of(std::span<const Step> steps, const KernelLibrary& library);
-  // Nothing in the parts is trusted, but what a module does: that is code, as a program is. Errors: parts that do not hold
-  // together, a damaged blob or module.
+  // Nothing in the parts is trusted, but what a module does: that is code, as a program is. Errors: parts that do not
+  // hold together, a damaged blob or module.
   static Expected<std::shared_ptr<const OwnKernels>> create(Parts parts);
 
   const Parts& parts() const { return parts_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tables of numbers are lists, in the order of their structs (kernel_info.h): a binding is [binding, operand, kind, access].
+// Tables of numbers are lists, in the order of their structs (kernel_info.h): a binding is [binding, operand, kind,
+// access].
 #include <nlohmann/json.hpp>
 
 #include "runtime/graph/head_json.h"

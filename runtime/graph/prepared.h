@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A graph made ready for one set of input shapes: kernels and layouts chosen, tensors placed in one arena, weights in the
-// forms that are read, pipelines made, all of it in one recording that is replayed.
+// A graph made ready for one set of input shapes: kernels and layouts chosen, tensors placed in one arena, weights in
+// the forms that are read, pipelines made, all of it in one recording that is replayed.
 //
 //   const auto inferred = infer(graph, operators, {{"image", {1, 3, 224, 224}}});
 //   auto prepared = Prepared::create(context, operators, graph, *inferred, constants, {});

@@ -11,8 +11,8 @@
 //   schedule->memory.bytes // of the arena
 //
 // The planner (runtime/planner/plan.h) weighs layouts: each node is offered in every layout of its tensors that infer()
-// takes and select() has a kernel for, at that kernel's time, measured where it was. A conversion is a q8ta_clone at its
-// own time. Graph inputs arrive and outputs leave row-major. Tensors that are no bytes stay row-major.
+// takes and select() has a kernel for, at that kernel's time, measured where it was. A conversion is a q8ta_clone at
+// its own time. Graph inputs arrive and outputs leave row-major. Tensors that are no bytes stay row-major.
 #pragma once
 
 #include <limits>
@@ -73,8 +73,8 @@ struct Schedule {
 };
 
 // `weights`: how each constant that is a weight can be had (desc_of(Weight)). Errors: no kernel fits a node in any
-// layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing is
-// weighed: errors are then what makes it one of another graph, device or library.
+// layout, with the reasons of its plainest form. With a `decision`, that of the same graph at the same shapes, nothing
+// is weighed: errors are then what makes it one of another graph, device or library.
 Expected<Schedule> make_schedule(const Graph& graph, const Inferred& inferred,
                                  const std::map<ValueId, TensorDesc>& weights, const Chooser& chooser,
                                  const Decision* decision = nullptr);

@@ -3,9 +3,9 @@
 //
 // A device's clock, told by how fast it copies and calculates, and raised by work before anything is timed.
 //
-// A GPU that was idle runs at a third of its clock, and one that worked too hard at less than its best; neither says so.
-// On an NVIDIA H200 twenty replays of a kernel do not raise it, and after a second of idling some hundred milliseconds of
-// work do. So:
+// A GPU that was idle runs at a third of its clock, and one that worked too hard at less than its best; neither says
+// so. On an NVIDIA H200 twenty replays of a kernel do not raise it, and after a second of idling some hundred
+// milliseconds of work do. So:
 //
 //   SteadyClock clock(samples_of(calibrator));
 //   clock.raise();                        // works until the rates rise no more: the plateau

@@ -8,17 +8,17 @@
 //   const auto times = time_together(clock, {{&context, &call, &first}, {&context, &call, &second}, copy.contestant()}, {});
 //   times->device_us[0].median
 //
-// `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the kernels that
-// are timed may be of another library.
+// `shipped` is a context of the same device with the shipped kernels, of which copies and the clock are made; the
+// kernels that are timed may be of another library.
 //
-// The clock is raised first. Then every round replays each contestant in some chains, so that whatever changes meanwhile
-// changes for all; a round in which the clock fell is thrown away and it is raised again. A chain is replays one after
-// the other, with the barriers that layers of a network need between them and timestamps at its ends alone: twenty of
-// a short kernel, one of a long one. A sample is a replay's share of it. Of a contestant's chains in a submission the
-// first, which finds an idle device, is not counted.
+// The clock is raised first. Then every round replays each contestant in some chains, so that whatever changes
+// meanwhile changes for all; a round in which the clock fell is thrown away and it is raised again. A chain is replays
+// one after the other, with the barriers that layers of a network need between them and timestamps at its ends alone:
+// twenty of a short kernel, one of a long one. A sample is a replay's share of it. Of a contestant's chains in a
+// submission the first, which finds an idle device, is not counted.
 //
-// Replays of one call find in the cache what the replay before has read, so of a layer of few rows, whose time is that of
-// its weight's way from memory, they measure another thing than a network does. With a cold cache, each replay reads
+// Replays of one call find in the cache what the replay before has read, so of a layer of few rows, whose time is that
+// of its weight's way from memory, they measure another thing than a network does. With a cold cache, each replay reads
 // another copy of the weights, and the copies together are larger than the last cache: twice as large. A call without
 // weights has copies of its inputs. Textures are not copied.
 #pragma once

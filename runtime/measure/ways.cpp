@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kMaxTextureRank = 4;
 constexpr std::string_view kOutputDtype = "output_dtype";
 
-// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand; of a step,
-// as far as the operator takes it too.
+// Calls visit(form) for everything that a kernel of the operator, or of a recipe's step, takes at an operand; of a
+// step, as far as the operator takes it too.
 void for_each_form(const OperatorInfo& op, size_t operand, const std::function<void(const OperandForm&)>& visit) {
   for (const KernelInfo& kernel : op.kernels) visit(op.form(kernel.parameters, operand));
   for (const RecipeInfo& recipe : op.recipes) {

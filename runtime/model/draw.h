@@ -11,8 +11,8 @@
 
 namespace qgen::model {
 
-// The bytes of a file of this name: of .dot the text itself, of .svg, .png and .pdf what `dot` makes of it. Errors: another
-// ending, `dot` is not there or fails.
+// The bytes of a file of this name: of .dot the text itself, of .svg, .png and .pdf what `dot` makes of it. Errors:
+// another ending, `dot` is not there or fails.
 Expected<std::string> drawing(const std::string& dot, const std::string& file);
 
 }  // namespace qgen::model

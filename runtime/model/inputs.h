@@ -9,8 +9,9 @@
 
 namespace qgen::model {
 
-// Each input of the graph: read, made up as --shape says, or as runner::made_up_input() does, of the shape in `shapes` or with
-// --batch for each side that is not known. `made_up`: the names of those. Errors: unknown names, files that cannot be read.
+// Each input of the graph: read, made up as --shape says, or as runner::made_up_input() does, of the shape in `shapes`
+// or with --batch for each side that is not known. `made_up`: the names of those. Errors: unknown names, files that
+// cannot be read.
 struct Inputs {
   Tensors tensors;
   std::vector<std::string> made_up;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What every command of qgen-model begins with: a model, its inputs, and the device that it runs on. Notes and warnings are
-// printed on standard error, and so is how far pipelines are.
+// What every command of qgen-model begins with: a model, its inputs, and the device that it runs on. Notes and warnings
+// are printed on standard error, and so is how far pipelines are.
 #pragma once
 
 #include "common/progress.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Shapes as an importer knows them: a side is a number, or a symbol for one that is known when the graph is prepared. What
-// a model computes of shapes (Shape, Gather, Concat ... Reshape) consists of the same numbers, so that both are followed
-// alike, through sides that nobody knows yet.
+// Shapes as an importer knows them: a side is a number, or a symbol for one that is known when the graph is prepared.
+// What a model computes of shapes (Shape, Gather, Concat ... Reshape) consists of the same numbers, so that both are
+// followed alike, through sides that nobody knows yet.
 //
 //   [batch, 3, 224, 224]  ->  Shape  ->  Gather(0)  ->  Concat with -1  ->  [batch, -1]
 #pragma once
@@ -37,8 +37,8 @@ Expected<Dims> broadcast(const Dims& a, const Dims& b);
 // One behind the other along an axis; a sum with a symbol is a new symbol. Errors: other sides that differ.
 Expected<Dims> joined(const Dims& a, const Dims& b, size_t axis, int64_t& next_symbol);
 
-// A target has sides, symbols, one -1 for what is left over, and with `zero_copies` 0 for the side of the input. Errors:
-// what cannot be a shape of the same elements.
+// A target has sides, symbols, one -1 for what is left over, and with `zero_copies` 0 for the side of the input.
+// Errors: what cannot be a shape of the same elements.
 Expected<Dims> reshaped(const Dims& input, const Dims& target, bool zero_copies, int64_t& next_symbol);
 // The target as graph::kReshape says it. nullopt: two symbols stand elsewhere than in the input.
 std::optional<std::vector<int64_t>> reshape_list(const Dims& input, const Dims& output);

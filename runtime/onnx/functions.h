@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Functions of one value, which stand between an operation and the quantization of its result. Bounds of the real value
-// are bounds of the integer, since quantizing is monotonic; an operator knows some functions by a word; and any function
-// at all is a table of 256 bytes.
+// are bounds of the integer, since quantizing is monotonic; an operator knows some functions by a word; and any
+// function at all is a table of 256 bytes.
 //
 //   const auto clip = function_of(node, inputs);             // Clip(0, 6)
 //   word_of(*clip)                                           // "relu6"
@@ -37,8 +37,8 @@ struct Function {
 };
 
 Function bounded(RealBounds bounds);
-// Relu, Clip, HardSwish and others; nullopt: the node's operator is no function of one value. `constants` are its inputs,
-// null where one is no constant. Errors: a Clip whose bounds are no constants.
+// Relu, Clip, HardSwish and others; nullopt: the node's operator is no function of one value. `constants` are its
+// inputs, null where one is no constant. Errors: a Clip whose bounds are no constants.
 Expected<std::optional<Function>> function_of(const Node& node, std::span<const TensorPtr> constants);
 // x * sigmoid(x), which models write with two nodes.
 Function silu();

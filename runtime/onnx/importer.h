@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The nodes of a model, gone through once, each behind what it reads. What a node gives is known at once, folded or as a
-// view, or it is a pending operation; that is put into the graph when a QuantizeLinear reads it, or as reals when something
-// else does. import.h is the door.
+// The nodes of a model, gone through once, each behind what it reads. What a node gives is known at once, folded or as
+// a view, or it is a pending operation; that is put into the graph when a QuantizeLinear reads it, or as reals when
+// something else does. import.h is the door.
 //
 //   importer.cpp               inputs, outputs, and which way a node goes
 //   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear

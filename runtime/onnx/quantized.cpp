@@ -198,7 +198,8 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
   const Shape before = std::exchange(codes.shape, shape);
   QuantizedConstant result{std::make_shared<const Tensor>(std::move(codes)), constant.parameters};
   if (constant.parameters.is_per_tensor()) return result;
-  // Scales along one axis, one for each side of it, stay with it if the reshape leaves that side, and what is before it, as they are.
+  // Scales along one axis, one for each side of it, stay with it if the reshape leaves that side, and what is before
+  // it, as they are.
   const auto axis = channel_axis(constant.parameters.shape);
   const auto leading = [](const Shape& of, size_t count) {
     return element_count(Shape(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count)));

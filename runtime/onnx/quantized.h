@@ -36,8 +36,8 @@ Expected<Parameters> parameters_of(const Node& node, const TensorPtr& scale, con
 Expected<Parameters> parameters_along(size_t axis, size_t rank, const TensorPtr& scale, const TensorPtr& zero_point,
                                       ElementType type);
 
-// Of a tensor of bytes, as operators take it. Errors: several scales, integers that are no bytes, a scale outside 2^-125
-// to 2^119.
+// Of a tensor of bytes, as operators take it. Errors: several scales, integers that are no bytes, a scale outside
+// 2^-125 to 2^119.
 Expected<PerTensor> per_tensor_of(const Parameters& parameters);
 
 struct QuantizedConstant {
@@ -52,8 +52,8 @@ Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Sh
 QuantizedConstant transposed(const QuantizedConstant& constant, const std::vector<int64_t>& order);
 Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order);
 
-// Integers of up to 8 bits with a scale for each side of `axis`, from which zero points are taken off: what weights are.
-// Errors: what is left is no signed byte, scales along other axes.
+// Integers of up to 8 bits with a scale for each side of `axis`, from which zero points are taken off: what weights
+// are. Errors: what is left is no signed byte, scales along other axes.
 struct SymmetricWeight {
   HostTensor codes;   // i8
   HostTensor scales;  // f32 [side]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Operators that say their quantization in inputs of their own: QLinearConv(x, x_scale, x_zero_point, w, ...). Each is a
-// float operation between views of its inputs and a quantization of its output; the patterns do the rest.
+// Operators that say their quantization in inputs of their own: QLinearConv(x, x_scale, x_zero_point, w, ...). Each is
+// a float operation between views of its inputs and a quantization of its output; the patterns do the rest.
 #pragma once
 
 #include <cstdint>

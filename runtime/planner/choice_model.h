@@ -10,8 +10,8 @@
 //   minimize(model)                                       // values {0, 0}: 3; the 1 of choice 0 fits only the 5
 //
 // How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
-// of its neighbours, the least over v: exact, at the price of a table over v and its neighbours. A chain costs one small
-// table for each choice; a residual network tables over three; in general the price is exponential in the graph's
+// of its neighbours, the least over v: exact, at the price of a table over v and its neighbours. A chain costs one
+// small table for each choice; a residual network tables over three; in general the price is exponential in the graph's
 // treewidth.
 //
 // Where a table would be too large, one of its choices is set apart: it keeps the value that it has, and the others are

@@ -221,8 +221,8 @@ Minimum eliminate(const ChoiceModel& model, const EliminationOrder& order, const
 }  // namespace
 
 Minimum minimize(const ChoiceModel& model, const MinimizeOptions& options) {
-  // What may be spent, as a multiple of the model's size. With 4 instead of 8 a round, a transformer whose products have
-  // 100 kernels each ended 44 % above its bound instead of 14 %.
+  // What may be spent, as a multiple of the model's size. With 4 instead of 8 a round, a transformer whose products
+  // have 100 kernels each ended 44 % above its bound instead of 14 %.
   constexpr uint64_t kExactWork = 64, kRoundWork = 8;
   constexpr uint32_t kRounds = 8, kIdleRounds = 3;
   uint64_t size = 0;  // of the model: cells of the tables that its fits are

@@ -11,9 +11,9 @@
 //
 // The answer is exact (cost_us == lower_bound_us) where tables along the graph are small (choice_model.h): for chains,
 // trees, residual networks, U-Nets and transformers, of any length. Where they are not, it is a good plan with a true
-// bound, and gap() says how far above the least it may be: 14 % for a transformer of eight separate heads with 100 kernels
-// for each product, 13 % and 14 % where each of 64 or of 10,000 operators reads any two of the 8 tensors before it. There
-// a plan may also not be found although there is one, if conversions are missing; the error says so.
+// bound, and gap() says how far above the least it may be: 14 % for a transformer of eight separate heads with 100
+// kernels for each product, 13 % and 14 % where each of 64 or of 10,000 operators reads any two of the 8 tensors before
+// it. There a plan may also not be found although there is one, if conversions are missing; the error says so.
 //
 // What it does not weigh: memory.
 //
@@ -21,8 +21,8 @@
 // fewest conversions; then one with the lowest sum of ranks over the tensors: the device's preferred storage first,
 // then rows of the table of layouts; what is equal then is settled by a walk in the order of the names.
 //
-// Time, of one core of a virtual machine (bench/README.md): 1.5 ms for ResNet-50 with 5 to 16 kernels an operator, 0.19 s
-// for a residual network of 9,608 operators; 6 s and 3 s for the large ones of the graphs that are not exact.
+// Time, of one core of a virtual machine (bench/README.md): 1.5 ms for ResNet-50 with 5 to 16 kernels an operator, 0.19
+// s for a residual network of 9,608 operators; 6 s and 3 s for the large ones of the graphs that are not exact.
 #pragma once
 
 #include <cstdint>

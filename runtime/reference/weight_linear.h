@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // Linear layers with integer weights on real activations, as docs/linear_weights.md defines them: in double, one output
-// at a time, with the error that computing in f32 may make of each. What rounding the result may add is the spec's tolerance.
+// at a time, with the error that computing in f32 may make of each. What rounding the result may add is the spec's
+// tolerance.
 #pragma once
 
 #include "runtime/reference/affine.h"

@@ -7,9 +7,9 @@
 namespace qgen::runner {
 namespace {
 
-// What the case expects, within its own tolerance, and what the reference gives, within the spec's. Rounded to halves, the
-// inputs are others, and so is the result: then the reference judges alone, and where there is none, f16_rel says what
-// the rounding may do. Nothing: nobody knows.
+// What the case expects, within its own tolerance, and what the reference gives, within the spec's. Rounded to halves,
+// the inputs are others, and so is the result: then the reference judges alone, and where there is none, f16_rel says
+// what the rounding may do. Nothing: nobody knows.
 std::vector<measure::Expectation> expectations_of(const ConformanceCase& tested, const OperatorEntry& entry,
                                                   const measure::Way& way, const Request& request,
                                                   reference::Answers answers) {

@@ -95,8 +95,8 @@ void fill_with_noise(HostTensor& tensor) {
   for (uint16_t& value : tensor.as<uint16_t>()) value = narrow(real());
 }
 
-// "0.05" as an element of the dtype. A number that the dtype holds only as another one (300 as i8, 1e40 or 1e-50 as f32,
-// 0.5 as an integer) is refused; what it rounds is not.
+// "0.05" as an element of the dtype. A number that the dtype holds only as another one (300 as i8, 1e40 or 1e-50 as
+// f32, 0.5 as an integer) is refused; what it rounds is not.
 Expected<double> number_of(std::string_view text, DType dtype) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// One operator on one device, as the command line asks: run once, or timed. Both print what came of it and give the exit
-// code. Errors: what was asked for is wrong, no kernel fits, the device failed.
+// One operator on one device, as the command line asks: run once, or timed. Both print what came of it and give the
+// exit code. Errors: what was asked for is wrong, no kernel fits, the device failed.
 #pragma once
 
 #include "runtime/device/device_profile.h"

@@ -7,9 +7,9 @@
 //   DecisionCache decisions(profile, library, &times);
 //   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
 //
-// A problem is known again by all that its choice is made of: its fields, scales too, and its operands with their shapes.
-// A look that finds it allocates nothing. Safe from many threads; two that ask at the same time for the first time may
-// both choose, and get the same.
+// A problem is known again by all that its choice is made of: its fields, scales too, and its operands with their
+// shapes. A look that finds it allocates nothing. Safe from many threads; two that ask at the same time for the first
+// time may both choose, and get the same.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Checks run from the cheapest to the most expensive and stop at the first that fails. A failed check is a cause and an index;
-// its sentence is written only for refusals that are reported, since most kernels of a family fall at their operands'
-// forms, and a selection happens at every new shape.
+// Checks run from the cheapest to the most expensive and stop at the first that fails. A failed check is a cause and an
+// index; its sentence is written only for refusals that are reported, since most kernels of a family fall at their
+// operands' forms, and a selection happens at every new shape.
 #include "runtime/selector/fit.h"
 
 #include <fmt/format.h>

@@ -11,7 +11,8 @@
 
 namespace qgen::selector {
 
-// Each way to run it, unranked, or the best if options.all_step_kernels is not set; or why there is none. `forced_steps` are kernel ids, one a step; empty: any.
+// Each way to run it, unranked, or the best if options.all_step_kernels is not set; or why there is none.
+// `forced_steps` are kernel ids, one a step; empty: any.
 Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, const Problem& problem,
                                                    const Request& request, const SelectOptions& options,
                                                    const std::vector<std::string>& forced_steps);

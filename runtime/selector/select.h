@@ -19,9 +19,9 @@
 // spec's conditions hold. A recipe is kept if its own conditions hold and each of its steps has a kernel.
 //
 // What is kept is ranked by the spec's cost, that of a recipe being the sum of its parts; ties by id, those of one
-// variant in the order of the spec's values. Where times are known (SelectOptions::times), what has one stands first, the
-// most trusted source before the next: a time and an estimate do not compare. A recipe is measured as a whole, so its
-// steps never are.
+// variant in the order of the spec's values. Where times are known (SelectOptions::times), what has one stands first,
+// the most trusted source before the next: a time and an estimate do not compare. A recipe is measured as a whole, so
+// its steps never are.
 #pragma once
 
 #include <array>
@@ -102,8 +102,8 @@ struct SelectOptions {
 Selection select(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                  const SelectOptions& options = {});
 
-// What a choice runs, by its id: the digest of its module, or of those of a recipe's steps in their order. It is the same
-// wherever the same SPIR-V is. nullopt: the library has no such choice.
+// What a choice runs, by its id: the digest of its module, or of those of a recipe's steps in their order. It is the
+// same wherever the same SPIR-V is. nullopt: the library has no such choice.
 std::optional<uint64_t> digest_of(const OperatorInfo& op, std::string_view choice_id, const KernelLibrary& library);
 
 // Of a recipe, by those of its steps' modules.

@@ -151,8 +151,8 @@ struct TimeBook::State {
     return known->second == row.digest;
   }
 
-  // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do is
-  // what the device can that asks, of the same model or architecture.
+  // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do
+  // is what the device can that asks, of the same model or architecture.
   void parse(const Table& table, const DeviceProfile& asking, Measured& measured) const {
     std::call_once(measured.is_parsed, [&] {
       DeviceProfile device = table.device.features == 0 ? asking : table.device;

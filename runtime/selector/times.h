@@ -26,8 +26,8 @@ enum class TimeSource : uint8_t {
 struct KnownTime {
   double us = 0;  // as it was measured; microseconds
   TimeSource source = TimeSource::measured;
-  // What the spec's cost says of that problem on that device: a cost of c here means us * c / cost_us. 0: the time is of
-  // this very problem on such a device, and is taken as it is.
+  // What the spec's cost says of that problem on that device: a cost of c here means us * c / cost_us. 0: the time is
+  // of this very problem on such a device, and is taken as it is.
   double cost_us = 0;
   std::string said = "measured";  // for people: "measured 2026-11-23", "near 512x4096x4096, by the ratio of costs"
 };

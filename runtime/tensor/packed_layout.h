@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Where the elements of one tensor lie in a buffer whose layout is a row of vocabulary/layouts.h, and the conversion from and
-// to row-major order on the host.
+// Where the elements of one tensor lie in a buffer whose layout is a row of vocabulary/layouts.h, and the conversion
+// from and to row-major order on the host.
 //
 //   PackedLayout l = packed_layout({1, 6, 3, 5}, info(Layout::packed_4w4c).dims);
 //   l.padded                     // width 8, height 3, channels 8, batch 1

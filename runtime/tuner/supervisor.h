@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The parent's end of worker.h: starts the process, gives it commands, watches it, and ends it when it is silent for too
-// long. It knows nothing of kernels. The process is a copy of this one, so whoever starts it has opened no device and
-// has no other threads.
+// The parent's end of worker.h: starts the process, gives it commands, watches it, and ends it when it is silent for
+// too long. It knows nothing of kernels. The process is a copy of this one, so whoever starts it has opened no device
+// and has no other threads.
 //
 //   auto worker = WorkerProcess::start({.work = [&] { return run_worker(program, {}); }});
 //   const Reply reply = worker->ask(R"({"do": "compile", "ids": ["a"]})", [](const Json& line) { ... });

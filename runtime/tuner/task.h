@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// What is to be tuned: an operator and a request, in the words in which qgen-run is asked. A file of problems lists them:
+// What is to be tuned: an operator and a request, in the words in which qgen-run is asked. A file of problems lists
+// them:
 //
 //   - operator: q8ta_linear
 //     shape: [input=512x4096:i8, weight=4096x4096:i8, weight_scales=4096:f32=0.01]

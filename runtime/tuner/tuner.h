@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Tunes problems one after the other: a worker measures what search.h asks for, the store keeps every time as soon as it
-// is there, and whatever crashes, hangs or computes nonsense is quarantined and passed over.
+// Tunes problems one after the other: a worker measures what search.h asks for, the store keeps every time as soon as
+// it is there, and whatever crashes, hangs or computes nonsense is quarantined and passed over.
 //
 //   Tuner tuner(store, {.worker = {...}});
 //   Expected<TaskReport> report = tuner.tune({"q8ta_linear", {...}}, 60);
@@ -63,8 +63,8 @@ struct TunerOptions {
 class Tuner {
  public:
   Tuner(tuning::Store& store, TunerOptions options) : store_(store), options_(std::move(options)) {}
-  // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be kept
-  // alive.
+  // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
+  // kept alive.
   Expected<TaskReport> tune(const Task& task, double budget_s);
 
  private:

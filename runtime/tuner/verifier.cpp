@@ -19,8 +19,8 @@ constexpr double kSecondsAllowed = 120;
 // Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
 constexpr double kConsensus = 1.0 / 64;
 
-// About how many multiplications the reference makes. A product of matrices m x k and n x k makes m * n * k, the root of
-// the product of its three tensors' sizes; so does a convolution, but for a part of its window.
+// About how many multiplications the reference makes. A product of matrices m x k and n x k makes m * n * k, the root
+// of the product of its three tensors' sizes; so does a convolution, but for a part of its window.
 double operations_of(const OperatorEntry& entry, const Call& call) {
   double product = 1, largest = 0;
   bool has_weight = false;

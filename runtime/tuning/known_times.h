@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The times that a program may choose by on this machine: what qgen-tune measured here, and the tables that were compiled
-// into its library (`qgen --tuning`). A program that ships tables alone needs none of this room: TimeBook(library) has
-// them.
+// The times that a program may choose by on this machine: what qgen-tune measured here, and the tables that were
+// compiled into its library (`qgen --tuning`). A program that ships tables alone needs none of this room:
+// TimeBook(library) has them.
 //
 //   const auto book = known_times(library, Store::default_path());
 //   Context context{.profile = ..., .library = library, .executor = executor, .times = &*book};
@@ -16,7 +16,8 @@
 
 namespace qgen::tuning {
 
-// A store that is not there has no times: the tables stand alone then. Errors: one that cannot be read. `library` outlives the book.
+// A store that is not there has no times: the tables stand alone then. Errors: one that cannot be read. `library`
+// outlives the book.
 Expected<TimeBook> known_times(const KernelLibrary& library, const std::filesystem::path& store);
 
 }  // namespace qgen::tuning

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Any bytes as a compiled model: as they are, and with a checksum that fits them, since no mutation meets one by chance.
-// What is read is written as it was, and its graph, weights, decision and own kernels are taken as a program takes them, up
-// to the device.
+// Any bytes as a compiled model: as they are, and with a checksum that fits them, since no mutation meets one by
+// chance. What is read is written as it was, and its graph, weights, decision and own kernels are taken as a program
+// takes them, up to the device.
 #include <cstdlib>
 #include <cstring>
 

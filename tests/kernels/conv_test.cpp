@@ -221,7 +221,8 @@ TEST_F(ConvTest, OfRealsJoinsSlices) {
   expect_right_of_reals({{1, 192, 3, 3}, {5, 192, 3, 3}, {1}, {1}}, kEveryVariant);
 }
 
-// NaN and infinity spoil the places that read them, and no other; in int8 NaN is the zero point, and infinity saturates.
+// NaN and infinity spoil the places that read them, and no other; in int8 NaN is the zero point, and infinity
+// saturates.
 TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
   const ConvCase c{{1, 4, 6, 6}, {6, 4, 3, 3}, {1}, {1}};
   for (Request request : {of_reals(c), of_real_sums(c)}) {
@@ -249,8 +250,8 @@ struct Side {
   int64_t pixels, taps, stride, before, after, dilation, output_padding = 0;
 };
 
-// All that have a place: one to four pixels, one to three taps, strides of 1 to 3, 0 to 2 pixels of padding at each end,
-// dilations of 1 and 2.
+// All that have a place: one to four pixels, one to three taps, strides of 1 to 3, 0 to 2 pixels of padding at each
+// end, dilations of 1 and 2.
 std::vector<Side> forward_sides() {
   std::vector<Side> sides;
   for (int64_t i = 0; i < 4 * 3 * 3 * 3 * 3 * 2; ++i) {
@@ -300,8 +301,8 @@ std::map<std::string, Place, std::less<>> places_of(size_t index) {
 }
 
 // Each side of the list stands once for the height and once for the width of a problem with each kind of channels; the
-// pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds of
-// one core on llvmpipe. `kStep` shares no divisor with the length of a list.
+// pairs of layouts take turns. So 2295 problems are convolved and 3780 transposed, which takes nine and eleven seconds
+// of one core on llvmpipe. `kStep` shares no divisor with the length of a list.
 class EverySmallProblem : public testing::KernelTest {
  protected:
   void expect_right(std::string_view op, const std::vector<Side>& sides) {

@@ -184,7 +184,8 @@ TEST_F(WeightPackingTest, QuantizesToTheBytesOfTheHost) {
   }
 }
 
-// Ties go to the even integer, what exceeds four bits to their ends, NaN to 0; and so does what a scale of zero divides.
+// Ties go to the even integer, what exceeds four bits to their ends, NaN to 0; and so does what a scale of zero
+// divides.
 TEST_F(WeightPackingTest, QuantizesCorners) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> reals = {0.25, 0.75, -0.25, -0.75, 3.5, 3.75, -4.25, 100,

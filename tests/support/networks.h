@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small networks in int8 with seeded weights: what residual networks, those of depthwise filters, U-Nets and attention are
-// made of.
+// Small networks in int8 with seeded weights: what residual networks, those of depthwise filters, U-Nets and attention
+// are made of.
 #pragma once
 
 #include <cmath>

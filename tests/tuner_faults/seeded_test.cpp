@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The tuner among kernels that are wrong, crash and hang. It runs workers, which open the device: this process must not.
+// The tuner among kernels that are wrong, crash and hang. It runs workers, which open the device: this process must
+// not.
 #include "seeded.h"
 
 #include <fmt/format.h>

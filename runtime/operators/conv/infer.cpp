@@ -317,8 +317,8 @@ Expected<Call> infer(const Q8taConv2dTransposedInputs<Described>& inputs,
 
 // ---- reals in and out -----------------------------------------------------------------------------------------------
 
-// Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies in
-// packed_4c.
+// Reals: quantized by input_scale, convolved in int8, and real again, of the input's dtype. The image in between lies
+// in packed_4c.
 Expected<Call> infer(const Conv2dQ8taQ8cswInputs<Described>& inputs, const Conv2dQ8taQ8cswAttributes& attributes) {
   const TensorDesc &input = inputs.input, &weight = inputs.weight;
   const auto conv = exact_convolution_of(input, weight, attributes);

@@ -39,8 +39,8 @@ struct CheckedOperands {
   std::array<CheckedOperand, kFusedOperands> operands;  // input, other, output
   IntegerRange range;                                   // of the output's integers; of reals any
 };
-// `shape` is the output's. Without a dtype the output is i8 where it has a scale, else of the dtype of real inputs, else
-// f32. Without `other`, as if there were a real one of the output's shape.
+// `shape` is the output's. Without a dtype the output is i8 where it has a scale, else of the dtype of real inputs,
+// else f32. Without `other`, as if there were a real one of the output's shape.
 Expected<CheckedOperands> checked_operands(const FusedOperand& input, const std::optional<FusedOperand>& other,
                                            const Shape& shape, const std::optional<TensorDesc>& output_scale,
                                            const std::optional<TensorDesc>& output_zero_point,

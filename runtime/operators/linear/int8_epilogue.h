@@ -21,8 +21,8 @@ Done check_depth(int64_t k);
 // Of a scale, as kernels are told it.
 float inverse(float scale);
 
-// What a result is rounded to, what a residual is added to and is, and what is stored: of one result without a table and
-// without a residual all but the third are the same.
+// What a result is rounded to, what a residual is added to and is, and what is stored: of one result without a table
+// and without a residual all but the third are the same.
 struct Int8Epilogue {
   bool has_table, has_residual;
   PerTensor rounded, result, residual, output;

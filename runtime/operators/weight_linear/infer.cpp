@@ -120,7 +120,8 @@ Expected<Call> infer(const LinearDq8caQ4gswInputs<Described>& inputs, const Line
   return dynamic<linear_dq8ca_q4gsw::Problem>(kFourBits, inputs, attributes, attributes.group_size);
 }
 
-// The gradient of x [..., K] from that of y [..., N]: dx = dy w. It reads the form of the weight that linear_q4gsw reads.
+// The gradient of x [..., K] from that of y [..., N]: dx = dy w. It reads the form of the weight that linear_q4gsw
+// reads.
 Expected<Call> infer(const LinearQ4gswBackwardInputs<Described>& inputs,
                      const LinearQ4gswBackwardAttributes& attributes) {
   const TensorDesc& weight = inputs.weight;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// Small families and made-up times: which variants stay. A kernel's words are what its id says, so that the examples can
-// be read: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`.
+// Small families and made-up times: which variants stay. A kernel's words are what its id says, so that the examples
+// can be read: `scale` copies with and without vectors, in f32 and f16; `total` is a recipe of two steps of `part`.
 #include "codegen/prune/prune.h"
 
 #include <fmt/format.h>

@@ -58,9 +58,9 @@ TEST(LinearChoice, OnAnH200) {
   }
 }
 
-// Of halves, with int4 weights in groups of 128 or int8 with a scale a row. Each choice was measured to take at most 13 %
-// longer than the best of its recipe, those of matrices and int4 before a group's scales took less; of four and
-// eight rows also than that of any recipe.
+// Of halves, with int4 weights in groups of 128 or int8 with a scale a row. Each choice was measured to take at most 13
+// % longer than the best of its recipe, those of matrices and int4 before a group's scales took less; of four and eight
+// rows also than that of any recipe.
 struct HalfCase {
   int bits;
   int64_t m, n, k;

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // One operator at a time: what its operands get when its tensors arrive and leave as the row says. These are the
-// behaviours that planners of layouts had before and must keep; where costs tie, the device's preferred storage decides.
+// behaviours that planners of layouts had before and must keep; where costs tie, the device's preferred storage
+// decides.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

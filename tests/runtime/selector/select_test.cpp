@@ -690,7 +690,8 @@ TEST(Select, SaysWordsOfTheProblem) {
 
 // ---- known times ----------------------------------------------------------------------------------------------------
 
-// What was measured stands first, however cheap the rest is estimated; the slower of two measured ones behind the other.
+// What was measured stands first, however cheap the rest is estimated; the slower of two measured ones behind the
+// other.
 TEST(KnownTimes, StandBeforeEstimates) {
   const Problem problem = scale_rows(4, 1024);
   const KernelTimes times = {{"scale_rows.f32.buffer.vec1/workgroup256", {30.25}},

@@ -19,8 +19,8 @@
 namespace qgen::tuner {
 namespace {
 
-// Tiles of m x n and four workgroup sizes in two families. The true best is found where tiles are 64 x 128; the estimate
-// is wrong by up to a half, in a way that depends on the id alone.
+// Tiles of m x n and four workgroup sizes in two families. The true best is found where tiles are 64 x 128; the
+// estimate is wrong by up to a half, in a way that depends on the id alone.
 struct Space {
   std::vector<Candidate> candidates;
   std::map<std::string, double> times;
