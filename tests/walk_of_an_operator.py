@@ -4,8 +4,8 @@
 those of its family of operators are at most nine.
 
 No other file that people write has the operator's name, but those of the importer, which knows ONNX's operator of that
-name, benchmarks of the generator, which have specs of their own, and of models, and the README, which tells what there is; what the page
-shows of them stands in them.
+name, benchmarks of the generator, which have specs of their own, and of models, and the README, which tells what there
+is; what the page shows of them stands in them.
 """
 import pathlib
 import re
