@@ -24,7 +24,7 @@ std::string said(const Attribute& attribute) {
                      is_word ? fmt::format("words::k{}, ", type.substr(kWords.size())) : "", member);
 }
 
-std::string quoted(const SignatureTensor& tensor) { return fmt::format("\"{}\"", tensor.operand->name.value); }
+std::string quoted_name(const SignatureTensor& tensor) { return fmt::format("\"{}\"", tensor.operand->name.value); }
 
 void print_node(TextWriter& out, const Public& op) {
   const auto outputs = outputs_of(op);
@@ -41,10 +41,10 @@ void print_node(TextWriter& out, const Public& op) {
   std::vector<std::string> inputs, attributes, names, values;
   for (const SignatureTensor& tensor : op.signature.tensors) {
     if (is_given(tensor))
-      inputs.push_back(fmt::format("{{{}, inputs.{}}}", quoted(tensor), identifier(tensor.operand->name.value)));
+      inputs.push_back(fmt::format("{{{}, inputs.{}}}", quoted_name(tensor), identifier(tensor.operand->name.value)));
   }
   for (const Attribute* attribute : op.signature.attributes) attributes.push_back(said(*attribute));
-  for (const SignatureTensor* tensor : outputs) names.push_back(quoted(*tensor));
+  for (const SignatureTensor* tensor : outputs) names.push_back(quoted_name(*tensor));
   for (size_t i = 0; i < outputs.size(); ++i) values.push_back(fmt::format("made[{}]", i));
 
   auto parameters = parameters_of(op, "graph::InGraph", Defaults::written);
