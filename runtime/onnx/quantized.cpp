@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 #include "runtime/tensor/quant_params.h"
@@ -119,7 +120,15 @@ std::vector<int64_t> parameter_indices(const Shape& data, const Parameters& para
   std::vector<int64_t> indices(static_cast<size_t>(element_count(data)), 0);
   if (parameters.is_per_tensor()) return indices;
   const auto block = block_of(data, parameters.shape);
-  for (size_t i = 0; block && i < indices.size(); ++i) indices[i] = param_index(data, *block, static_cast<int64_t>(i));
+  if (!block) return indices;
+  // Neighbours of one parameter: whole sides, and a block of the one before.
+  int64_t run = 1;
+  for (size_t d = data.size(); d-- > 0;) {
+    run *= (*block)[d];
+    if ((*block)[d] != data[d]) break;
+  }
+  for (int64_t i = 0; i < std::ssize(indices); i += run)
+    std::fill_n(indices.begin() + i, run, param_index(data, *block, i));
   return indices;
 }
 
