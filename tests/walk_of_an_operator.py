@@ -4,8 +4,8 @@
 those of its family of operators are at most nine.
 
 No other file that people write has the operator's name, but those of the importer, which knows ONNX's operator of that
-name, benchmarks of the generator, which have specs of their own, and of models, and the README, which tells what there
-is; what the page shows of them stands in them.
+name, benchmarks of the generator, which have specs of their own, and of models, and the READMEs, which tell what there
+is and what was measured; what the page shows of them stands in them.
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 MOST_OF_A_FAMILY = 9
-OTHERS = re.compile(r"(^|/)onnx(/|\.md$)|^generated/|^bench/(codegen_corpus|models)/|^tuning/problems.yaml$|^README.md$")
+OTHERS = re.compile(r"(^|/)onnx(/|\.md$)|^generated/|^bench/(codegen_corpus|models)/|^tuning/problems.yaml$|(^|/)README.md$")
 source = pathlib.Path(sys.argv[1])
 page = source / "docs/adding_an_operator.md"
 text = page.read_text()
