@@ -93,9 +93,14 @@ endfunction()
 # qgen_register_on_drivers(NAME PROGRAM [AFTER NAME] [ARGUMENTS ...] [SAMPLE_ARGUMENTS ...]): NAME.<driver>, and
 # NAME.<driver>.validation where a layer that understands the driver is there. The layer and the sanitizers get the
 # sample, if there is one. AFTER names a test whose pipelines this one uses too: begun at once, both would compile them.
+# What runs every kernel, and has no sample, runs under the layer only: it judges results there as without.
 # A program that is not a GoogleTest one is counted by its exit code.
 function(qgen_register_on_drivers name program)
   cmake_parse_arguments(TEST "" "AFTER" "ARGUMENTS;SAMPLE_ARGUMENTS" ${ARGN})
+  set(is_run_once FALSE)
+  if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL AND NOT TEST_SAMPLE_ARGUMENTS)
+    set(is_run_once TRUE)
+  endif()
   if(NOT TEST_SAMPLE_ARGUMENTS)
     set(TEST_SAMPLE_ARGUMENTS ${TEST_ARGUMENTS})
   elseif(QGEN_SANITIZE)
@@ -103,19 +108,24 @@ function(qgen_register_on_drivers name program)
   endif()
   qgen_drivers_of(${name} drivers)
   foreach(driver IN LISTS drivers)
-    qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
-      COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
-    if(TEST_AFTER)
-      set_tests_properties(${name}.${driver} PROPERTIES DEPENDS ${TEST_AFTER}.${driver})
-    endif()
+    set(tests "")
     # The sanitizers and the layer look for different faults; together they only cost time.
     if(DEFINED QGEN_${driver}_VALIDATION AND NOT QGEN_SANITIZE)
       qgen_register_validation(${name} ${driver} ${program} ${TEST_SAMPLE_ARGUMENTS})
+      list(APPEND tests ${name}.${driver}.validation)
+    endif()
+    if(NOT is_run_once OR NOT tests)
+      qgen_register_test(${name}.${driver} LABELS device ENVIRONMENT ${QGEN_${driver}_ENVIRONMENT}
+        COMMAND ${QGEN_${driver}_WRAPPER} $<TARGET_FILE:${program}> ${TEST_ARGUMENTS})
+      list(APPEND tests ${name}.${driver})
+    endif()
+    if(TEST_AFTER)
+      set_property(TEST ${tests} APPEND PROPERTY DEPENDS ${TEST_AFTER}.${driver} ${TEST_AFTER}.${driver}.validation)
     endif()
     if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
       # Begin with what takes longest, of which llvmpipe's compiler is most where its cache is empty.
-      set_tests_properties(${name}.${driver} PROPERTIES COST 100 TIMEOUT 3600)
-      qgen_keep_on_one_core(${name}.${driver})
+      set_tests_properties(${tests} PROPERTIES COST 100 TIMEOUT 3600)
+      qgen_keep_on_one_core(${tests})
     endif()
   endforeach()
 endfunction()
@@ -123,8 +133,8 @@ endfunction()
 # llvmpipe, and the layer, have threads of their own, and hand each small dispatch from one to the other: on two cores half
 # of the time goes into waking the other one. Its compiler's cache knows how many cores there are, so what shares
 # pipelines is kept so together. Other device tests run on all cores, beside each other as a GPU's workgroups are.
-function(qgen_keep_on_one_core test)
-  set_tests_properties(${test} PROPERTIES PROCESSOR_AFFINITY ON)
+function(qgen_keep_on_one_core)
+  set_tests_properties(${ARGN} PROPERTIES PROCESSOR_AFFINITY ON)
 endfunction()
 
 function(qgen_register_validation name driver program)
@@ -139,7 +149,4 @@ function(qgen_register_validation name driver program)
     DEPENDS ${name}.${driver}  # which leaves compiled kernels to find
     # A message that no test asked for is printed by the layer itself.
     FAIL_REGULAR_EXPRESSION "VUID-;SYNC-HAZARD;UNASSIGNED-;Validation Error")
-  if(name IN_LIST QGEN_TESTS_OF_EVERY_KERNEL)
-    qgen_keep_on_one_core(${name}.${driver}.validation)
-  endif()
 endfunction()
