@@ -3,6 +3,9 @@
 //
 // quantize_affine, dequantize_affine and choose_qparams_affine, each on every kernel, against docs/affine.md's
 // reference.
+//
+// Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
+// the conformance cases, and by the tests below only where sizes could matter to them.
 #include "runtime/reference/affine.h"
 
 #include <algorithm>
@@ -29,11 +32,6 @@ using testing::tensor_of;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// Drivers take a third of a second to compile a pipeline: every specialization from and to every storage is tried by
-// the conformance cases, and by the tests below only where sizes could matter to them.
-const measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
 
 struct Blocks {
   Shape shape, block;
@@ -115,9 +113,9 @@ TEST_F(AffineTest, EveryGranularity) {
 // Sizes about the elements that a workgroup takes: 64 to 1024, by one or by four.
 TEST_F(AffineTest, EverySpecialization) {
   for (const int64_t side : {63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097}) {
-    expect_all_three({{side}, {side}}, kEverythingInBuffers);
-    expect_all_three({{3, side}, {3, 1}}, kEverythingInBuffers);
-    expect_all_three({{side, 3}, {side, 1}}, kEverythingInBuffers);
+    expect_all_three({{side}, {side}}, kEverythingAsAsked);
+    expect_all_three({{3, side}, {3, 1}}, kEverythingAsAsked);
+    expect_all_three({{side, 3}, {side, 1}}, kEverythingAsAsked);
   }
 }
 
@@ -135,7 +133,7 @@ TEST_F(AffineTest, WordsOfTheSameBlocks) {
       {{5, 12, 6, 6}, {5, 1, 6, 6}},                   // words of one block each, a period apart
   };
   // clang-format on
-  for (const Blocks& blocks : rows) expect_all_three(blocks, kEverythingInBuffers);
+  for (const Blocks& blocks : rows) expect_all_three(blocks, kEverythingAsAsked);
 }
 
 std::vector<int64_t> divisors_of(int64_t side) {
@@ -152,7 +150,7 @@ TEST_F(AffineTest, EverySmallShape) {
     const Shape sides = {shape / 16 + 1, shape / 4 % 4 + 1, shape % 4 + 1};
     for (const int64_t a : divisors_of(sides[0])) {
       for (const int64_t b : divisors_of(sides[1])) {
-        for (const int64_t c : divisors_of(sides[2])) expect_all_three({sides, {a, b, c}}, kInBuffers);
+        for (const int64_t c : divisors_of(sides[2])) expect_all_three({sides, {a, b, c}}, kEveryVariantAsAsked);
       }
     }
   }
@@ -278,7 +276,7 @@ TEST_F(AffineTest, SpecialValuesUnderOneScale) {
     request.inputs["scale"] = tensor_of(DType::f32, {}, {scale});
     for (const double zero_point : {3.0, 2097153.0}) {
       request.inputs["zero_point"] = tensor_of(DType::i32, {}, {zero_point});
-      expect_reference("quantize_affine", request, kEverythingInBuffers);
+      expect_reference("quantize_affine", request, kEverythingAsAsked);
     }
   }
 }
@@ -337,7 +335,7 @@ TEST_F(AffineTest, ReciprocalsAreExact) {
   }
   request.inputs["scale"] = scale;
   request.attributes["output_dtype"] = "int32";
-  expect_reference("quantize_affine", request, kInBuffers);
+  expect_reference("quantize_affine", request, kEveryVariantAsAsked);
 }
 
 TEST_F(AffineTest, ZeroPointMayBeSharedOrAbsent) {
@@ -482,7 +480,7 @@ TEST_F(AffineTest, DropsSpannedDimensions) {
   for (const Blocks& blocks : kGranularities) {
     Request request = choose_request(blocks, "asymmetric", 13);
     request.attributes["keepdim"] = false;
-    expect_reference("choose_qparams_affine", request, kInBuffers);
+    expect_reference("choose_qparams_affine", request, kEveryVariantAsAsked);
   }
 }
 
@@ -497,7 +495,7 @@ TEST_F(AffineTest, LongBlocks) {
     Request request = choose_request(blocks, "asymmetric", 14);
     set_element(request.inputs["input"], element_count(blocks.shape) - 1, 77);
     set_element(request.inputs["input"], 0, -99);
-    expect_reference("choose_qparams_affine", request, kEverythingInBuffers);
+    expect_reference("choose_qparams_affine", request, kEverythingAsAsked);
     expect_reference("choose_qparams_affine", request, kEveryVariant);
   }
 }

@@ -18,9 +18,6 @@ using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
-const measure::VerifyOptions kEverything{.all_kernels = true, .in_all_ways = false};
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-
 // A matrix, or a batch of them, and of integers their parameters; all different.
 struct Operand {
   Shape shape, params;
@@ -54,7 +51,7 @@ Request request_of(const Operand& input, const Operand& other, const Operand& ou
 class BmmTest : public testing::KernelTest {
  protected:
   void expect_product(std::string_view op, const Operand& input, const Operand& other, const Operand& output,
-                      const measure::VerifyOptions& options = kEveryVariant) {
+                      const measure::VerifyOptions& options = kEveryVariantAsAsked) {
     SCOPED_TRACE(fmt::format("{}: {} {} by {} times {} {} by {} -> {} by {}", op, name(input.dtype),
                              to_text(input.shape), to_text(input.params), name(other.dtype), to_text(other.shape),
                              to_text(other.params), name(output.dtype), to_text(output.params)));
@@ -63,8 +60,8 @@ class BmmTest : public testing::KernelTest {
 };
 
 TEST_F(BmmTest, EverySpecialization) {
-  expect_product("bmm", {{2, 5, 36}, {}}, {{2, 36, 8}, {}}, {}, kEverything);
-  expect_product("fused_bmm", {{2, 5, 36}, {2, 5, 4}}, {{2, 36, 8}, {}}, {}, kEverything);
+  expect_product("bmm", {{2, 5, 36}, {}}, {{2, 36, 8}, {}}, {}, kEverythingAsAsked);
+  expect_product("fused_bmm", {{2, 5, 36}, {2, 5, 4}}, {{2, 36, 8}, {}}, {}, kEverythingAsAsked);
 }
 
 TEST_F(BmmTest, EveryMixture) {
@@ -145,10 +142,10 @@ TEST_F(BmmTest, SumsPastThirtyTwoBits) {
     request.inputs["other"] = tensor_of(DType::i8, {k, 4}, {-128, 127, -128, 1});
     request.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {0.5, 1.0, 2.0, 3.0});
     request.inputs["other_zero_point"] = tensor_of(DType::i32, {1, 4}, {0.0, -128.0, zero_point, 5.0});
-    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
     request.inputs["input"] = tensor_of(DType::u8, {2, k}, {255, 0});
     request.inputs["other"] = tensor_of(DType::u8, {k, 4}, {0, 255, 255, 1});
-    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
   }
 }
 
@@ -162,12 +159,12 @@ TEST_F(BmmTest, SumsRoundToEvenOnce) {
   for (const double zero_point : {-16777216.0, -33554430.0, -2147483648.0, 2147483647.0}) {
     request.inputs["other_zero_point"] = tensor_of(DType::i32, {}, {zero_point});
     request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {0.0});
-    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
     request.inputs["input_zero_point"] = tensor_of(DType::i32, {}, {-8388607.0});
-    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
     Request unsigned_bytes = request;
     unsigned_bytes.inputs["other"] = tensor_of(DType::u8, {1, 8}, {0, 1, 2, 3, 4, 128, 254, 255});
-    expect_reference("bmm", unsigned_bytes, kEveryVariant);
+    expect_reference("bmm", unsigned_bytes, kEveryVariantAsAsked);
   }
 }
 
@@ -179,14 +176,14 @@ TEST_F(BmmTest, ExtremeNumbers) {
                                        inf, 1.0, 2.0, -1.0, nan, 0.0, 1e-20, -1e-20});
   request.inputs["other"] =
       tensor_of(DType::f32, {4, 3}, {1.0, 1e-10, -1e38, 2.0, 1e-9, 0.0, 1e-8, 1e-38, 0.5, -1.0, -2.0, 1e-20});
-  expect_reference("fused_bmm", request, kEverything);
+  expect_reference("fused_bmm", request, kEverythingAsAsked);
   request.inputs["output_scale"] = tensor_of(DType::f32, {}, {1e-30});
-  expect_reference("fused_bmm", request, kEverything);
+  expect_reference("fused_bmm", request, kEverythingAsAsked);
 
   Request bytes = request_of({{4, 8}, {4, 1}}, {{8, 4}, {1, 4}}, {{}, {}, DType::f32});
   bytes.inputs["input_scale"] = tensor_of(DType::f32, {4, 1}, {1e-40, 1e-30, 3e38, nan});
   bytes.inputs["other_scale"] = tensor_of(DType::f32, {1, 4}, {1.0, 1e-9, 1e30, inf});
-  expect_reference("bmm", bytes, kEveryVariant);
+  expect_reference("bmm", bytes, kEveryVariantAsAsked);
 }
 
 // docs/affine.md: a product that comes to 2^-126 counts as zero. Of reals that is each term of a sum.
@@ -197,7 +194,7 @@ TEST_F(BmmTest, TermsNextToTheSmallestNormal) {
   request.inputs["input"] = tensor_of(DType::f32, {count, 1, 1}, x);
   request.inputs["other"] = tensor_of(DType::f32, {count, 1, 1}, y);
   request.attributes["output_dtype"] = std::string("float32");
-  expect_reference("fused_bmm", request, kEveryVariant);
+  expect_reference("fused_bmm", request, kEveryVariantAsAsked);
   // With a term before it, and one after.
   request.inputs["input"] = tensor_of(DType::f32, {count, 1, 3}, {0.75});
   request.inputs["other"] = tensor_of(DType::f32, {count, 3, 1}, {0x1p-125});
@@ -205,10 +202,10 @@ TEST_F(BmmTest, TermsNextToTheSmallestNormal) {
     set_element(request.inputs["input"], 3 * i + 1, x[static_cast<size_t>(i)]);
     set_element(request.inputs["other"], 3 * i + 1, y[static_cast<size_t>(i)]);
   }
-  expect_reference("fused_bmm", request, kEveryVariant);
+  expect_reference("fused_bmm", request, kEveryVariantAsAsked);
   request.attributes["output_dtype"] = std::string("int8");
   request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
-  expect_reference("fused_bmm", request, kEveryVariant);
+  expect_reference("fused_bmm", request, kEveryVariantAsAsked);
 }
 
 // Of integers it is the product of their scales.
@@ -223,16 +220,16 @@ TEST_F(BmmTest, ScalesNextToTheSmallestNormal) {
     request.inputs["other"] = tensor_of(bytes, {count, 5, 2}, {1, 2, 0});
     request.attributes["output_dtype"] = std::string("float32");
     request.inputs.erase("output_scale");
-    expect_reference("bmm", request, kEveryVariant);
-    expect_reference("fused_bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
+    expect_reference("fused_bmm", request, kEveryVariantAsAsked);
     request.attributes["output_dtype"] = std::string("int8");
     request.inputs["output_scale"] = tensor_of(DType::f32, {}, {testing::kSmallestNormal});
-    expect_reference("bmm", request, kEveryVariant);
+    expect_reference("bmm", request, kEveryVariantAsAsked);
   }
   // Integers of 16 bits have no sum of their own: each is a real, and is multiplied as one.
   request.inputs["input"] = tensor_of(DType::i16, {count, 1, 2}, {1, -1, 2});
   request.inputs["other"] = tensor_of(DType::i8, {count, 2, 1}, {1, 3});
-  expect_reference("fused_bmm", request, kEveryVariant);
+  expect_reference("fused_bmm", request, kEveryVariantAsAsked);
 }
 
 // Cases whose results can be worked out by hand.
@@ -247,7 +244,7 @@ TEST_F(BmmTest, GoldenCase) {
   request.inputs["output_zero_point"] = tensor_of(DType::i32, {}, {-1});
   const auto expected = reference::find("bmm")(*complete(*find_operator("bmm"), request));
   EXPECT_EQ(expected.at("output").data, tensor_of(DType::i8, {1, 2, 2}, {6, 7, 30, 35}).data);
-  expect_reference("bmm", request, kEverything);
+  expect_reference("bmm", request, kEverythingAsAsked);
 }
 
 TEST_F(BmmTest, Refusals) {

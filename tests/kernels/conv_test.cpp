@@ -21,11 +21,6 @@ using testing::Random;
 using testing::tensor_of;
 using Numbers = std::vector<int64_t>;
 
-// Kernels of all kinds and layouts, one specialization each; and without the layouts.
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
-
 struct ConvCase {
   Shape input, weight;
   Numbers stride{1}, padding{0}, dilation{1};
@@ -153,23 +148,23 @@ TEST_F(ConvTest, TakesEmptySides) {
                             {{1, 0, 3, 3}, {4, 0, 3, 3}},
                             {{1, 4, 3, 3}, {0, 4, 3, 3}},
                             {{1, 4, 0, 0}, {4, 4, 1, 1}, {1}, {1}}}) {
-    expect_right(c, kInBuffers);
-    expect_right_of_reals(c, kInBuffers);
+    expect_right(c, kEveryVariantAsAsked);
+    expect_right_of_reals(c, kEveryVariantAsAsked);
   }
-  expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kInBuffers);
-  expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kInBuffers);
+  expect_transposed_right({{0, 4, 3, 3}, {4, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
+  expect_transposed_right({{1, 0, 3, 3}, {0, 4, 3, 3}, {2}}, kEveryVariantAsAsked);
 }
 
 TEST_F(ConvTest, RowsKeepTheirRank) {
-  expect_right({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kInBuffers);
-  expect_right({{1, 16, 9}, {8, 16, 1}}, kInBuffers);
-  expect_transposed_right({{2, 5, 11}, {5, 6, 3}, {2}, {1}, {1}, 1, "none", true, {1}}, kInBuffers);
-  expect_right_of_reals({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kInBuffers);
+  expect_right({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kEveryVariantAsAsked);
+  expect_right({{1, 16, 9}, {8, 16, 1}}, kEveryVariantAsAsked);
+  expect_transposed_right({{2, 5, 11}, {5, 6, 3}, {2}, {1}, {1}, 1, "none", true, {1}}, kEveryVariantAsAsked);
+  expect_right_of_reals({{2, 5, 11}, {6, 5, 3}, {2}, {1, 2}, {2}}, kEveryVariantAsAsked);
 }
 
 TEST_F(ConvTest, GivesTheReferenceWithEverySpecialization) {
-  expect_right({{1, 16, 9, 9}, {36, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
-  expect_right({{1, 8, 9, 9}, {8, 1, 3, 3}, {1}, {1}, {1}, 8}, kEverySpecialization);
+  expect_right({{1, 16, 9, 9}, {36, 16, 3, 3}, {1}, {1}}, kEverythingAsAsked);
+  expect_right({{1, 8, 9, 9}, {8, 1, 3, 3}, {1}, {1}, {1}, 8}, kEverythingAsAsked);
 }
 
 // ---- behind the result ----------------------------------------------------------------------------------------------
@@ -189,7 +184,7 @@ TEST_F(ConvTest, LooksResultsUpAndAddsAResidual) {
   for (const Case& c : cases) {
     Request request = forward(c.conv);
     testing::add_table(request);
-    expect_reference("q8ta_conv2d", request, kInBuffers);
+    expect_reference("q8ta_conv2d", request, kEveryVariantAsAsked);
     testing::add_residual(request, c.output);
     expect_reference("q8ta_conv2d", request, kEveryVariant);
   }
@@ -213,7 +208,7 @@ TEST_F(ConvTest, OfRealsTakesALinearLayer) {
 }
 
 TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
-  expect_right_of_reals({{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}}, kEverySpecialization);
+  expect_right_of_reals({{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}}, kEverythingAsAsked);
 }
 
 // k is cut into slices.
@@ -230,7 +225,7 @@ TEST_F(ConvTest, OfRealsTakesNanAndInfinity) {
     set_element(request.inputs["input"], 0, std::numeric_limits<double>::quiet_NaN());
     set_element(request.inputs["input"], 143, std::numeric_limits<double>::infinity());
     request.inputs["weight"] = Random(1).integers(DType::i8, c.weight, 1, 7);  // infinity times 0 is nothing to ask for
-    expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kInBuffers);
+    expect_reference(is_int8 ? "conv2d_q8ta_q8csw" : "conv2d_q8csw", request, kEveryVariantAsAsked);
   }
 }
 
@@ -240,7 +235,7 @@ TEST_F(ConvTest, OfRealsTakesSubnormalHalves) {
   HostTensor& input = request.inputs["input"];
   input = Random(2).integers(DType::f16, input.shape, -1023, 1023);
   for (int64_t i = 0; i < element_count(input.shape); ++i) set_element(input, i, element(input, i) * 0x1p-24);
-  expect_reference("conv2d_q8csw", request, kInBuffers);
+  expect_reference("conv2d_q8csw", request, kEveryVariantAsAsked);
 }
 
 // ---- every small problem --------------------------------------------------------------------------------------------
@@ -316,7 +311,7 @@ class EverySmallProblem : public testing::KernelTest {
         SCOPED_TRACE(text_of(c));
         Request request = is_transposed ? transposed(c) : forward(c);
         request.places = places_of(index++);
-        expect_reference(op, request, kInBuffers);
+        expect_reference(op, request, kEveryVariantAsAsked);
         if (HasFailure()) return;
       }
     }
@@ -335,7 +330,7 @@ TEST_F(ConvTest, TakesZeroPointsAtBothEnds) {
       Request request = forward({{1, 16, 4, 4}, {6, 16, 3, 3}, {1}, {2}});
       request.attributes["input_zero_point"] = input;
       request.attributes["output_zero_point"] = output;
-      expect_reference("q8ta_conv2d", request, kInBuffers);
+      expect_reference("q8ta_conv2d", request, kEveryVariantAsAsked);
     }
   }
 }
@@ -352,7 +347,7 @@ TEST_F(ConvTest, SumsExactlyUpToTheLongestK) {
     request.attributes["input_scale"] = 1.0 / 1024;
     request.attributes["input_zero_point"] = zero_point;
     request.attributes["output_scale"] = 0.5;
-    expect_reference("q8ta_conv2d", request, kInBuffers);
+    expect_reference("q8ta_conv2d", request, kEveryVariantAsAsked);
   }
 }
 

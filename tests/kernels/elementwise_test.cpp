@@ -21,11 +21,6 @@ using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
 
-// One specialization of each variant, in all ways or in the one that the request says.
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
-
 constexpr std::string_view kBinary[] = {"q8ta_add", "q8ta_sub", "q8ta_mul"};
 
 const Shape kShapes[] = {
@@ -99,7 +94,7 @@ TEST_F(ElementwiseTest, UnaryOfEveryInteger) {
   const Params kParams[] = {{0.04, 5}, {1, -128}, {0x1p-125, 127}, {0x1p119, 0}, {1.0 / 3, -1}};
   for (const SignatureInfo& op : generated::q8ta_unary::signatures) {
     for (const Params& from : kParams) {
-      for (const Params& to : kParams) expect_reference(op.name, unary_request(input, from, to), kInPlace);
+      for (const Params& to : kParams) expect_reference(op.name, unary_request(input, from, to), kEveryVariantAsAsked);
     }
   }
 }
@@ -130,7 +125,7 @@ TEST_F(ElementwiseTest, BinaryBetweenAllLayoutsOfOnePackedDimension) {
         SCOPED_TRACE(fmt::format("{}, {} -> {}", name(a.layout), name(b.layout), name(to.layout)));
         Request request = binary_request(bytes_of(shape, 2), bytes_of({6, 1, 7}, 3));
         request.places = {{"input", a}, {"other", b}, {"output", to}};
-        expect_reference("q8ta_mul", request, kEverySpecialization);
+        expect_reference("q8ta_mul", request, kEverythingAsAsked);
         ++triples;
       }
     }
@@ -171,7 +166,7 @@ TEST_F(ElementwiseTest, BinaryBroadcasts) {
       SCOPED_TRACE(fmt::format("{} and {} in {}", to_text(c.a), to_text(c.b), name(layout)));
       Request request = binary_request(bytes_of(c.a, 4), bytes_of(c.b, 5));
       request.places = {{"input", in(layout)}, {"other", in(layout)}, {"output", in(layout)}};
-      expect_reference("q8ta_add", request, kInPlace);
+      expect_reference("q8ta_add", request, kEveryVariantAsAsked);
     }
   }
 }
@@ -187,9 +182,9 @@ TEST_F(ElementwiseTest, BinaryOfEveryPairOfIntegers) {
   }
   for (const std::string_view op : kBinary) {
     for (const Params& to : {Params{0.03, -50}, {1.0 / 3, 127}, {0x1p-125, -128}, {0x1p119, 0}}) {
-      expect_reference(op, binary_request(a, b, {0.02, -128}, {1.0 / 7, 127}, to), kInPlace);
-      expect_reference(op, binary_request(a, b, {0x1p-125, 3}, {0x1p-125, -3}, to), kInPlace);
-      expect_reference(op, binary_request(a, b, {0x1p110, 3}, {0.75, -3}, to), kInPlace);
+      expect_reference(op, binary_request(a, b, {0.02, -128}, {1.0 / 7, 127}, to), kEveryVariantAsAsked);
+      expect_reference(op, binary_request(a, b, {0x1p-125, 3}, {0x1p-125, -3}, to), kEveryVariantAsAsked);
+      expect_reference(op, binary_request(a, b, {0x1p110, 3}, {0.75, -3}, to), kEveryVariantAsAsked);
     }
   }
 }
@@ -201,7 +196,7 @@ TEST_F(ElementwiseTest, BinaryActivates) {
         Request request = binary_request(bytes_of({3, 5, 64}, 6), bytes_of({3, 5, 64}, 7), {0.06, 5}, {0.04, -8}, to);
         request.attributes["activation"] = activation;
         SCOPED_TRACE(fmt::format("{} {} {}", op, activation, to.zero_point));
-        expect_reference(op, request, kInPlace);
+        expect_reference(op, request, kEveryVariantAsAsked);
       }
     }
   }
@@ -215,7 +210,7 @@ TEST_F(ElementwiseTest, A1_AlphaIsHonoured) {
     for (const std::string_view op : {"q8ta_add", "q8ta_sub"}) {
       Request request = binary_request(ones, ones, {1, 0}, {1, 0}, {1, 0});
       request.attributes["alpha"] = alpha;
-      expect_reference(op, request, kInPlace);
+      expect_reference(op, request, kEveryVariantAsAsked);
     }
   }
   Context on_device = context();
@@ -241,7 +236,7 @@ TEST_F(ElementwiseTest, A1_ReluIsAppliedWhateverTheZeroPoint) {
 // The same Call serves no other shape: there is nothing to resize, a Call is made for each.
 TEST_F(ElementwiseTest, A3_ShapesMayChangeFromCallToCall) {
   for (const Shape& shape : {Shape{2, 8, 9, 9}, {1, 3, 2, 2}, {4, 8, 16, 16}}) {
-    expect_reference("q8ta_add", binary_request(bytes_of(shape, 8), bytes_of(shape, 9)), kInPlace);
+    expect_reference("q8ta_add", binary_request(bytes_of(shape, 8), bytes_of(shape, 9)), kEveryVariantAsAsked);
   }
 }
 

@@ -15,7 +15,6 @@ using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
-const measure::VerifyOptions kEverything{.all_kernels = true};
 constexpr std::string_view kOperator = "embedding_q4gsw";
 
 Request request_of(const Shape& indices, int64_t rows, int64_t k, int64_t group_size, DType output_dtype) {

@@ -61,6 +61,14 @@ inline SharedExecutor& shared_executor_environment =
 
 class KernelTest : public DeviceTest {
  protected:
+  // Every kernel that applies: with all its specializations or with the one that costs least, and in all storages,
+  // layouts and real types that its operands may have or as the request asks.
+  static inline const measure::VerifyOptions kEverything{.all_kernels = true};
+  static inline const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
+  static inline const measure::VerifyOptions kEverythingAsAsked{.all_kernels = true, .in_all_ways = false};
+  static inline const measure::VerifyOptions kEveryVariantAsAsked{
+      .all_kernels = true, .all_specializations = false, .in_all_ways = false};
+
   void SetUp() override {
     DeviceTest::SetUp();
     if (HasFatalFailure()) return;
@@ -77,7 +85,7 @@ class KernelTest : public DeviceTest {
   // What every kernel should give is the reference's answer to the request as it comes to the kernel: complete, and on
   // halves where it runs on halves.
   void expect_reference(std::string_view op, const Request& request,
-                        const measure::VerifyOptions& options = {.all_kernels = true}) {
+                        const measure::VerifyOptions& options = kEverything) {
     const OperatorEntry* entry = find_operator(op);
     const auto compute = reference::find(op);
     ASSERT_TRUE(entry && compute) << "operator or reference '" << op << "' is missing";

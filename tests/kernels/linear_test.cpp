@@ -21,11 +21,6 @@ using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
-// Kernels of all kinds and layouts, one specialization each; and without the layouts.
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kInBuffers{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-const measure::VerifyOptions kEverythingInBuffers{.all_kernels = true, .in_all_ways = false};
-
 // Weights and inputs of every value, and scales such that a few outputs in a hundred saturate.
 Request q8ta_request(const Shape& input, int64_t n, bool has_bias = true, std::string activation = "none") {
   Random random(static_cast<uint32_t>(element_count(input) + n));
@@ -84,13 +79,13 @@ TEST_F(LinearTest, GivesTheReferenceInEveryShapeAndLayout) {
 
 TEST_F(LinearTest, TakesEmptySides) {
   for (const ShapeCase& c : {ShapeCase{{0, 8}, 4}, {{3, 0}, 5}, {{3, 8}, 0}, {{2, 0, 8}, 4}}) {
-    expect_right(q8ta_request(c.input, c.n), kInBuffers);
+    expect_right(q8ta_request(c.input, c.n), kEveryVariantAsAsked);
   }
 }
 
 TEST_F(LinearTest, GivesTheReferenceWithEverySpecialization) {
-  expect_right(q8ta_request({3, 80}, 20), kEverythingInBuffers);
-  expect_right(q8ta_request({37, 80}, 36), kEverythingInBuffers);
+  expect_right(q8ta_request({3, 80}, 20), kEverythingAsAsked);
+  expect_right(q8ta_request({37, 80}, 36), kEverythingAsAsked);
 }
 
 // A long k is cut into slices.
@@ -104,12 +99,12 @@ TEST_F(LinearTest, LooksResultsUpAndAddsAResidual) {
     output.back() = c.n;
     Request looked_up = q8ta_request(c.input, c.n);
     testing::add_table(looked_up);
-    expect_right(looked_up, kInBuffers);
+    expect_right(looked_up, kEveryVariantAsAsked);
     Request added = q8ta_request(c.input, c.n, true, "hardswish");
     testing::add_residual(added, output);
     expect_right(added, kEveryVariant);
     testing::add_residual(looked_up, output);
-    expect_right(looked_up, kInBuffers);
+    expect_right(looked_up, kEveryVariantAsAsked);
   }
 }
 
@@ -127,7 +122,7 @@ Request real_request(const Shape& input, int64_t n, DType dtype, std::string act
 TEST_F(LinearTest, QuantizesRealsOnTheWay) {
   for (const ShapeCase& c : {ShapeCase{{3, 7}, 6}, {{5, 1040}, 6}, {{2, 0, 8}, 4}, {{3, 0}, 5}}) {
     SCOPED_TRACE(to_text(c.input));
-    expect_reference("linear_q8ta_q8csw", real_request(c.input, c.n, DType::f32, "relu"), kInBuffers);
+    expect_reference("linear_q8ta_q8csw", real_request(c.input, c.n, DType::f32, "relu"), kEveryVariantAsAsked);
   }
   expect_reference("linear_q8ta_q8csw", real_request({2, 1, 2, 3, 18}, 10, DType::f16, "hardswish"), {});
 }
@@ -136,7 +131,7 @@ TEST_F(LinearTest, QuantizesRealsOnTheWay) {
 
 TEST_F(LinearTest, AppliesEveryActivation) {
   for (const char* activation : {"none", "relu", "relu6", "hardswish"}) {
-    expect_right(q8ta_request({5, 36}, 21, true, activation), kInBuffers);
+    expect_right(q8ta_request({5, 36}, 21, true, activation), kEveryVariantAsAsked);
   }
 }
 
@@ -146,7 +141,7 @@ TEST_F(LinearTest, TakesZeroPointsAtBothEnds) {
       Request request = q8ta_request({5, 36}, 6);
       request.attributes["input_zero_point"] = input;
       request.attributes["output_zero_point"] = output;
-      expect_right(request, kInBuffers);
+      expect_right(request, kEveryVariantAsAsked);
     }
   }
 }
@@ -154,7 +149,7 @@ TEST_F(LinearTest, TakesZeroPointsAtBothEnds) {
 TEST_F(LinearTest, Saturates) {
   Request request = q8ta_request({5, 36}, 6);
   request.attributes["output_scale"] = 1e-37;
-  expect_right(request, kInBuffers);
+  expect_right(request, kEveryVariantAsAsked);
 }
 
 TEST_F(LinearTest, TakesAnyWeightScale) {
@@ -164,7 +159,7 @@ TEST_F(LinearTest, TakesAnyWeightScale) {
   request.inputs["bias"] = tensor_of(DType::f32, {8}, {1, 2, 3e-38, 1e-44, -kInfinity, kInfinity, 0, kNan});
   for (const char* activation : {"none", "relu", "relu6", "hardswish"}) {
     request.attributes["activation"] = activation;
-    expect_right(request, kInBuffers);
+    expect_right(request, kEveryVariantAsAsked);
   }
 }
 
@@ -173,7 +168,7 @@ TEST_F(LinearTest, TakesAnyOutputScale) {
   Request request = q8ta_request({5, 36}, 8, true, "relu6");
   for (const double scale : {2e-38, 3e-38, 1e30, 3e38}) {
     request.attributes["output_scale"] = scale;
-    expect_right(request, kInBuffers);
+    expect_right(request, kEveryVariantAsAsked);
   }
 }
 
@@ -190,13 +185,13 @@ TEST_F(LinearTest, ScalesNextToTheSmallestNormal) {
     request.attributes["activation"] = std::string("hardswish");
     Request real = request;
     real.inputs["input"] = tensor_of(DType::f32, {2, 4}, {100 * input_scale, 0, 0, 0, -input_scale, 0, 0, 0});
-    expect_reference("linear_q8ta_q8csw", real, kInBuffers);
+    expect_reference("linear_q8ta_q8csw", real, kEveryVariantAsAsked);
     request.attributes["output_scale"] = testing::kSmallestNormal;
-    expect_right(request, kInBuffers);
+    expect_right(request, kEveryVariantAsAsked);
     request.attributes["activation"] = std::string("none");
-    expect_right(request, kInBuffers);
+    expect_right(request, kEveryVariantAsAsked);
     real.attributes["activation"] = std::string("none");
-    expect_reference("linear_q8ta_q8csw", real, kInBuffers);
+    expect_reference("linear_q8ta_q8csw", real, kEveryVariantAsAsked);
   }
 }
 
@@ -217,7 +212,7 @@ TEST_F(LinearTest, SumsExactlyUpToTheLongestK) {
     request.attributes["input_scale"] = 1.0 / 1024;
     request.attributes["input_zero_point"] = e.zero_point;
     request.attributes["output_scale"] = 1.0;
-    expect_right(request, kInBuffers);
+    expect_right(request, kEveryVariantAsAsked);
   }
 }
 
@@ -233,8 +228,8 @@ TEST_F(LinearTest, A20_BatchesAndOddFours) {
 
 // A weight too large for an image had no kernel. Here it lies in a buffer, whatever its sides.
 TEST_F(LinearTest, A2_WeightsOfAnySides) {
-  expect_right(q8ta_request({1, 8}, 16400), kInBuffers);
-  expect_right(q8ta_request({1, 16400}, 3), kInBuffers);
+  expect_right(q8ta_request({1, 8}, 16400), kEveryVariantAsAsked);
+  expect_right(q8ta_request({1, 16400}, 3), kEveryVariantAsAsked);
 }
 
 // A kernel for one row was chosen before the rows were known. Here each call chooses, and shares the weight.

@@ -22,9 +22,6 @@ using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
 
-const measure::VerifyOptions kEverything{.all_kernels = true};
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-
 HostTensor bytes_of(DType dtype, const Shape& shape, uint32_t seed) {
   return Random(seed).integers(dtype, shape, dtype == DType::i8 ? -128 : 0, dtype == DType::i8 ? 127 : 255);
 }

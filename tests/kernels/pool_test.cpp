@@ -22,11 +22,6 @@ using testing::packed_layouts_of;
 using testing::packed_with;
 using testing::Random;
 
-// One specialization of each variant in all layouts; one or all of them in the layouts that the request says.
-const measure::VerifyOptions kInAllLayouts{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kInPlace{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-const measure::VerifyOptions kEverySpecialization{.all_kernels = true, .in_all_ways = false};
-
 constexpr Layout kLayouts[] = {Layout::strided,     Layout::packed_4w,   Layout::packed_4c,
                                Layout::packed_4w4c, Layout::packed_4h4w, Layout::packed_4c1w};
 
@@ -142,7 +137,7 @@ TEST_F(PoolTest, EverySmallWindow) {
       if (dilation > 1) lists.dilation = {dilation};
       Request request = request_of(bytes_of({1, 5, height.side, width.side}), lists);
       request.places = {{"input", in(kLayouts[turn % 6])}, {"output", in(kLayouts[turn / 6 % 6])}};
-      expect_pools(request, kInPlace);
+      expect_pools(request, kEveryVariantAsAsked);
     }
   }
 }
@@ -168,22 +163,22 @@ TEST_F(PoolTest, OfReals) {
           set_element(input, next++ * 3 % element_count(input.shape), special);
       }
       Request request = request_of(input, lists);
-      expect_reference("max_pool2d", request, kEverySpecialization);
+      expect_reference("max_pool2d", request, kEverythingAsAsked);
       if (dilation > 1) continue;
       for (const bool counts_padding : {true, false}) {
         request.attributes["count_include_pad"] = counts_padding;
         Request mean = request;
-        expect_reference("avg_pool2d", mean, kEverySpecialization);
+        expect_reference("avg_pool2d", mean, kEverythingAsAsked);
         mean.attributes["divisor_override"] = int64_t{5};
-        expect_reference("avg_pool2d", mean, kEverySpecialization);
+        expect_reference("avg_pool2d", mean, kEverythingAsAsked);
       }
       request.attributes.erase("count_include_pad");
     }
   }
   for (const Shape& shape : {Shape{2, 70, 5}, {1, 5, 56, 57}, {0, 4, 3, 3}}) {
     const Request request = request_of(Random(8).reals(DType::f32, shape, -9, 9), {});
-    expect_reference("max_pool2d", request, kEverySpecialization);
-    expect_reference("avg_pool2d", request, kEverySpecialization);
+    expect_reference("max_pool2d", request, kEverythingAsAsked);
+    expect_reference("avg_pool2d", request, kEverythingAsAsked);
   }
 }
 
@@ -209,7 +204,7 @@ const PoolCase kCases[] = {
 TEST_F(PoolTest, BetweenAllLayouts) {
   for (const PoolCase& c : kCases) {
     SCOPED_TRACE(to_text(c.shape));
-    expect_pools(request_of(bytes_of(c.shape), c.lists), kInAllLayouts);
+    expect_pools(request_of(bytes_of(c.shape), c.lists), kEveryVariant);
   }
 }
 
@@ -219,20 +214,22 @@ TEST_F(PoolTest, OnEverySpecialization) {
       SCOPED_TRACE(fmt::format("{} in {}", to_text(c.shape), name(layout)));
       Request request = request_of(bytes_of(c.shape), c.lists);
       request.places = {{"input", in(layout)}, {"output", in(layout)}};
-      expect_pools(request, kEverySpecialization);
+      expect_pools(request, kEverythingAsAsked);
     }
   }
 }
 
 TEST_F(PoolTest, OfRows) {
-  expect_pools(request_of(bytes_of({2, 3, 17}), {.kernel_size = {3}, .padding = {1, 0}, .ceil_mode = true}), kInPlace);
-  expect_pools(request_of(bytes_of({1, 2, 9}), {.kernel_size = {3}, .stride = {1}, .dilation = {4}}), kInPlace);
-  expect_pools(request_of(bytes_of({2, 70, 5}), {}), kEverySpecialization);
+  expect_pools(request_of(bytes_of({2, 3, 17}), {.kernel_size = {3}, .padding = {1, 0}, .ceil_mode = true}),
+               kEveryVariantAsAsked);
+  expect_pools(request_of(bytes_of({1, 2, 9}), {.kernel_size = {3}, .stride = {1}, .dilation = {4}}),
+               kEveryVariantAsAsked);
+  expect_pools(request_of(bytes_of({2, 70, 5}), {}), kEverythingAsAsked);
 }
 
 TEST_F(PoolTest, OfNoImages) {
   for (const Shape& shape : {Shape{0, 4, 3, 3}, {2, 0, 3, 3}, {0, 3, 5}}) {
-    expect_pools(request_of(zeros(DType::i8, shape), {.kernel_size = {2}}), kInPlace);
+    expect_pools(request_of(zeros(DType::i8, shape), {.kernel_size = {2}}), kEveryVariantAsAsked);
   }
 }
 
@@ -244,9 +241,9 @@ TEST_F(PoolTest, OfAWholeLargeImage) {
   for (const Layout layout : {Layout::strided, Layout::packed_4w4c}) {
     Request request = request_of(input, {});
     request.places = {{"input", in(layout)}, {"output", in(layout)}};
-    expect_reference("q8ta_max_pool2d", request, kEverySpecialization);
+    expect_reference("q8ta_max_pool2d", request, kEverythingAsAsked);
     request.places["output"] = in(Layout::strided);
-    expect_reference("q8ta_avg_pool2d", mean_of(request, {0.5, -128, 0.5, -128}), kEverySpecialization);
+    expect_reference("q8ta_avg_pool2d", mean_of(request, {0.5, -128, 0.5, -128}), kEverythingAsAsked);
   }
 }
 
@@ -254,7 +251,7 @@ TEST_F(PoolTest, OfAWholeLargeImage) {
 TEST_F(PoolTest, OfTheLargestWindow) {
   HostTensor input = zeros(DType::i8, {1, 1, 1200, 6990});
   std::ranges::fill(input.data, std::byte{0x7f});
-  expect_reference("q8ta_avg_pool2d", mean_of(request_of(input, {}), {0.5, -128, 0.5, -128}), kInPlace);
+  expect_reference("q8ta_avg_pool2d", mean_of(request_of(input, {}), {0.5, -128, 0.5, -128}), kEveryVariantAsAsked);
 }
 
 // llvmpipe ends loops, so that a kernel with longer ones says that it is not for it.
@@ -262,7 +259,7 @@ TEST_F(PoolTest, OfLongLoopsSideBySide) {
   HostTensor input = zeros(DType::i8, {1, 1, 1000, 4000});
   std::ranges::fill(input.data, std::byte{0x7f});
   const Request request = request_of(input, {.kernel_size = {1000, 3997}, .stride = {1}});
-  expect_reference("q8ta_avg_pool2d", mean_of(request, {0.5, -128, 0.5, -128}), kEverySpecialization);
+  expect_reference("q8ta_avg_pool2d", mean_of(request, {0.5, -128, 0.5, -128}), kEverythingAsAsked);
 }
 
 // ---- means ----------------------------------------------------------------------------------------------------------
@@ -273,7 +270,8 @@ TEST_F(PoolTest, MeansWithScalesAtTheirEnds) {
   for (const double from : kScales) {
     for (const double to : kScales) {
       for (const int64_t zero_point : {-128, 0, 127}) {
-        expect_reference("q8ta_avg_pool2d", mean_of(request, {from, zero_point, to, -zero_point / 2}), kInPlace);
+        expect_reference("q8ta_avg_pool2d", mean_of(request, {from, zero_point, to, -zero_point / 2}),
+                         kEveryVariantAsAsked);
       }
     }
   }
@@ -283,7 +281,7 @@ TEST_F(PoolTest, MeansByADivisorOfTheCallers) {
   for (const int64_t divisor : {1, 3, 100, 1 << 23}) {
     Request request = mean_of(request_of(bytes_of({1, 4, 5, 6}), {.kernel_size = {2, 3}, .padding = {1}}));
     request.attributes["divisor_override"] = divisor;
-    expect_reference("q8ta_avg_pool2d", request, kInPlace);
+    expect_reference("q8ta_avg_pool2d", request, kEveryVariantAsAsked);
   }
 }
 

@@ -15,8 +15,6 @@ using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
-const measure::VerifyOptions kEverything{.all_kernels = true};
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
 constexpr std::string_view kOperator = "linear_q4gsw_backward";
 
 Request request_of(const Shape& rows, int64_t n, int64_t k, int64_t group_size) {

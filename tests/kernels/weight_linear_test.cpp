@@ -18,10 +18,6 @@ using namespace generated::operators;
 using testing::Random;
 using testing::tensor_of;
 
-const measure::VerifyOptions kEverything{.all_kernels = true};
-const measure::VerifyOptions kEveryVariant{.all_kernels = true, .all_specializations = false};
-const measure::VerifyOptions kOfFloats{.all_kernels = true, .all_specializations = false, .in_all_ways = false};
-
 constexpr std::string_view kOperators[] = {"linear_q8csw", "linear_q4gsw", "linear_dq8ca_q8csw", "linear_dq8ca_q4gsw"};
 bool has_four_bits(std::string_view op) { return op.ends_with("q4gsw"); }
 
@@ -114,8 +110,8 @@ TEST_F(WeightLinearTest, EveryGroupSize) {
   for (const int64_t group_size : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96}) {
     const Layer layer{{3}, 18, 96, group_size};
     SCOPED_TRACE(to_text(layer));
-    expect_reference("linear_q4gsw", request_of("linear_q4gsw", layer, 5), kOfFloats);
-    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 6), kOfFloats);
+    expect_reference("linear_q4gsw", request_of("linear_q4gsw", layer, 5), kEveryVariantAsAsked);
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 6), kEveryVariantAsAsked);
   }
 }
 
@@ -132,9 +128,9 @@ TEST_F(WeightLinearTest, ExtremeWeights) {
     Request request = request_of(op, {{2}, 17, 192, 64}, 7);
     request.inputs["weight"] = tensor_of(DType::i8, {17, 192}, {least});
     request.inputs["input"] = tensor_of(DType::f32, {2, 192}, {-1.0});
-    expect_reference(op, request, kOfFloats);
+    expect_reference(op, request, kEveryVariantAsAsked);
     request.inputs["input"] = tensor_of(DType::f32, {2, 192}, {1.0});
-    expect_reference(op, request, kOfFloats);
+    expect_reference(op, request, kEveryVariantAsAsked);
   }
 }
 
@@ -145,11 +141,11 @@ TEST_F(WeightLinearTest, SumsPastThirtyTwoBits) {
     Request request = request_of("linear_dq8ca_q8csw", {{2}, 2, k}, 8);
     request.inputs["weight"] = tensor_of(DType::i8, {2, k}, {-128});
     request.inputs["input"] = tensor_of(DType::f32, {2, k}, {sign});
-    expect_reference("linear_dq8ca_q8csw", request, kOfFloats);
+    expect_reference("linear_dq8ca_q8csw", request, kEveryVariantAsAsked);
   }
 }
 
-TEST_F(WeightLinearTest, LongRows) { expect_all_four({{2}, 2, 131072, 4096}, kOfFloats); }
+TEST_F(WeightLinearTest, LongRows) { expect_all_four({{2}, 2, 131072, 4096}, kEveryVariantAsAsked); }
 
 TEST_F(WeightLinearTest, ActivationMappings) {
   for (const std::string_view mapping : {"asymmetric", "symmetric", "symmetric_no_clipping_err"}) {
@@ -159,7 +155,7 @@ TEST_F(WeightLinearTest, ActivationMappings) {
       request.attributes["activation_mapping"] = std::string(mapping);
       request.attributes["quant_min"] = range.min;
       request.attributes["quant_max"] = range.max;
-      expect_reference("linear_dq8ca_q4gsw", request, kOfFloats);
+      expect_reference("linear_dq8ca_q4gsw", request, kEveryVariantAsAsked);
     }
   }
 }
@@ -181,7 +177,7 @@ TEST_F(WeightLinearTest, ExtremeActivations) {
     request.inputs["input"] = input;
     request.inputs["weight"] =
         Random(11).integers(DType::i8, {18, 64}, 1, 7);  // infinity times 0 is nothing to ask for
-    expect_reference(op, request, kOfFloats);
+    expect_reference(op, request, kEveryVariantAsAsked);
   }
 }
 
@@ -194,7 +190,7 @@ TEST_F(WeightLinearTest, SubnormalHalves) {
       SCOPED_TRACE(fmt::format("{} of {} rows", op, rows));
       Request request = request_of(op, {{rows}, 24, 64, 32, false}, 11);
       request.inputs["input"] = input;
-      expect_reference(op, request, kOfFloats);
+      expect_reference(op, request, kEveryVariantAsAsked);
     }
   }
 }
@@ -207,20 +203,21 @@ TEST_F(WeightLinearTest, A4_LongGroupsAreSummedOnce) {
   for (const int64_t group_size : {80, 96, 160, 256, 480}) {
     const Layer layer{{6}, 16, 2 * group_size, group_size};
     SCOPED_TRACE(to_text(layer));
-    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 12), kOfFloats);
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", layer, 12), kEveryVariantAsAsked);
   }
 }
 
 // Sums of weights were padded to eight rows and read as if to four.
 TEST_F(WeightLinearTest, A5_RowsThatAreFourPastAMultipleOfEight) {
   for (const int64_t n : {4, 12, 20}) {
-    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", {{5}, n, 128, 32}, 13), kOfFloats);
+    expect_reference("linear_dq8ca_q4gsw", request_of("linear_dq8ca_q4gsw", {{5}, n, 128, 32}, 13),
+                     kEveryVariantAsAsked);
   }
 }
 
 // A source row was read by words of eight, though only a multiple of four was asked for.
 TEST_F(WeightLinearTest, A9_RowsThatEndInsideAWord) {
-  for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kOfFloats);
+  for (const int64_t k : {4, 12, 20, 36}) expect_all_four({{3}, 10, k, 4}, kEveryVariantAsAsked);
 }
 
 // One row of activations was not quantized: it gave other numbers alone than among others. Here it gives the same
@@ -235,8 +232,8 @@ TEST_F(WeightLinearTest, A23_OneRowIsQuantizedAsManyAre) {
   for (int64_t n = 0; n < 24; ++n) {
     EXPECT_EQ(element(on_one.at("output"), n), element(on_many.at("output"), n));
   }
-  expect_reference("linear_dq8ca_q4gsw", many, kOfFloats);
-  expect_reference("linear_dq8ca_q4gsw", one, kOfFloats);
+  expect_reference("linear_dq8ca_q4gsw", many, kEveryVariantAsAsked);
+  expect_reference("linear_dq8ca_q4gsw", one, kEveryVariantAsAsked);
 }
 
 // Weights of four bits were used without the offset of 8 that they are stored with, and bytes without their sign; there
