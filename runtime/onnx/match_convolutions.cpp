@@ -9,13 +9,20 @@
 namespace qgen::onnx::matching {
 namespace {
 
-Expected<Pending> convolution(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input) {
+// The weight, which has a side for each of the input's.
+Expected<const QuantizedConstant*> taps_at(Builder& builder, Arguments arguments) {
   const auto constant = constant_at(builder, arguments, 1);
+  if (!constant) return constant;
+  const Dims& input = arguments[0]->shape;
+  const Shape& taps = (*constant)->codes->shape;
+  if (is_image(input) && taps.size() == input.size()) return constant;
+  return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
+}
+
+Expected<Pending> convolution(Builder& builder, const Node& node, Arguments arguments, Pending::Operand input) {
+  const auto constant = taps_at(builder, arguments);
   if (!constant) return constant.error();
   const Shape& taps = (*constant)->codes->shape;
-  if (!is_image(input.shape) || taps.size() != input.shape.size())
-    return unsupported(
-        fmt::format("an input {} and a weight {} are no images or rows", to_text(input.shape), to_text(taps)));
   auto weight = symmetric_along(**constant, 0);
   if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
@@ -59,12 +66,10 @@ Expected<Pending> conv_of_reals(Builder& builder, const Node& node, Arguments ar
 Expected<Pending> conv_of_pixels(Builder& builder, const Node& node, Arguments arguments) {
   const auto view = view_at(builder, arguments, 0);
   if (!view) return view.error();
-  const auto constant = constant_at(builder, arguments, 1);
+  const auto constant = taps_at(builder, arguments);
   if (!constant) return constant.error();
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
-  if (!is_image(input) || taps.size() != input.size())
-    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
   const auto window = window_of(node, {taps.begin() + 2, taps.end()}, input);
   if (!window) return window.error();
   const auto are = [](const std::vector<int64_t>& list, int64_t n) {
@@ -105,12 +110,10 @@ void trim(Window& window, size_t axis, int64_t pixels, int64_t wanted, bool more
 Expected<Pending> conv_transposed(Builder& builder, const Node& node, Arguments arguments) {
   const auto view = view_at(builder, arguments, 0);
   if (!view) return view.error();
-  const auto constant = constant_at(builder, arguments, 1);
+  const auto constant = taps_at(builder, arguments);
   if (!constant) return constant.error();
   const Dims& input = arguments[0]->shape;
   const Shape& taps = (*constant)->codes->shape;
-  if (!is_image(input) || taps.size() != input.size())
-    return unsupported(fmt::format("an input {} and a weight {} are no images or rows", to_text(input), to_text(taps)));
   auto weight = symmetric_along(**constant, 1);
   if (!weight) return unsupported(weight.error().message);
   const int64_t groups = node.integer("group", 1);
