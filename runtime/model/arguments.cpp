@@ -41,16 +41,7 @@ void add_common(CLI::App& app, Arguments& arguments) {
                "choose by estimates, whatever qgen-tune has measured on this machine");
 }
 
-}  // namespace
-
-std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
-  Arguments arguments;
-  CLI::App app{"Runs a quantized model on a device.", "qgen-model"};
-  app.get_formatter()->column_width(26);
-  app.set_help_flag("-h,--help", "print this and exit; after a command, its own");
-  app.require_subcommand(1);
-  app.footer(std::string(kNotes));
-
+CLI::App* add_run(CLI::App& app, Arguments& arguments) {
   CLI::App* run = app.add_subcommand("run", "run it, time it, or tell how it runs");
   add_common(*run, arguments);
   run->add_option("-o,--output", arguments.outputs, "where an output goes, as a NumPy file")
@@ -77,7 +68,10 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
   run->add_option("--trace", arguments.trace, "writes its layers as problems for qgen-tune --from-trace")
       ->type_name("FILE");
   run->callback([&] { arguments.command = Command::run; });
+  return run;
+}
 
+void add_check(CLI::App& app, Arguments& arguments) {
   CLI::App* check = app.add_subcommand("check", "compare its outputs with files, or with its operators' definitions");
   add_common(*check, arguments);
   check
@@ -89,11 +83,27 @@ std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
       ->check(CLI::Range(0.0, 1e30))
       ->option_text("NUMBER");
   check->callback([&] { arguments.command = Command::check; });
+}
 
+void add_compile(CLI::App& app, Arguments& arguments) {
   CLI::App* compile = app.add_subcommand("compile", "store it prepared: weights packed, kernels and layouts chosen");
   add_common(*compile, arguments);
   compile->add_option("-o,--output", arguments.compiled, "a file that ends in .qgen")->required()->type_name("FILE");
   compile->callback([&] { arguments.command = Command::compile; });
+}
+
+}  // namespace
+
+std::variant<Arguments, int> parse_arguments(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{"Runs a quantized model on a device.", "qgen-model"};
+  app.get_formatter()->column_width(26);
+  app.set_help_flag("-h,--help", "print this and exit; after a command, its own");
+  app.require_subcommand(1);
+  app.footer(std::string(kNotes));
+  const CLI::App* run = add_run(app, arguments);
+  add_check(app, arguments);
+  add_compile(app, arguments);
   try {
     app.parse(argc, argv);
     if (run->count("--explain") > 0 && !arguments.explained) arguments.explained = "";
