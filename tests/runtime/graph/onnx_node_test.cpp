@@ -8,13 +8,10 @@
 
 #include <filesystem>
 
-#include "operators.h"
-#include "registry.h"
-#include "runtime/graph/model.h"
 #include "runtime/onnx/import.h"
 #include "runtime/tensor/npy.h"
-#include "tests/support/device_test.h"
 #include "tests/support/document.h"
+#include "tests/support/shipped_test.h"
 
 namespace qgen::graph {
 namespace {
@@ -58,29 +55,13 @@ Outcome documented(const std::string& name) {
   return Outcome::equal;
 }
 
-class OnnxNodeTest : public testing::DeviceTest, public ::testing::WithParamInterface<std::string> {
+class OnnxNodeTest : public testing::ShippedTest, public ::testing::WithParamInterface<std::string> {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    auto library = KernelLibrary::open(generated::library());
-    ASSERT_TRUE(library) << to_text(library.error());
-    library_.emplace(*std::move(library));
-    auto executor = Executor::create(device(), *library_, {});
-    ASSERT_TRUE(executor) << to_text(executor.error());
-    executor_.emplace(*std::move(executor));
-  }
-
   Expected<Tensors> run(const fs::path& folder) {
     auto imported = onnx::import_model(folder / "model.onnx", {.constants = tensors_of(folder, "constant")});
     if (!imported) return imported.error();
-    Context context{device().profile(), *library_, *executor_};
-    return Model::create(context, generated::operators::entries(), std::move(imported->graph), {})
-        .run(tensors_of(folder, "input"));
+    return model_of(std::move(imported->graph)).run(tensors_of(folder, "input"));
   }
-
- private:
-  std::optional<KernelLibrary> library_;
-  std::optional<Executor> executor_;
 };
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OnnxNodeTest);
 

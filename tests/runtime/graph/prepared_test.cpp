@@ -7,12 +7,9 @@
 
 #include <thread>
 
-#include "operators.h"
-#include "registry.h"
-#include "runtime/graph/model.h"
 #include "runtime/model/judge.h"
-#include "tests/support/device_test.h"
 #include "tests/support/networks.h"
+#include "tests/support/shipped_test.h"
 
 namespace qgen::graph {
 namespace {
@@ -24,21 +21,8 @@ using testing::residual_network;
 
 OperatorEntries operators() { return generated::operators::entries(); }
 
-class PreparedTest : public testing::DeviceTest {
+class PreparedTest : public testing::ShippedTest {
  protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    auto library = KernelLibrary::open(generated::library());
-    ASSERT_TRUE(library) << to_text(library.error());
-    library_.emplace(*std::move(library));
-    auto executor = Executor::create(device(), *library_, {});
-    ASSERT_TRUE(executor) << to_text(executor.error());
-    executor_.emplace(*std::move(executor));
-    context_.emplace(Context{device().profile(), *library_, *executor_});
-  }
-
-  Model model_of(Graph graph) { return Model::create(*context_, operators(), std::move(graph), {}); }
-
   static void expect_reference(const Graph& graph, const Tensors& inputs, const Tensors& outputs) {
     const auto expected = model::by_reference(graph, operators(), inputs);
     ASSERT_TRUE(expected) << to_text(expected.error());
@@ -48,10 +32,6 @@ class PreparedTest : public testing::DeviceTest {
       EXPECT_TRUE(outputs.at(output.name).data == want.data) << output.name;
     }
   }
-
-  std::optional<KernelLibrary> library_;
-  std::optional<Executor> executor_;
-  std::optional<Context> context_;
 };
 
 TEST_F(PreparedTest, ResidualNetworkIsItsReference) {
@@ -77,7 +57,7 @@ TEST_F(PreparedTest, JoinedNetworkIsItsReference) {
 // The constants are on the device alone after the first of them.
 TEST_F(PreparedTest, DepthwiseNetworkIsItsReferenceAtAnyBatch) {
   const Graph graph = depthwise_network();
-  Model model = Model::create(*context_, operators(), graph, {.most_prepared = 2});
+  Model model = Model::create(context(), operators(), graph, {.most_prepared = 2});
   for (const int64_t batch : {1, 3, 2, 1}) {
     const Tensors inputs{{"image", Random(7).reals(DType::f32, {batch, 5, 9, 7}, -4, 4)}};
     const auto outputs = model.run(inputs);
@@ -98,13 +78,13 @@ TEST_F(PreparedTest, ThreadsShareWeights) {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < kThreads; ++i) {
       threads.emplace_back([&, i] {
-        auto executor = Executor::create_beside(*executor_);
+        auto executor = Executor::create_beside(context().executor);
         if (!executor) {
           outputs[i] = executor.error();
           return;
         }
-        Context context{device().profile(), *library_, *executor};
-        Model own = model.beside(context);
+        Context beside{device().profile(), context().library, *executor};
+        Model own = model.beside(beside);
         for (int replay = 0; replay < 3; ++replay) outputs[i] = own.run(inputs[i]);
       });
     }
@@ -127,7 +107,7 @@ TEST_F(PreparedTest, CompiledIsTheSame) {
   auto read = read_compiled(file);
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_EQ(write_compiled(*read), file);
-  Model again = Model::create(*context_, operators(), *std::move(read), {});
+  Model again = Model::create(context(), operators(), *std::move(read), {});
   const auto outputs_again = again.run(inputs);
   ASSERT_TRUE(outputs_again) << to_text(outputs_again.error());
   EXPECT_FALSE(again.is_chosen_anew());
@@ -144,7 +124,7 @@ TEST_F(PreparedTest, CompiledForOthersIsChosenAnew) {
   for (const int64_t batch : {1, 5}) {
     Compiled other = *compiled;
     if (batch == 1) other.digests.front() ^= 1;
-    Model again = Model::create(*context_, operators(), std::move(other), {});
+    Model again = Model::create(context(), operators(), std::move(other), {});
     const Tensors inputs{{"image", Random(7).reals(DType::f32, {batch, 5, 9, 7}, -4, 4)}};
     const auto outputs = again.run(inputs);
     ASSERT_TRUE(outputs) << to_text(outputs.error());
