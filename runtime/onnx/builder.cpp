@@ -150,9 +150,11 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
     } else if (view && form.style == Style::fused) {
       node.inputs.push_back({port, view->codes});
       add_parameters(node, port, view->quantization);
+    } else if (view && form.style == Style::quantizes) {
+      node.inputs.push_back({port, reals_before(*view)});
+      set_parameters(node, port, view->quantization);
     } else if (view) {
       node.inputs.push_back({port, dequantized(*view)});
-      if (form.style == Style::quantizes) set_parameters(node, port, view->quantization);
     } else if (form.style == Style::fused) {
       // Bytes with a scale, and perhaps a zero point, for each channel: as they are, in their own dtype.
       const auto& constant_operand = std::get<QuantizedConstant>(operand.value);
@@ -215,8 +217,7 @@ Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTens
 
 ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& node_name,
                              std::optional<IntegerRange> bounds) {
-  const bool is_same = from.scale == to.scale && from.zero_point == to.zero_point;
-  if (is_same && !bounds) return codes;
+  if (from == to && !bounds) return codes;
   const std::string what = fmt::format(
       "requantize {} {:x} {} {:x} {} {} {}", codes, std::bit_cast<uint32_t>(from.scale), from.zero_point,
       std::bit_cast<uint32_t>(to.scale), to.zero_point, bounds ? bounds->min : -128, bounds ? bounds->max : 127);
@@ -227,6 +228,24 @@ ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTens
   add_parameters(node, "output", to);
   if (bounds) set_bounds(node, *bounds);
   return made_[what] = add(std::move(node), shapes[codes]);
+}
+
+ValueId Builder::quantized(const Real& reals, const PerTensor& output, const std::string& node_name) {
+  const std::string what =
+      fmt::format("quantize {} {:x} {}", reals.value, std::bit_cast<uint32_t>(output.scale), output.zero_point);
+  const auto found = made_.find(what);
+  if (found != made_.end()) return found->second;
+  graph::Node node{.name = node_name, .op = "q8ta_quantize", .inputs = {{"input", reals.value}}};
+  set_parameters(node, "output", output);
+  const ValueId codes = add(std::move(node), shapes[reals.value]);
+  sources_.emplace(codes, Source{reals, output});
+  return made_[what] = codes;
+}
+
+ValueId Builder::reals_before(const View& view) {
+  const auto found = sources_.find(view.codes);
+  const bool is_known = found != sources_.end() && found->second.quantization == view.quantization;
+  return is_known && found->second.reals.dtype == DType::f32 ? found->second.reals.value : dequantized(view);
 }
 
 // The function is a word, bounds or a table of the operator that computes what it is of, or a node behind it.
@@ -246,10 +265,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
   if (!form) {
     const auto reals = real(pending);
     if (!reals) return reals.error();
-    graph::Node node{
-        .name = fmt::format("quantize {}", pending.name), .op = "q8ta_quantize", .inputs = {{"input", reals->value}}};
-    set_parameters(node, "output", output);
-    return pending.quantized[key] = add(std::move(node), shapes[reals->value]);
+    return pending.quantized[key] = quantized(*reals, output, fmt::format("quantize {}", pending.name));
   }
   auto node = form.style == Style::joins ? joined_node(pending, output) : node_of(pending, form);
   if (!node) return node.error();
@@ -341,13 +357,7 @@ Expected<ValueId> Builder::quantized(const Known& known, const PerTensor& output
   if (const auto view = view_of(known)) return requantized(view->codes, view->quantization, output, node_name);
   const auto reals = real_of(known);
   if (!reals) return reals.error();
-  const std::string what =
-      fmt::format("quantize {} {:x} {}", reals->value, std::bit_cast<uint32_t>(output.scale), output.zero_point);
-  const auto found = made_.find(what);
-  if (found != made_.end()) return found->second;
-  graph::Node node{.name = node_name, .op = "q8ta_quantize", .inputs = {{"input", reals->value}}};
-  set_parameters(node, "output", output);
-  return made_[what] = add(std::move(node), shapes[reals->value]);
+  return quantized(*reals, output, node_name);
 }
 
 }  // namespace qgen::onnx

@@ -56,6 +56,8 @@ class Builder {
   // Errors: no operator does it.
   Expected<ValueId> quantized(Pending& pending, const PerTensor& output);
   Expected<Real> real(Pending& pending);
+  // One node for all that quantize the same reals so.
+  ValueId quantized(const Real& reals, const PerTensor& output, const std::string& name);
   Expected<Real> applied(const std::string& name, const Function& function, Real input);
   Expected<ValueId> quantized(const Known& known, const PerTensor& output, const std::string& name);
   ValueId requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& name,
@@ -67,7 +69,14 @@ class Builder {
     ValueId value = 0;
   };
 
+  struct Source {
+    Real reals;
+    PerTensor quantization;
+  };
+
   ValueId dequantized(const View& view);
+  // For an operator that quantizes as the view says: what was quantized so, if that is known, else what is dequantized.
+  ValueId reals_before(const View& view);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   // Of Style::joins: the last of the nodes that join the operands.
   Expected<graph::Node> joined_node(const Pending& pending, const PerTensor& output);
@@ -75,6 +84,7 @@ class Builder {
 
   std::map<std::pair<const Tensor*, std::string>, Shared> constants_;
   std::map<std::string, ValueId> made_;  // nodes that several need: by what they do
+  std::map<ValueId, Source> sources_;    // of the results of q8ta_quantize
   std::set<std::pair<std::string, std::string>> told_;
 };
 

@@ -30,7 +30,6 @@ PerTensor parameters_of(const graph::Node& node, const std::string& operand) {
   return per_tensor(attribute_or(node, operand + "_scale", 1.0),
                     attribute_or(node, operand + "_zero_point", int64_t{0}));
 }
-bool are_same(const PerTensor& a, const PerTensor& b) { return a.scale == b.scale && a.zero_point == b.zero_point; }
 
 bool has_residual(const graph::Node& node) {
   return node.op == "q8ta_conv2d" || node.op == "q8ta_conv2d_transposed" || node.op == "q8ta_linear";
@@ -87,7 +86,7 @@ class Residuals {
       const graph::Node& candidate = graph_.nodes[*writer];
       // The sum has to read the integers by the parameters that they were made with.
       if (has_residual(candidate) && !input_of(candidate, "residual") &&
-          are_same(parameters_of(candidate, "output"), parameters_of(node, operand)))
+          parameters_of(candidate, "output") == parameters_of(node, operand))
         layer = writer;
     }
     return layer;

@@ -15,6 +15,8 @@ namespace qgen {
 struct PerTensor {
   float scale = 1;
   int32_t zero_point = 0;
+
+  friend bool operator==(const PerTensor&, const PerTensor&) = default;
 };
 // Of attributes that are within their ranges.
 inline PerTensor per_tensor(double scale, int64_t zero_point) {

@@ -137,8 +137,7 @@ TEST(Users, AReluWithSeveralIsComputedInReals) {
   m.output(m.node("Add", {y, y}));
   const auto imported = m.import();
   ASSERT_TRUE(imported) << to_text(imported.error());
-  EXPECT_EQ(operators_of(imported->graph),
-            "q8ta_quantize q8ta_dequantize conv2d_q8ta_q8csw q8ta_quantize q8ta_dequantize fused_add");
+  EXPECT_EQ(operators_of(imported->graph), "conv2d_q8ta_q8csw q8ta_quantize q8ta_dequantize fused_add");
   ASSERT_EQ(imported->notes.size(), 1U);
   EXPECT_THAT(imported->notes[0].reason, HasSubstr("is computed in reals"));
   compare(m, {1, 4, 6, 6}, 0.1f);
@@ -431,18 +430,30 @@ TEST(Linear, MatMulWithAndWithoutAQuantization) {
     Rows m;
     const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
     m.output(quantizes ? m.view(y, 0.1f, 2) : y);
-    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize q8ta_linear q8ta_dequantize"
-                                               : "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw");
+    EXPECT_EQ(imported_operators(m), quantizes ? "q8ta_quantize q8ta_linear q8ta_dequantize" : "linear_q8ta_q8csw");
     compare(m, {2, 5, 8}, quantizes ? 0.1f : 1e-3f);
   }
+}
+
+// The reals that an operator quantizes itself are those that the model quantized so, where that is known.
+TEST(Linear, ReadsDequantizedIntegersOnlyWhereItMust) {
+  Rows computed;
+  const std::string relu = computed.view(computed.node("Relu", {computed.x}), 0.05f, -128);
+  computed.output(computed.node("MatMul", {relu, computed.weight({8, 6}, 1)}));
+  EXPECT_EQ(imported_operators(computed), "q8ta_quantize q8ta_relu q8ta_dequantize linear_q8ta_q8csw");
+  compare(computed, {2, 5, 8}, 1e-3f);
+  ModelBuilder unequal;
+  const std::string x = unequal.dequantize(unequal.quantize(unequal.input("x", {-1, 5, 8}), 0.05f, 3), 0.04f, 3);
+  unequal.output(unequal.node("MatMul", {x, unequal.weight({8, 6}, 1)}));
+  EXPECT_EQ(imported_operators(unequal), "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw");
+  compare(unequal, {2, 5, 8}, 1e-3f);
 }
 
 TEST(Linear, ChainedWithoutAQuantizationBetween) {
   Rows m;
   const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
   m.output(m.view(m.node("MatMul", {y, m.weight({6, 7}, 1)}), 0.1f, 2));
-  EXPECT_EQ(imported_operators(m),
-            "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw linear_q8csw q8ta_quantize q8ta_dequantize");
+  EXPECT_EQ(imported_operators(m), "linear_q8ta_q8csw linear_q8csw q8ta_quantize q8ta_dequantize");
   compare(m, {2, 5, 8}, 0.1f);
 }
 
@@ -480,7 +491,7 @@ TEST(Linear, AConstantAlongRowsIsNone) {
   Rows m;
   const std::string y = m.node("MatMul", {m.x, m.weight({8, 6}, 1)});
   m.output(m.view(m.node("Add", {y, m.reals({5, 1}, {1, -1, 2, -2, 0})}), 0.1f, 2));
-  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize linear_q8ta_q8csw fused_add q8ta_dequantize");
+  EXPECT_EQ(imported_operators(m), "linear_q8ta_q8csw fused_add q8ta_dequantize");
   compare(m, {2, 5, 8}, 0.1f);
 }
 
