@@ -222,6 +222,7 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
   if (!moved) return moved.error();
   if (*moved) return **std::move(moved);
   if (node.op == "DepthToSpace") return depth_to_space(node, arguments);
+  if (node.op == "BatchNormalization") return batch_normalization(node, arguments);
   if (node.op == "Add") {
     if (auto biased = add_bias(node, arguments)) return *std::move(biased);
   }

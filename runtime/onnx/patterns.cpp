@@ -67,7 +67,6 @@ constexpr Lack kLacks[] = {
     {"Cast", "an operator that converts from one type to another"},
     {"LogSoftmax", "an operator for softmax"},
     {"InstanceNormalization", "an operator that normalizes images"},
-    {"BatchNormalization", "a factor and an offset for each channel; exporters fold it into the convolution before it"},
     {"Div", "a quotient of two tensors"},
     {"Pow", "a power of a tensor"},
     {"Sqrt", "a root of a tensor"},

@@ -281,6 +281,16 @@ class FloatJudge {
     });
   }
 
+  Floats batch_norm(const Node& node) {
+    Floats x = in(node, 0);
+    for (size_t i = 0; i < x.values.size(); ++i) {
+      const double spread = std::sqrt(parameter(node, 4, x, i) + node.real("epsilon", 1e-5f));
+      x.values[i] =
+          (x.values[i] - parameter(node, 3, x, i)) / spread * parameter(node, 1, x, i) + parameter(node, 2, x, i);
+    }
+    return x;
+  }
+
   Floats layer_norm(const Node& node) {
     Floats &x = in(node, 0), &weight = in(node, 1);
     const size_t axis = axis_at(node.integer("axis", -1), x);
@@ -401,6 +411,7 @@ class FloatJudge {
     if (op == "Concat") return concat(node);
     if (op == "Softmax") return softmax(node);
     if (op == "LayerNormalization") return layer_norm(node);
+    if (op == "BatchNormalization") return batch_norm(node);
     if (op == "Slice") return slice(node);
     if (op == "Pad") return pad(node);
     if (op == "Resize") return resize(node);

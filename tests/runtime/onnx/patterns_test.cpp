@@ -271,6 +271,43 @@ TEST(OfTwo, BoundsOfASumAreARequantization) {
   compare(m, {1, 4, 6, 6}, 0.04f);
 }
 
+// ---- normalization that was not folded --------------------------------------------------------------------------------
+
+struct Normalized : Image {
+  std::string normalize(const std::string& input_name,
+                        std::map<std::string, AttributeData, std::less<>> attributes = {}) {
+    return node("BatchNormalization",
+                {input_name, reals({4}, {0.5f, -1, 2, 1}), reals({4}, {0.1f, 0, -0.2f, 1}),
+                 reals({4}, {0.3f, -0.1f, 0, 0.2f}), reals({4}, {0.5f, 1, 2, 0.1f})},
+                std::move(attributes));
+  }
+};
+
+TEST(Normalization, IsAProductAndASum) {
+  Normalized m;
+  m.output(m.view(m.node("Relu", {m.normalize(m.conv(m.x, {4, 4, 3, 3}), {{"epsilon", 0.01f}})}), 0.05f, -128));
+  EXPECT_EQ(imported_operators(m), "conv2d_q8ta_q8csw fused_mul fused_add q8ta_dequantize");
+  compare(m, {2, 4, 6, 6}, 0.05f);
+  Normalized before;
+  before.output(before.view(before.normalize(before.x), 0.05f, 3));
+  EXPECT_EQ(imported_operators(before), "q8ta_quantize fused_mul fused_add q8ta_dequantize");
+  compare(before, {2, 4, 6, 6}, 0.05f);
+}
+
+TEST(Normalization, ByWhatIsReadIsRefused) {
+  Normalized training;
+  training.output(training.normalize(training.x, {{"training_mode", int64_t{1}}}));
+  EXPECT_THAT(imported_operators(training), HasSubstr("it normalizes by what it reads now"));
+  Normalized computed;
+  const std::string ones = computed.reals({4}, {1, 1, 1, 1});
+  computed.output(computed.node("BatchNormalization", {computed.x, ones, ones, ones, computed.input("variance", {4})}));
+  EXPECT_THAT(imported_operators(computed), HasSubstr("input 4 is no constant of reals"));
+  Normalized short_one;
+  const std::string three = short_one.reals({3}, {1, 1, 1});
+  short_one.output(short_one.node("BatchNormalization", {short_one.x, three, three, three, three}));
+  EXPECT_THAT(imported_operators(short_one), HasSubstr("input 1 is [3]"));
+}
+
 // ---- of several -----------------------------------------------------------------------------------------------------
 
 TEST(Joined, PartsOfSeveralScalesAlongAnyAxis) {
