@@ -30,8 +30,7 @@ Expected<Loaded> load_onnx(const std::filesystem::path& file) {
   auto imported = onnx::import_model(*std::move(model));
   if (!imported) return refused(fmt::format("{}: {}", file.string(), imported.error().message), imported.error().hint);
   Loaded loaded{.graph = std::move(imported->graph), .parse_ms = parse_ms, .fuse_ms = watch.lap_ms()};
-  for (const onnx::Note& note : imported->notes)
-    loaded.notes.push_back(fmt::format("node '{}': {}", note.node, note.reason));
+  loaded.notes = onnx::texts_of(imported->notes);
   return loaded;
 }
 

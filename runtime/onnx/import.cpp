@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/onnx/importer.h"
 
@@ -30,6 +31,18 @@ Done bind_constants(ModelGraph& graph, const Tensors& constants) {
 }
 
 }  // namespace
+
+std::vector<std::string> texts_of(std::span<const Note> notes) {
+  std::vector<std::string> texts;
+  std::set<std::string_view> told;
+  for (const Note& note : notes) {
+    if (!told.insert(note.reason).second) continue;
+    const auto others = std::ranges::count(notes, note.reason, &Note::reason) - 1;
+    const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
+    texts.push_back(fmt::format("node '{}'{}: {}", note.node, more, note.reason));
+  }
+  return texts;
+}
 
 Expected<Imported> import_model(Model model, const ImportOptions& options) {
   if (Done bound = bind_constants(model.graph, options.constants); !bound) return bound.error();

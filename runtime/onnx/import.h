@@ -24,6 +24,9 @@ struct Imported {
   std::vector<Note> notes;  // what runs in reals or otherwise than the model says it, and why
 };
 
+// For people: a reason once, with the first of its nodes and how many there are.
+std::vector<std::string> texts_of(std::span<const Note> notes);
+
 struct ImportOptions {
   // Inputs of the model that are known already, scales above all: they become constants.
   Tensors constants = {};

@@ -10,6 +10,7 @@
 namespace qgen::onnx::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Pads = std::vector<int64_t>;
@@ -306,6 +307,11 @@ TEST(Normalization, ByWhatIsReadIsRefused) {
   const std::string three = short_one.reals({3}, {1, 1, 1});
   short_one.output(short_one.node("BatchNormalization", {short_one.x, three, three, three, three}));
   EXPECT_THAT(imported_operators(short_one), HasSubstr("input 1 is [3]"));
+}
+
+TEST(Notes, AreToldOnceForAllNodes) {
+  const Note notes[] = {{"a", "slow"}, {"b", "wrong"}, {"c", "slow"}};
+  EXPECT_THAT(texts_of(notes), ElementsAre("node 'a' and 1 more: slow", "node 'b': wrong"));
 }
 
 // ---- of several -----------------------------------------------------------------------------------------------------
