@@ -105,15 +105,13 @@ class Network:
         self.node("DequantizeLinear", names, f"{name}.weight_dq", axis=axis)
         return scales
 
-    def bias(self, name, scales, source):
+    def bias(self, name, bias, scales, source):
         """int32, one for each channel of the weight."""
         bias_scales = (self.scale_of(source)[0] * scales).astype(np.float32)
-        bias = self.random.normal(0, 0.1, len(scales))
         names = [self.constant(f"{name}.bias", np.rint(bias / bias_scales).astype(np.int32)),
                  self.constant(f"{name}.bias_scale", bias_scales),
                  self.constant(f"{name}.bias_zero_point", np.zeros(len(scales), np.int32))]
         self.node("DequantizeLinear", names, f"{name}.bias_dq", axis=0)
-        return bias
 
     # ---- operators
 
@@ -127,7 +125,8 @@ class Network:
         y = compute(weight)
         weight = weight / max(float(y.std()), 1e-6)
         y /= max(float(y.std()), 1e-6)
-        bias = self.bias(name, self.weight(name, weight, axis), x)
+        bias = self.random.normal(0, 0.1, weight.shape[axis])
+        self.bias(name, bias, self.weight(name, weight, axis), x)
         self.values[name] = y + (bias.reshape(1, -1, 1, 1) if y.ndim == 4 else bias)
         return self.node(op, [source, f"{name}.weight_dq", f"{name}.bias_dq"], name, **attributes)
 
@@ -285,7 +284,6 @@ class Network:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="qgen")
         onnx.checker.check_model(model)
         onnx.save(model, str(folder / f"{name}.onnx"))
-        np.save(folder / f"{name}.input.npy", np.random.default_rng(7).normal(0, 1, (1, *shape[1:])).astype(np.float32))
 
 
 def resnet50(net, size):
@@ -375,6 +373,9 @@ def main():
         build, size = NETWORKS[name]
         net = Network(1, arguments.unsigned)
         net.save(arguments.folder, name, build(net, arguments.size or size))
+        shape = net.values["input"].shape[1:]
+        np.save(arguments.folder / f"{name}.input.npy",
+                np.random.default_rng(7).normal(0, 1, (1, *shape)).astype(np.float32))
         print(f"{arguments.folder / name}.onnx")
 
 
