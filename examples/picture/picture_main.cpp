@@ -3,7 +3,7 @@
 //
 // picture FOLDER [DEVICE]: quantizes a picture and back on the device, with one scale for all of it and with one for
 // each block of 8 x 8 pixels, at 8 and at 4 bits. Prints which kernel ran each step and why, and the error of each way;
-// writes original, results and errors as PNG files.
+// writes original, results and errors as PNG files, and original.npy, which a network reads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,13 +16,12 @@
 #include "examples/picture/scene.h"
 #include "operators.h"
 #include "registry.h"
+#include "runtime/tensor/npy.h"
 
 namespace qgen::picture {
 namespace {
 
 using namespace generated::operators;
-
-constexpr int64_t kHeight = 256, kWidth = 384;
 
 struct Way {
   const char* name;
@@ -146,8 +145,11 @@ Done show_all(const std::filesystem::path& folder, std::string_view which_device
   auto executor = Executor::create(*device, *library, {});
   if (!executor) return executor.error();
 
-  const HostTensor original = render_scene(kHeight, kWidth);
+  const HostTensor original = draw(demo_scene(), kHeight, kWidth).image;
   if (auto done = write_png(folder / "original.png", original); !done) return done;
+  HostTensor batch = original;
+  batch.shape.insert(batch.shape.begin(), 1);
+  if (auto done = save_npy(folder / "original.npy", batch); !done) return done;
   const auto image = executor->upload(original, Storage::buffer);
   if (!image) return image.error();
   fmt::print(

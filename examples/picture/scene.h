@@ -1,15 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A picture to quantize: three lit spheres on a checkered floor under an evening sky. It has what makes quantization
-// visible: smooth gradients, hard edges, and large dark parts beside bright ones.
+// Lit balls on a checkered floor under an evening sky. Such a picture has what makes quantization visible: smooth
+// gradients, hard edges, and large dark parts beside bright ones. What each pixel shows is known, so a network can be
+// trained on scenes that are made up, and judged on others.
+//
+//   const Drawing drawing = draw(demo_scene(), kHeight, kWidth);
 #pragma once
+
+#include <string_view>
+#include <vector>
 
 #include "runtime/tensor/tensor.h"
 
 namespace qgen::picture {
 
-// f32 [3, height, width]: red, green, blue in 0..1.
-HostTensor render_scene(int64_t height, int64_t width);
+constexpr int64_t kHeight = 256, kWidth = 384;  // of the pictures of scripts/demo
+
+struct Vec3 {
+  double x = 0, y = 0, z = 0;
+};
+
+struct Ball {
+  Vec3 center;
+  double radius;
+  Vec3 color;
+};
+
+struct Scene {
+  std::vector<Ball> balls;
+  Vec3 lamp;
+  double eye_height, downward;  // where it is seen from, and how steeply
+  double tile;                  // the side of a square of the floor
+  Vec3 light_tile, dark_tile, horizon, zenith;
+};
+Scene demo_scene();
+Scene random_scene(uint32_t seed);
+
+enum class Kind : uint8_t { sky, floor, shadow, ball };
+constexpr std::string_view kKindNames[] = {"sky", "floor in the light", "floor in the shadow", "ball"};
+constexpr int64_t kKindCount = std::ssize(kKindNames);
+
+struct Drawing {
+  HostTensor image;  // f32 [3, height, width]: red, green, blue in 0..1
+  HostTensor kinds;  // u8 [height, width]
+};
+Drawing draw(const Scene& scene, int64_t height, int64_t width);
 
 }  // namespace qgen::picture
