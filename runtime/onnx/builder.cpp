@@ -215,6 +215,36 @@ Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTens
   return node_of(level, form);
 }
 
+// There is no operator that joins reals: each is padded to the whole, and the sum has them all. What is added is -0, which
+// leaves zeros of both signs as they are.
+Expected<Real> Builder::joined_reals(const Pending& pending) {
+  const auto axis = static_cast<size_t>(std::get<int64_t>(pending.attributes.find("axis")->second));
+  const Number whole = pending.shape[axis];
+  if (whole.is_symbol) return unsupported("it joins reals along sides that are not known");
+  std::optional<Real> sum;
+  int64_t at = 0;
+  for (const Pending::Operand& operand : pending.operands) {
+    const auto* view = std::get_if<View>(&operand.value);
+    const Real part = view ? Real{dequantized(*view)} : std::get<Real>(operand.value);
+    if (sum && sum->dtype != part.dtype) return unsupported("it joins f16 and f32");
+    std::vector<int64_t> before(pending.shape.size(), 0), after = before;
+    before[axis] = std::exchange(at, at + operand.shape[axis].value);
+    after[axis] = whole.value - at;
+    const ValueId padded = add({.name = pending.name + " part",
+                                .op = "pad",
+                                .inputs = {{"input", part.value}},
+                                .attributes = {{"before", before}, {"after", after}, {"value", -0.0}}},
+                               pending.shape);
+    sum = Real{sum ? add({.name = pending.name,
+                          .op = std::string(pending.pattern->real.op),
+                          .inputs = {{"input", sum->value}, {"other", padded}}},
+                         pending.shape)
+                   : padded,
+               part.dtype};
+  }
+  return *sum;
+}
+
 ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& node_name,
                              std::optional<IntegerRange> bounds) {
   if (from == to && !bounds) return codes;
@@ -329,6 +359,10 @@ Expected<Real> Builder::real(Pending& pending) {
   bool has_function = false;
   if (is_identity(pending)) {
     result = Real{dequantized(std::get<View>(pending.operands.front().value))};
+  } else if (form.style == Style::joins) {
+    const auto joined = joined_reals(pending);
+    if (!joined) return joined;
+    result = *joined;
   } else {
     auto node = node_of(pending, form);
     if (!node) return node.error();

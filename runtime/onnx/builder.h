@@ -80,6 +80,7 @@ class Builder {
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
   // Of Style::joins: the last of the nodes that join the operands.
   Expected<graph::Node> joined_node(const Pending& pending, const PerTensor& output);
+  Expected<Real> joined_reals(const Pending& pending);
   void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
 
   std::map<std::pair<const Tensor*, std::string>, Shared> constants_;

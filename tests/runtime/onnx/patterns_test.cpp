@@ -351,10 +351,25 @@ TEST(Joined, OneIsItself) {
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize");
 }
 
-TEST(Joined, NotInRealsAndNotOfOtherSides) {
+TEST(Joined, RealsKeepTheirBits) {
+  for (const int64_t axis : {1, -1}) {
+    Image m;
+    m.output(m.node("Sigmoid", {m.node("Concat", {m.x, "x", m.x}, {{"axis", axis}})}));
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize pad pad fused_add pad fused_add fused_sigmoid");
+    compare(m, {2, 4, 6, 6}, 1e-3f);
+  }
+  ModelBuilder m;
+  m.output(m.node("Concat", {m.input("x", {2}), "x"}, {{"axis", int64_t{0}}}));
+  const float zeros[] = {0.0f, -0.0f};
+  const auto outputs = judged(m.import()->graph, {{"x", make_tensor<float>(DType::f32, {2}, zeros)}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(std::signbit(element(outputs->begin()->second, i)), i % 2 == 1);
+}
+
+TEST(Joined, NotOfOtherOrUnknownSides) {
   Image m;
-  m.output(m.node("Concat", {m.x, m.x}, {{"axis", int64_t{1}}}));
-  EXPECT_THAT(imported_operators(m), HasSubstr("Concat of reals needs an operator that there is not"));
+  m.output(m.node("Concat", {m.x, m.x}, {{"axis", int64_t{0}}}));
+  EXPECT_THAT(imported_operators(m), HasSubstr("it joins reals along sides that are not known"));
   Image sides;
   sides.output(
       sides.view(sides.node("Concat", {sides.x, sides.conv(sides.x, {8, 4, 3, 3})}, {{"axis", int64_t{1}}}), 0.1f, 0));
