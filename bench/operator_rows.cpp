@@ -9,7 +9,7 @@
 
 #include "bench/family.h"
 #include "runtime/operators/shipped.h"
-#include "runtime/tuner/task.h"
+#include "runtime/runner/task.h"
 
 namespace qgen::bench {
 
@@ -42,7 +42,7 @@ std::vector<Family> families() {
 
 // Whether two problems are one to the selector: of operators that run the same kernels and differ in what those compute
 // alone, as unary functions by their tables.
-bool are_one(const tuner::Task& a, const tuner::Task& b) {
+bool are_one(const runner::Task& a, const runner::Task& b) {
   const OperatorInfo& op = *find_operator(operators(), a.op)->op;
   const auto says_which = [](const FieldInfo& field) { return !field.words.empty(); };
   return &op == find_operator(operators(), b.op)->op && std::ranges::none_of(op.fields, says_which) && a.op != b.op &&
@@ -70,14 +70,14 @@ std::vector<Row> short_rows() {
 }
 
 std::string problems_text(const std::vector<Row>& rows) {
-  std::vector<tuner::Task> tasks;
+  std::vector<runner::Task> tasks;
   for (const Row& row : rows) {
-    const tuner::Task task{row.op, row.chosen.request};
-    const bool is_covered = std::ranges::any_of(tasks, [&](const tuner::Task& other) { return are_one(task, other); });
+    const runner::Task task{row.op, row.chosen.request};
+    const bool is_covered = std::ranges::any_of(tasks, [&](const runner::Task& other) { return are_one(task, other); });
     if (!is_covered) tasks.push_back(task);
   }
   return "# Made by `operators_bench --short --problems`: what qgen-tune tunes where no other problems are named.\n" +
-         tuner::to_yaml(tasks);
+         runner::to_yaml(tasks);
 }
 
 std::vector<std::string> names_without_rows() {

@@ -2,7 +2,7 @@
 # folder, and with FAMILIES of the folders in it.
 # A room names the rooms to its left in LINKS and can include no others.
 #
-# With QGEN_UNITY, as CI builds, up to eight sources of a target are compiled as one: headers and what they instantiate,
+# With QGEN_UNITY, as the scripts build, up to eight sources of a target are compiled as one: headers and what they instantiate,
 # more than half of compiling, are then read once for them. Sources whose own names or macros clash with those of
 # others in the target are named in APART and compiled by themselves, or all of them: APART ALL.
 #

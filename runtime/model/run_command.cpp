@@ -12,8 +12,8 @@
 #include "runtime/model/session.h"
 #include "runtime/profiles/device_file.h"
 #include "runtime/runner/arguments.h"
+#include "runtime/runner/trace.h"
 #include "runtime/tensor/npy.h"
-#include "runtime/tuner/trace.h"
 
 namespace qgen::model {
 namespace {
@@ -135,7 +135,7 @@ Expected<std::vector<std::vector<double>>> profile(Prepared& prepared) {
 // The problems of its layers go to a file, if one is named.
 Expected<Prepared*> prepare_and_trace(Session& session, const Tensors& inputs, const std::string& file) {
   if (file.empty()) return session.prepare(inputs);
-  tuner::Trace trace;
+  runner::Trace trace;
   session.context().on_call = [&](const Call& call) { trace.add(call); };
   const auto made = session.prepare(inputs);
   session.context().on_call = nullptr;

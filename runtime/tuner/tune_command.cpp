@@ -33,25 +33,26 @@ void stop_when_interrupted() {
 
 // ---- what is to be tuned --------------------------------------------------------------------------------------------
 
-Expected<std::vector<Task>> all_tasks(const Program& program, const Arguments& arguments) {
-  if (!arguments.request.shapes.empty()) return std::vector{Task{arguments.operators.front(), arguments.request}};
+Expected<std::vector<runner::Task>> all_tasks(const Program& program, const Arguments& arguments) {
+  if (!arguments.request.shapes.empty())
+    return std::vector{runner::Task{arguments.operators.front(), arguments.request}};
   if (arguments.problems.empty() && program.problems.empty()) {
     return refused("no problems are built in",
                    "name a file with --problems, or one problem with --operator and --shape");
   }
-  if (arguments.problems.empty()) return read_tasks("the built-in problems", program.problems);
+  if (arguments.problems.empty()) return runner::read_tasks("the built-in problems", program.problems);
   const auto text = read_file(arguments.problems, size_t{1} << 26);
   if (!text) return text.error();
-  return read_tasks(arguments.problems, *text);
+  return runner::read_tasks(arguments.problems, *text);
 }
 
-Expected<std::vector<Task>> tasks_of(const Program& program, const Arguments& arguments) {
+Expected<std::vector<runner::Task>> tasks_of(const Program& program, const Arguments& arguments) {
   for (const std::string& op : arguments.operators) {
     if (!find_operator(program.library.operators, op)) return unknown_operator(program.library.operators, op);
   }
   auto tasks = all_tasks(program, arguments);
   if (!tasks) return tasks;
-  std::erase_if(*tasks, [&](const Task& task) {
+  std::erase_if(*tasks, [&](const runner::Task& task) {
     return !arguments.operators.empty() && std::ranges::find(arguments.operators, task.op) == arguments.operators.end();
   });
   if (tasks->empty()) {
@@ -66,7 +67,7 @@ class Display {
  public:
   explicit Display(size_t problems) : problems_(problems), progress_(::isatty(STDERR_FILENO) != 0) {}
 
-  void begin(size_t index, const Task& task) {
+  void begin(size_t index, const runner::Task& task) {
     fmt::print("[{}/{}] {}\n", index + 1, problems_, command_of(task));
     std::fflush(stdout);
   }

@@ -18,7 +18,7 @@ constexpr size_t kMostDeaths = 64;
 
 using Json = nlohmann::ordered_json;
 
-Json request_of(const Task& task) {
+Json request_of(const runner::Task& task) {
   const runner::RequestText& request = task.request;
   return {{"do", "open"},
           {"operator", task.op},
@@ -62,7 +62,7 @@ Done Tuner::start() {
   return std::monostate{};
 }
 
-Expected<Tuner::Opened> Tuner::open(const Task& task) {
+Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   const Reply reply = worker_->ask(request_of(task), {});
   if (!reply.answer) {
     worker_.reset();
@@ -274,7 +274,7 @@ Done Tuner::repeat_winner(SearchResult& found) {
   return std::monostate{};
 }
 
-Expected<TaskReport> Tuner::tune(const Task& task, double budget_s) {
+Expected<TaskReport> Tuner::tune(const runner::Task& task, double budget_s) {
   const auto begin = std::chrono::steady_clock::now();
   task_ = task;
   verified_.clear();

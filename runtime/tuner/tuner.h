@@ -17,9 +17,9 @@
 #include <optional>
 #include <set>
 
+#include "runtime/runner/task.h"
 #include "runtime/tuner/search.h"
 #include "runtime/tuner/supervisor.h"
-#include "runtime/tuner/task.h"
 #include "runtime/tuning/store.h"
 
 namespace qgen::tuner {
@@ -65,7 +65,7 @@ class Tuner {
   Tuner(tuning::Store& store, TunerOptions options) : store_(store), options_(std::move(options)) {}
   // Errors: an operator or a request that is refused; no kernel fits; no device; the store. A worker that cannot be
   // kept alive.
-  Expected<TaskReport> tune(const Task& task, double budget_s);
+  Expected<TaskReport> tune(const runner::Task& task, double budget_s);
 
  private:
   struct Opened {
@@ -79,7 +79,7 @@ class Tuner {
   using Spreads = std::vector<std::optional<measure::Spread>>;
 
   Done start();
-  Expected<Opened> open(const Task& task);
+  Expected<Opened> open(const runner::Task& task);
   Done reopen();
   Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;
@@ -100,7 +100,7 @@ class Tuner {
   tuning::Store& store_;
   TunerOptions options_;
   std::optional<WorkerProcess> worker_;
-  std::optional<Task> task_;
+  std::optional<runner::Task> task_;
   Opened opened_;
   std::set<std::string, std::less<>> verified_, compiled_;
   std::map<std::string, std::string, std::less<>> dropped_;

@@ -58,7 +58,7 @@ Verifier::Verifier(Context& context, const runner::Program& program, const Prepa
                    std::function<void(double seconds)> allow)
     : context_(context), program_(program), problem_(problem), allow_(std::move(allow)) {}
 
-Done Verifier::prepare(const OperatorEntry& entry, const Task& task, const Request& request) {
+Done Verifier::prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request) {
   allow_(kSecondsAllowed);
   bool is_known = false;
   for (const runner::RequestText& text : relatives_of(task.request)) {

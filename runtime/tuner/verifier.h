@@ -19,7 +19,7 @@
 
 #include "runtime/measure/verify.h"
 #include "runtime/runner/program.h"
-#include "runtime/tuner/task.h"
+#include "runtime/runner/task.h"
 
 namespace qgen::tuner {
 
@@ -29,7 +29,7 @@ class Verifier {
   Verifier(Context& context, const runner::Program& program, const PreparedCall& problem,
            std::function<void(double seconds)> allow);
   // The relatives and references, made. Error: the program has no reference of the operator.
-  Done prepare(const OperatorEntry& entry, const Task& task, const Request& request);
+  Done prepare(const OperatorEntry& entry, const runner::Task& task, const Request& request);
 
   // Says of each candidate what is wrong with it; "": nothing. `at` hears of each before it runs.
   void verify(std::span<const std::string> ids, const std::function<void(const std::string&)>& at,

@@ -36,7 +36,7 @@ void say_error(const Error& error) {
 // A problem, its candidates, and what judges them.
 struct OpenProblem {
   const OperatorEntry* entry;
-  Task task;
+  runner::Task task;
   PreparedCall call;
   std::vector<Choice> choices;
   std::optional<Verifier> verifier;
@@ -58,7 +58,7 @@ class Worker {
   void at(std::string_view stage, const std::string& id) const;
   void say_fault(const std::string& id, const std::string& fault);
   Expected<std::vector<Choice>> chosen(const Ids& ids) const;
-  Expected<PreparedCall> prepare(const OperatorEntry& entry, const Task& task, Request& request);
+  Expected<PreparedCall> prepare(const OperatorEntry& entry, const runner::Task& task, Request& request);
   void say_opened() const;
 
   const runner::Program& program_;
@@ -114,7 +114,7 @@ void Worker::say_fault(const std::string& id, const std::string& fault) {
 
 // ---- the problem ----------------------------------------------------------------------------------------------------
 
-Task task_of(const Json& command) {
+runner::Task task_of(const Json& command) {
   const Json& request = command.at("request");
   return {command.at("operator"),
           {.shapes = request.at("shapes"),
@@ -123,7 +123,7 @@ Task task_of(const Json& command) {
            .layouts = request.at("layouts")}};
 }
 
-Expected<PreparedCall> Worker::prepare(const OperatorEntry& entry, const Task& task, Request& request) {
+Expected<PreparedCall> Worker::prepare(const OperatorEntry& entry, const runner::Task& task, Request& request) {
   auto parsed = runner::parse_request(entry, task.request);
   if (!parsed) return parsed.error();
   auto completed = complete(entry, *std::move(parsed));
@@ -134,7 +134,7 @@ Expected<PreparedCall> Worker::prepare(const OperatorEntry& entry, const Task& t
 
 Done Worker::open(const Json& command) {
   problem_.reset();
-  Task task = task_of(command);
+  runner::Task task = task_of(command);
   const OperatorEntry* entry = find_operator(program_.operators, task.op);
   if (!entry) return unknown_operator(program_.operators, task.op);
   Request request;

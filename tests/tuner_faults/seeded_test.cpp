@@ -44,7 +44,7 @@ const runner::Program kLibrary{.name = "test-tune",
                                .kernels = seeded_tests::library(),
                                .operators = seeded_tests::operators::entries(),
                                .answers = answer};
-const Task kTask{"seeded", {.shapes = {"input=8192:i32"}}};
+const runner::Task kTask{"seeded", {.shapes = {"input=8192:i32"}}};
 
 class FaultsTest : public ::testing::Test {
  protected:

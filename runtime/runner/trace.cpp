@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/tuner/trace.h"
+#include "runtime/runner/trace.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include "runtime/calls/given.h"
 #include "vocabulary/weight_forms.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 namespace {
 
 bool has_four_bits(const TensorDesc& weight) {
@@ -38,7 +38,7 @@ std::string text_of(const AttributeValue& value) {
       value);
 }
 
-void add_place(const TensorInfo& info, const Place& place, runner::RequestText& request) {
+void add_place(const TensorInfo& info, const Place& place, RequestText& request) {
   if (place == Place{} || info.role == TensorInfo::Role::weight) return;
   request.layouts.push_back(fmt::format("{}={}", info.name, name(place.layout)));
 }
@@ -80,4 +80,4 @@ std::vector<Task> Trace::tasks() const {
 
 Done Trace::save(const std::string& path) const { return write_file(path, to_yaml(tasks())); }
 
-}  // namespace qgen::tuner
+}  // namespace qgen::runner

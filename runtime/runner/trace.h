@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "runtime/calls/call.h"
-#include "runtime/tuner/task.h"
+#include "runtime/runner/task.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 
 class Trace {
  public:
@@ -38,4 +38,4 @@ class Trace {
 // How the Call that was inferred from this would be asked for.
 Task task_of(const Given& given);
 
-}  // namespace qgen::tuner
+}  // namespace qgen::runner

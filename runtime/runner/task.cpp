@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/tuner/task.h"
+#include "runtime/runner/task.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "common/yaml/reader.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -17,12 +17,12 @@ using Texts = std::vector<std::string>;
 // A key of the file, its option of qgen-run, and where its texts go.
 struct ListRow {
   std::string_view key;
-  Texts runner::RequestText::*texts;
+  Texts RequestText::*texts;
 };
-constexpr std::array<ListRow, 4> kLists = {{{"shape", &runner::RequestText::shapes},
-                                            {"set", &runner::RequestText::attributes},
-                                            {"storage", &runner::RequestText::storages},
-                                            {"layout", &runner::RequestText::layouts}}};
+constexpr std::array<ListRow, 4> kLists = {{{"shape", &RequestText::shapes},
+                                            {"set", &RequestText::attributes},
+                                            {"storage", &RequestText::storages},
+                                            {"layout", &RequestText::layouts}}};
 
 Texts texts_of(yaml::Reader& reader, const YAML::Node& list, std::string_view key) {
   Texts texts;
@@ -87,4 +87,4 @@ std::string command_of(const Task& task) {
   return text;
 }
 
-}  // namespace qgen::tuner
+}  // namespace qgen::runner

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // A problem that was recorded is asked for again as the same problem.
-#include "runtime/tuner/trace.h"
+#include "runtime/runner/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "operators.h"
 #include "runtime/operators/shipped.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 namespace {
 
 using namespace generated::operators;
@@ -44,7 +44,7 @@ TEST(Trace, AsksForTheSameProblem) {
 
   const OperatorEntry* entry = find_operator(operators(), task.op);
   ASSERT_NE(entry, nullptr);
-  auto request = runner::parse_request(*entry, task.request);
+  auto request = parse_request(*entry, task.request);
   ASSERT_TRUE(request) << to_text(request.error());
   const auto completed = complete(*entry, *std::move(request));
   ASSERT_TRUE(completed) << to_text(completed.error());
@@ -74,4 +74,4 @@ TEST(Tasks, AreReadStrictly) {
 }
 
 }  // namespace
-}  // namespace qgen::tuner
+}  // namespace qgen::runner

@@ -16,11 +16,11 @@
 
 #include "runtime/runner/command.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 
 struct Task {
   std::string op;
-  runner::RequestText request;  // of made-up inputs; files have no place in it
+  RequestText request;  // of made-up inputs; files have no place in it
 };
 bool operator==(const Task& a, const Task& b);
 
@@ -32,4 +32,4 @@ std::string to_yaml(const std::vector<Task>& tasks);
 // The words behind `qgen-run`: "q8ta_linear --shape input=512x4096:i8 --set input_scale=0.05".
 std::string command_of(const Task& task);
 
-}  // namespace qgen::tuner
+}  // namespace qgen::runner
