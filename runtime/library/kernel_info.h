@@ -113,6 +113,7 @@ struct OperandForm {
   DType dtype;
   Storage storage;
   uint32_t layouts;  // bit(Layout) each; 0: `strided` of a buffer, any of a texture
+  friend constexpr bool operator==(const OperandForm&, const OperandForm&) = default;
 };
 constexpr bool takes(const OperandForm& form, DType dtype, Storage storage, Layout layout) {
   return form.dtype == dtype && form.storage == storage && has_layout(form.layouts, storage, layout);

@@ -33,9 +33,17 @@ uint64_t hash_of(const Problem& problem) {
 std::shared_ptr<const Choice> DecisionCache::find(uint64_t hash, const Problem& problem) const {
   const auto [first, last] = decisions_.equal_range(hash);
   for (auto known = first; known != last; ++known) {
-    if (known->second.problem == problem) return known->second.choice;
+    if (*known->second->problem == problem) return known->second;
   }
   return nullptr;
+}
+
+std::optional<Choice> DecisionCache::choose(const Problem& problem) const {
+  const KernelTimes times = times_ && problem.op ? times_->of(problem, device_) : KernelTimes();
+  if (times.empty()) return chooser_.best(problem);
+  Selection selection =
+      select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = &times});
+  return selection.ranked.empty() ? std::nullopt : std::optional(std::move(selection.ranked.front()));
 }
 
 std::shared_ptr<const Choice> DecisionCache::best(const Problem& problem) {
@@ -44,15 +52,13 @@ std::shared_ptr<const Choice> DecisionCache::best(const Problem& problem) {
     const std::shared_lock lock(mutex_);
     if (auto known = find(hash, problem)) return known;
   }
-  const KernelTimes times = times_ && problem.op ? times_->of(problem, device_) : KernelTimes();
-  Selection selection =
-      select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = &times});
-  if (selection.ranked.empty()) return nullptr;
-  auto choice = std::make_shared<const Choice>(std::move(selection.ranked.front()));
+  auto chosen = choose(problem);
+  if (!chosen) return nullptr;
+  auto choice = std::make_shared<const Choice>(*std::move(chosen));
   const std::unique_lock lock(mutex_);
   if (auto known = find(hash, problem)) return known;  // another thread was here
   if (decisions_.size() >= most_) decisions_.clear();
-  decisions_.emplace(hash, Decision{problem, choice});
+  decisions_.emplace(hash, choice);
   return choice;
 }
 

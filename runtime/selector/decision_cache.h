@@ -16,7 +16,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "runtime/selector/select.h"
+#include "runtime/selector/chooser.h"
 #include "runtime/selector/time_book.h"
 
 namespace qgen {
@@ -26,24 +26,22 @@ class DecisionCache {
   // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
   DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
                 size_t most = 4096)
-      : device_(device), library_(library), times_(times), most_(most) {}
+      : device_(device), library_(library), chooser_(device, library), times_(times), most_(most) {}
 
   // Null: no kernel fits; select() says why.
   std::shared_ptr<const Choice> best(const Problem& problem);
 
  private:
-  struct Decision {
-    Problem problem;
-    std::shared_ptr<const Choice> choice;
-  };
+  std::optional<Choice> choose(const Problem& problem) const;
   std::shared_ptr<const Choice> find(uint64_t hash, const Problem& problem) const;  // null: not there
 
   const DeviceProfile& device_;
   const KernelLibrary& library_;
+  Chooser chooser_;
   const TimeBook* times_;
   size_t most_;
   mutable std::shared_mutex mutex_;
-  std::unordered_multimap<uint64_t, Decision> decisions_;  // by hash_of() their problems
+  std::unordered_multimap<uint64_t, std::shared_ptr<const Choice>> decisions_;  // by hash_of() their problems
 };
 
 }  // namespace qgen

@@ -9,6 +9,8 @@
 //   fitting.rejections    // a sentence each, by id
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +56,11 @@ template <typename Ranked>
 std::pair<TimeSource, double> rank_of(const Ranked& ranked) {
   return {ranked.source, ranked.time_us};
 }
+// As the spec estimates it; a cost that is no number is the largest.
+inline double cost_of(const OperatorInfo& op, const SelectionScope& scope) {
+  const double cost = op.cost(scope).value;
+  return std::isfinite(cost) ? cost : std::numeric_limits<double>::max();
+}
 // What is known of the id; null: nothing.
 const KnownTime* known(const Request& request, std::string_view id);
 // The time of what costs `cost_us` by the spec.
@@ -70,6 +77,12 @@ inline Launch launch_of(const OperatorInfo& family, const Candidate& candidate, 
                         std::vector<OperandSource> operands) {
   return {&family, candidate.kernel, candidate.row, candidate.groups, std::move(problem), std::move(operands)};
 }
+
+// A single kernel as a choice.
+Choice choice_of(const Problem& problem, const Request& request, const Candidate& candidate);
+
+// What is wrong with the request itself; empty: nothing.
+std::string fault_of(const Problem& problem);
 
 // "op.f32.vec4/workgroup128"
 std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row);

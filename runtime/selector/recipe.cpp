@@ -13,95 +13,53 @@
 namespace qgen::selector {
 namespace {
 
-// A step, resolved: what it computes, on what, and the kernels that can.
-struct Step {
-  const OperatorInfo* family = nullptr;
-  std::vector<std::byte> problem;
-  std::vector<OperandDesc> operands;
-  std::vector<OperandSource> sources;
-  Fitting fitting;
-};
+SelectionScope scope_of(const Request& whole) { return {whole.problem, nullptr, nullptr, &whole.device->numbers}; }
 
-Step resolve(const StepInfo& info, const RecipeInfo& recipe, const Problem& problem, const Request& request,
-             Filter filter) {
-  Step step{.family = info.family, .problem = std::vector<std::byte>(info.family->problem_bytes)};
-  info.make_problem({request.problem, nullptr, nullptr, &request.device->numbers}, step.problem.data());
-  for (OperandSource source : info.operands) {
-    OperandDesc desc{.is_present = false};
-    if (source.index != kAbsent) {
-      desc =
-          source.is_scratch ? OperandDesc{.dtype = recipe.scratch[source.index].dtype} : problem.operands[source.index];
-    }
-    if (source.seen_as != kAbsent) desc.layout = static_cast<Layout>(source.seen_as);
-    step.operands.push_back(desc);
-    step.sources.push_back(desc.is_present ? source : OperandSource{false, kAbsent});
-  }
-  filter.takes = info.takes;
-  step.fitting = fit({step.family, step.problem.data(), step.operands, request.device}, filter);
-  return step;
+// Without the shape, which no kernel is chosen by.
+OperandDesc operand_of(OperandSource source, const RecipeInfo& recipe, std::span<const OperandDesc> whole) {
+  if (source.index == kAbsent) return {.is_present = false};
+  if (source.is_scratch) return {.dtype = recipe.scratch[source.index].dtype};
+  const OperandDesc& ours = whole[source.index];
+  return {ours.dtype, ours.storage, ours.layout, ours.is_present, ours.other_layouts};
 }
 
 // The refusal of the kernel that came furthest stands for all of a step's.
-std::string why_no_kernel(const Step& step, size_t index) {
-  const auto& rejections = step.fitting.rejections;
-  const std::string start = fmt::format("step {} has no kernel of '{}'", index + 1, step.family->name);
+std::string why_no_kernel(const std::vector<Rejection>& rejections, const OperatorInfo& family, size_t index) {
+  const std::string start = fmt::format("step {} has no kernel of '{}'", index + 1, family.name);
   if (rejections.empty()) return start + " that it takes";
   const auto furthest = std::ranges::max_element(rejections, {}, &Rejection::hurdle);
   return fmt::format("{}: {}: {}", start, furthest->id, furthest->reason);
 }
 
-Choice choice_of(const RecipeInfo& recipe, const Request& request, const std::vector<Step>& steps,
-                 const std::vector<const Candidate*>& picked) {
-  const SelectionScope scope{request.problem, nullptr, nullptr, &request.device->numbers};
-  Choice choice{.recipe = &recipe};
-  std::vector<std::string> ids;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    ids.push_back(kernel_id(*steps[i].family, *picked[i]->kernel, picked[i]->row));
-    choice.launches.push_back(launch_of(*steps[i].family, *picked[i], steps[i].problem, steps[i].sources));
-    choice.cost_us += picked[i]->cost_us;
-  }
-  choice.id = fmt::format("{}({})", recipe.id, fmt::join(ids, ", "));
-  choice.time_us = choice.cost_us;
-  if (const KnownTime* time = known(request, choice.id)) {
-    choice.time_us = time_of(*time, choice.cost_us);
-    choice.source = time->source;
-    choice.said = time->said;
-  }
-  for (const ScratchInfo& scratch : recipe.scratch) {
-    choice.scratch_elements.push_back(static_cast<uint64_t>(std::max<int64_t>(scratch.elements(scope).value, 0)));
-  }
-  return choice;
-}
-
 // The best kernel of every step, and, if all are wanted, each other kernel of each step among the others' best.
-std::vector<std::vector<const Candidate*>> picks(const std::vector<Step>& steps, bool all_step_kernels) {
-  std::vector<const Candidate*> best;
-  for (const Step& step : steps) best.push_back(&step.fitting.candidates.front());
-  std::vector<std::vector<const Candidate*>> result{best};
+std::vector<std::vector<Candidate>> picks(const std::vector<Fitting>& steps, bool all_step_kernels) {
+  std::vector<Candidate> best;
+  for (const Fitting& step : steps) best.push_back(step.candidates.front());
+  std::vector<std::vector<Candidate>> result{best};
   if (!all_step_kernels) return result;
   for (size_t i = 0; i < steps.size(); ++i) {
-    for (const Candidate& other : std::span(steps[i].fitting.candidates).subspan(1)) {
+    for (const Candidate& other : std::span(steps[i].candidates).subspan(1)) {
       result.push_back(best);
-      result.back()[i] = &other;
+      result.back()[i] = other;
     }
   }
   return result;
 }
 
-// Why a recipe cannot be used, or its steps.
-Outcome<std::vector<Step>, Rejection> resolve_steps(const RecipeInfo& recipe, const Problem& problem,
-                                                    const Request& request, const SelectOptions& options,
-                                                    const std::vector<std::string>& forced_steps) {
+// Why a recipe cannot be used, or the kernels of its steps.
+Outcome<std::vector<Fitting>, Rejection> fit_steps(const RecipeInfo& recipe, const Request& request,
+                                                   const SelectOptions& options,
+                                                   const std::vector<std::string>& forced_steps) {
   const auto refused = [&](Hurdle hurdle, std::string reason) {
     return Rejection{std::string(recipe.id), std::move(reason), hurdle};
   };
-  const SelectionScope scope{request.problem, nullptr, nullptr, &request.device->numbers};
-  const int failing = recipe.conditions.empty() ? kAllHold : recipe.first_failing(scope);
+  const int failing = first_failing(recipe, request);
   if (failing != kAllHold) {
     const ConditionInfo& condition = recipe.conditions[static_cast<size_t>(failing)];
-    return refused(Hurdle::problem, failed_condition("applies_when", condition, *request.op, scope));
+    return refused(Hurdle::problem, failed_condition("applies_when", condition, *request.op, scope_of(request)));
   }
-  std::vector<Step> steps;
+  std::vector<Fitting> steps;
+  Step step;
   for (size_t i = 0; i < recipe.steps.size(); ++i) {
     Filter filter{.reasons = !options.best_only, .all_rows = options.all_specializations};
     if (!forced_steps.empty()) {
@@ -112,14 +70,17 @@ Outcome<std::vector<Step>, Rejection> resolve_steps(const RecipeInfo& recipe, co
       filter.kernel = found.kernel;
       filter.row = found.row;
     }
-    steps.push_back(resolve(recipe.steps[i], recipe, problem, request, filter));
-    if (steps.back().fitting.candidates.empty()) return refused(Hurdle::problem, why_no_kernel(steps.back(), i));
+    filter.takes = recipe.steps[i].takes;
+    resolve(recipe.steps[i], recipe, request, step);
+    steps.push_back(fit(request_of(step, request), filter));
+    if (!steps.back().candidates.empty()) continue;
+    return refused(Hurdle::problem, why_no_kernel(steps.back().rejections, *step.family, i));
   }
   return steps;
 }
 
 // Adds those of which a time is known with other kernels of the steps than were picked.
-void add_known(const RecipeInfo& recipe, const Problem& problem, const Request& request, const SelectOptions& options,
+void add_known(const RecipeInfo& recipe, const Request& request, const SelectOptions& options,
                std::vector<Choice>& choices) {
   if (!request.times) return;
   const std::string beginning = fmt::format("{}(", recipe.id);
@@ -128,25 +89,72 @@ void add_known(const RecipeInfo& recipe, const Problem& problem, const Request& 
     if (!id.starts_with(beginning)) break;
     const auto ids = step_ids(id);
     if (ids.size() != recipe.steps.size() || std::ranges::find(choices, id, &Choice::id) != choices.end()) continue;
-    const auto steps = resolve_steps(recipe, problem, request, options, ids);
+    const auto steps = fit_steps(recipe, request, options, ids);
     if (!steps) continue;
-    Choice choice = choice_of(recipe, request, *steps, picks(*steps, false).front());
+    Choice choice = choice_of(recipe, request, picks(*steps, false).front());
     if (choice.id == id) choices.push_back(std::move(choice));
   }
 }
 
 }  // namespace
 
-Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, const Problem& problem,
-                                                   const Request& request, const SelectOptions& options,
+int first_failing(const RecipeInfo& recipe, const Request& request) {
+  return recipe.conditions.empty() ? kAllHold : recipe.first_failing(scope_of(request));
+}
+
+void resolve(const StepInfo& info, const RecipeInfo& recipe, const Request& whole, Step& step) {
+  step.family = info.family;
+  step.problem.assign(info.family->problem_bytes, std::byte{0});
+  step.operands.clear();
+  step.sources.clear();
+  info.make_problem(scope_of(whole), step.problem.data());
+  for (OperandSource source : info.operands) {
+    OperandDesc desc = operand_of(source, recipe, whole.operands);
+    if (source.seen_as != kAbsent) desc.layout = static_cast<Layout>(source.seen_as);
+    step.sources.push_back(desc.is_present ? source : OperandSource{false, kAbsent});
+    step.operands.push_back(std::move(desc));
+  }
+}
+
+Request request_of(const Step& step, const Request& whole) {
+  return {step.family, step.problem.data(), step.operands, whole.device};
+}
+
+Choice choice_of(const RecipeInfo& recipe, const Request& request, std::span<const Candidate> picked) {
+  Choice choice{.recipe = &recipe};
+  choice.id = recipe.id;
+  for (size_t i = 0; i < picked.size(); ++i) {
+    Step step;
+    resolve(recipe.steps[i], recipe, request, step);
+    choice.id += i == 0 ? "(" : ", ";
+    choice.id += kernel_id(*step.family, *picked[i].kernel, picked[i].row);
+    choice.launches.push_back(launch_of(*step.family, picked[i], std::move(step.problem), std::move(step.sources)));
+    choice.cost_us += picked[i].cost_us;
+  }
+  choice.id += ')';
+  choice.time_us = choice.cost_us;
+  if (const KnownTime* time = known(request, choice.id)) {
+    choice.time_us = time_of(*time, choice.cost_us);
+    choice.source = time->source;
+    choice.said = time->said;
+  }
+  for (const ScratchInfo& scratch : recipe.scratch) {
+    choice.scratch_elements.push_back(
+        static_cast<uint64_t>(std::max<int64_t>(scratch.elements(scope_of(request)).value, 0)));
+  }
+  return choice;
+}
+
+Outcome<std::vector<Choice>, Rejection> choices_of(const RecipeInfo& recipe, const Request& request,
+                                                   const SelectOptions& options,
                                                    const std::vector<std::string>& forced_steps) {
-  const auto steps = resolve_steps(recipe, problem, request, options, forced_steps);
+  const auto steps = fit_steps(recipe, request, options, forced_steps);
   if (!steps) return steps.error();
   std::vector<Choice> choices;
   for (const auto& picked : picks(*steps, options.all_step_kernels)) {
-    choices.push_back(choice_of(recipe, request, *steps, picked));
+    choices.push_back(choice_of(recipe, request, picked));
   }
-  if (forced_steps.empty()) add_known(recipe, problem, request, options, choices);
+  if (forced_steps.empty()) add_known(recipe, request, options, choices);
   if (!options.all_step_kernels) choices = {*std::ranges::min_element(choices, {}, rank_of<Choice>)};
   return choices;
 }

@@ -42,40 +42,14 @@ std::string question_of(const Problem& problem, const DeviceProfile& device) {
                      fmt::join(fields, ", "), device.name);
 }
 
-// What is wrong with the request itself; empty: nothing.
-std::string fault_of(const Problem& problem) {
-  if (problem.operands.size() != problem.op->operands.size()) {
-    return fmt::format("takes {} operands, given {}", problem.op->operands.size(), problem.operands.size());
-  }
-  if (problem.fields.size() != problem.op->problem_bytes) {
-    return fmt::format("takes a problem of {} bytes, given {}", problem.op->problem_bytes, problem.fields.size());
-  }
-  return "";
-}
-
 // ---- single kernels -------------------------------------------------------------------------------------------------
-
-std::vector<OperandSource> own_operands(const Problem& problem) {
-  std::vector<OperandSource> sources;
-  for (size_t i = 0; i < problem.operands.size(); ++i) {
-    sources.push_back({false, problem.operands[i].is_present ? static_cast<uint8_t>(i) : kAbsent});
-  }
-  return sources;
-}
 
 void add_kernels(const Problem& problem, const Request& request, const Filter& filter, bool best_only,
                  Selection& selection) {
   Fitting fitting = selector::fit(request, filter);
   if (best_only && fitting.candidates.size() > 1) fitting.candidates.resize(1);
-  const auto sources = own_operands(problem);
   for (const Candidate& candidate : fitting.candidates) {
-    Choice choice{.id = selector::kernel_id(*request.op, *candidate.kernel, candidate.row),
-                  .cost_us = candidate.cost_us,
-                  .time_us = candidate.time_us,
-                  .source = candidate.source,
-                  .said = candidate.said ? *candidate.said : ""};
-    choice.launches.push_back(selector::launch_of(*request.op, candidate, problem.fields, sources));
-    selection.ranked.push_back(std::move(choice));
+    selection.ranked.push_back(selector::choice_of(problem, request, candidate));
   }
   std::ranges::move(fitting.rejections, std::back_inserter(selection.rejected));
 }
@@ -92,7 +66,7 @@ void collect(const Problem& problem, const Request& request, const Forced& force
   for (const RecipeInfo& recipe : request.op->recipes) {
     const bool is_wanted = forced.recipe ? forced.recipe == &recipe : !forced.kernel.kernel;
     if (!is_wanted) continue;
-    auto choices = selector::choices_of(recipe, problem, request, options, forced.steps);
+    auto choices = selector::choices_of(recipe, request, options, forced.steps);
     if (choices) {
       std::ranges::move(*choices, std::back_inserter(selection.ranked));
     } else if (!options.best_only) {
@@ -116,7 +90,7 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
                  const SelectOptions& options) {
   if (!problem.op) return unanswered("a problem without an operator", "", "the problem names no operator", "");
   const OperatorInfo& op = *problem.op;
-  if (std::string fault = fault_of(problem); !fault.empty()) {
+  if (std::string fault = selector::fault_of(problem); !fault.empty()) {
     return unanswered(fmt::format("{} on \"{}\"", op.name, device.name), op.name, std::move(fault), "");
   }
   Selection selection{.question = question_of(problem, device)};

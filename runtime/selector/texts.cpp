@@ -33,14 +33,15 @@ std::string specialization_id(const OperatorInfo& op, size_t row) {
     const ConstantName name(op.specialization_names[i]);
     const bool goes_on =
         i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
-    fmt::format_to(std::back_inserter(text), "{}{}{}", i == 0 || goes_on ? "" : ".", name.own, values[i]);
+    if (i != 0 && !goes_on) text += '.';
+    text.append(name.own).append(std::to_string(values[i]));
   }
   return text;
 }
 
 std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row) {
   if (op.specialization_names.empty()) return std::string(kernel.id);
-  return fmt::format("{}/{}", kernel.id, specialization_id(op, row));
+  return std::string(kernel.id).append("/").append(specialization_id(op, row));
 }
 
 std::string to_text(const OperandDesc& desc) {

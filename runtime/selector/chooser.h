@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The choice that select() ranks first, in microseconds:
+//
+//   const Chooser chooser(profile, library);
+//   if (const auto choice = chooser.best(problem)) ...     // select(problem, profile, library).ranked.front()
+//
+// Of each family of kernels it finds out once, when a problem first asks for it, which the device can run at all, and
+// keeps those that take the same operands together. A problem then costs an evaluation of the spec's cost for each that
+// is left; the spec's conditions are asked only of what would be cheaper than the best so far.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "runtime/selector/select.h"
+
+namespace qgen {
+
+class Chooser {
+ public:
+  // What it is given must outlive it.
+  Chooser(const DeviceProfile& device, const KernelLibrary& library);
+  // nullopt: no kernel fits; select() says why. Safe from many threads.
+  std::optional<Choice> best(const Problem& problem) const;
+
+  ~Chooser();
+
+ private:
+  struct Families;
+  const DeviceProfile& device_;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace qgen

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The quick choice is the slow one: of every problem that this repository lists, on every device that it describes.
+#include "runtime/selector/chooser.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "common/files.h"
+#include "registry.h"
+#include "runtime/operators/shipped.h"
+#include "runtime/profiles/device_file.h"
+#include "runtime/tuner/task.h"
+#include "runtime/tuning/tuning_file.h"
+#include "tests/runtime/operators/h200.h"
+#include "tests/support/source_folder.h"
+
+namespace qgen::tuner {
+namespace {
+
+std::vector<DeviceProfile> devices() {
+  std::vector<DeviceProfile> devices = {qgen::testing::h200()};
+  const std::string folder = tests::source_folder() + "/devices/";
+  const std::vector<std::string> files = *list_files(folder);
+  for (const std::string& file : files) {
+    if (file.ends_with(".yaml")) devices.push_back(*profiles::load_device(folder + file));
+  }
+  return devices;
+}
+
+// Those of tuning/problems.yaml, and those that the table of a device has times of.
+std::vector<Problem> problems(const KernelLibrary& library) {
+  std::vector<Problem> problems;
+  const std::string folder = tests::source_folder() + "/tuning/";
+  const std::vector<Task> tasks = *read_tasks("problems.yaml", *read_file(folder + "problems.yaml"));
+  for (const Task& task : tasks) {
+    const OperatorEntry* entry = find_operator(operators(), task.op);
+    const auto call = infer_call(*entry, *complete(*entry, *runner::parse_request(*entry, task.request)));
+    EXPECT_TRUE(call) << command_of(task);
+    if (call) problems.push_back(call->problem);
+  }
+  std::set<std::string> keys;
+  const tuning::TuningFile table = *tuning::load_tuning_file(folder + "nvidia-h200.yaml");
+  for (const tuning::TunedRow& row : table.rows) keys.insert(row.problem);
+  for (const std::string& key : keys) {
+    const auto problem = problem_of(key, library);
+    EXPECT_TRUE(problem) << key;
+    if (problem) problems.push_back(*problem);
+  }
+  return problems;
+}
+
+TEST(Chooser, ChoosesAsSelectDoes) {
+  const auto library = KernelLibrary::open(generated::library());
+  const std::vector<Problem> asked = problems(*library);
+  ASSERT_GT(asked.size(), 80u);
+  for (const DeviceProfile& device : devices()) {
+    const Chooser chooser(device, *library);
+    for (const Problem& problem : asked) {
+      SCOPED_TRACE(device.name + ": " + key_of(problem));
+      const Selection slow = select(problem, device, *library, {.best_only = true, .best_or_nothing = true});
+      const auto quick = chooser.best(problem);
+      ASSERT_EQ(quick.has_value(), !slow.ranked.empty());
+      if (!quick) continue;
+      const Choice& best = slow.ranked.front();
+      ASSERT_EQ(quick->id, best.id);
+      EXPECT_EQ(quick->cost_us, best.cost_us);
+      EXPECT_EQ(quick->time_us, best.time_us);
+      EXPECT_EQ(quick->scratch_elements, best.scratch_elements);
+      ASSERT_EQ(quick->launches.size(), best.launches.size());
+      for (size_t i = 0; i < best.launches.size(); ++i) {
+        EXPECT_EQ(quick->launches[i].kernel, best.launches[i].kernel);
+        EXPECT_EQ(quick->launches[i].specialization, best.launches[i].specialization);
+        EXPECT_EQ(quick->launches[i].groups, best.launches[i].groups);
+        EXPECT_EQ(quick->launches[i].problem, best.launches[i].problem);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qgen::tuner
