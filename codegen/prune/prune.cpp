@@ -224,21 +224,25 @@ std::string to_text(const Pruned& pruned, std::span<const Family> families, doub
   for (size_t f = 0; f < families.size(); ++f) {
     const auto& kernels = families[f].kernels;
     size_t stay = 0;
+    uint64_t of_family = 0, kept_of_family = 0;
     std::string ids;
     for (size_t k = 0; k < kernels.size(); ++k) {
-      bytes += kernels[k].module_bytes;
+      of_family += kernels[k].module_bytes;
       if (!pruned.kept[f][k]) {
         ids += fmt::format("    {}\n", kernels[k].variant.id);
         continue;
       }
       ++stay;
-      kept_bytes += kernels[k].module_bytes;
+      kept_of_family += kernels[k].module_bytes;
     }
     variants += kernels.size();
     kept += stay;
+    bytes += of_family;
+    kept_bytes += kept_of_family;
     if (stay == kernels.size()) continue;
-    of_families += fmt::format("  {}: {} of {} stay{}\n", families[f].spec->name.value, stay, kernels.size(),
-                               all_ids ? "; without" : "");
+    of_families +=
+        fmt::format("  {}: {} of {} stay, {:.2f} MB of {:.2f} MB{}\n", families[f].spec->name.value, stay,
+                    kernels.size(), megabytes(kept_of_family), megabytes(of_family), all_ids ? "; without" : "");
     if (all_ids) of_families += ids;
   }
   std::string text = fmt::format("pruned at {:.4g} %: {} of {} variants stay, SPIR-V {:.2f} MB of {:.2f} MB\n",

@@ -187,11 +187,11 @@ TEST_F(Prune, TellsWhatGoesAndWhatIsLost) {
   measure(kMany, "scale.f32.vec1.not_fast/workgroup64", 10);
   EXPECT_EQ(to_text(pruned(0.03), families_, 0.03, false),
             "pruned at 3 %: 6 of 16 variants stay, SPIR-V 0.01 MB of 0.03 MB\n"
-            "  scale: 2 of 12 stay\n"
+            "  scale: 2 of 12 stay, 0.00 MB of 0.03 MB\n"
             "  predicted loss on gpu0: 1.00 % on average of 2 problems, 2.00 % at most\n"
             "  whole, since no problem of theirs was measured: part\n");
   EXPECT_THAT(to_text(pruned(0.03), families_, 0.03, true),
-              testing::HasSubstr("stay; without\n    scale.f16.vec1.fast\n"));
+              testing::HasSubstr("MB; without\n    scale.f16.vec1.fast\n"));
 }
 
 // ---- what stands in for what ----------------------------------------------------------------------------------------
