@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "common/files.h"
 #include "common/text.h"
@@ -169,7 +171,7 @@ struct Store::State {
 // The schema is made in one transaction: of processes that open a new store at once one makes it, the others find it.
 Done Store::State::set_up() const {
   sqlite3_busy_timeout(database.get(), kPatienceMs);
-  if (!become_wal() || !execute("PRAGMA synchronous = NORMAL")) return error("cannot open");
+  if (!become_wal() || !execute("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384")) return error("cannot open");
   bool is_ours = true, is_newer = false;
   const Done made = in_one("cannot open", [&] {
     const int64_t version = pragma("user_version");
@@ -243,20 +245,34 @@ Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
   std::vector<TunedRow> rows;
   const auto id = state_->id_of(device);
   if (!id) return rows;
-  // Of columns beside max() SQLite gives those of the row that has it.
+  // In the order of the two indices, so that SQLite sorts nothing: of a problem's kernel the oldest first.
   Statement asked = state_->prepare(
-      "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, is_cold, max(measurement.id) "
-      "FROM measurement JOIN problem ON problem.id = problem WHERE device = ? AND NOT EXISTS (SELECT 1 FROM quarantine "
-      "q "
+      "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, is_cold "
+      "FROM problem CROSS JOIN measurement ON measurement.problem = problem.id WHERE device = ? AND NOT EXISTS ("
+      "SELECT 1 FROM quarantine q "
       "WHERE q.device = measurement.device AND q.kernel = measurement.kernel AND q.digest = measurement.digest) "
-      "GROUP BY problem, kernel, is_cold ORDER BY key, us, kernel, is_cold");
+      "ORDER BY key, kernel, measurement.id");
   asked << *id;
+  const auto is_older = [](const TunedRow& before, const TunedRow& row) {
+    return before.is_cold == row.is_cold && before.kernel == row.kernel && before.problem == row.problem;
+  };
   int result = asked.step();
   for (; result == SQLITE_ROW; result = asked.step()) {
-    rows.push_back({asked.text(0), asked.text(1), digest_of_text(asked.text(2)), asked.real(3), asked.real(4),
-                    asked.real(5), asked.text(6), asked.text(7), asked.integer(8) != 0});
+    TunedRow row{asked.text(0), asked.text(1), digest_of_text(asked.text(2)),
+                 asked.real(3), asked.real(4), asked.real(5),
+                 asked.text(6), asked.text(7), asked.integer(8) != 0};
+    const size_t last = rows.size();
+    if (last >= 1 && is_older(rows[last - 1], row)) rows[last - 1] = std::move(row);
+    else if (last >= 2 && is_older(rows[last - 2], row)) rows[last - 2] = std::move(row);  // cold and warm in turn
+    else rows.push_back(std::move(row));
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
+  for (auto begin = rows.begin(), end = begin; begin != rows.end(); begin = end) {
+    end = std::find_if(begin, rows.end(), [&](const TunedRow& row) { return row.problem != begin->problem; });
+    std::sort(begin, end, [](const TunedRow& a, const TunedRow& b) {
+      return std::tie(a.us, a.kernel, a.is_cold) < std::tie(b.us, b.kernel, b.is_cold);
+    });
+  }
   return rows;
 }
 

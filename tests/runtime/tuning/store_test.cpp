@@ -64,6 +64,16 @@ TEST_F(StoreTest, TellsColdFromWarm) {
   EXPECT_EQ(comparable(rows), (std::vector{rows[0], cold}));
 }
 
+TEST_F(StoreTest, KeepsTheNewestOfCachesInTurn) {
+  std::vector<TunedRow> rows;
+  for (const double us : {5.0, 7.0, 6.0, 8.0, 4.0}) {
+    rows.push_back(row("sum n=2", "sum.a", us));
+    rows.back().is_cold = rows.size() % 2 == 0;
+  }
+  ASSERT_TRUE(Store::open(path())->add(device_, "name: A", rows));
+  EXPECT_EQ(*Store::open(path())->rows(device_), (std::vector{rows[4], rows[3]}));
+}
+
 TEST_F(StoreTest, ReadsWhatVersion1Wrote) {
   ASSERT_TRUE(Store::open(path())->add(device_, "name: A", std::vector{row("sum n=2", "sum.a", 5)}));
   sqlite3* opened = nullptr;
