@@ -129,7 +129,8 @@ TunedTables tables_of(const CheckedTuning& tuning) {
   }
   for (size_t i = 0; i < tuning.rows.size(); ++i) {
     const tuning::TunedRow& row = *tuning.rows[i].row;
-    tables.times.push_back(fmt::format("{{{}, {:.6g}}}", choices.at(row.kernel), row.us));
+    tables.times.push_back(
+        fmt::format("{{{}, {:.6g}{}}}", choices.at(row.kernel), row.us, row.is_cold ? ", true" : ""));
     tables.date = std::max(tables.date, row.date);
     const bool is_last = i + 1 == tuning.rows.size() || tuning.rows[i + 1].row->problem != row.problem;
     if (is_last) tables.problems.push_back(fmt::format("{{{}, {}}}", quoted(row.problem), i + 1));

@@ -158,16 +158,16 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   return std::move(bound->made);
 }
 
-KernelTimes known_times(const Context& context, const Problem& problem) {
-  return context.times ? context.times->of(problem, context.profile) : KernelTimes();
+std::shared_ptr<const KernelTimes> known_times(const Context& context, const Problem& problem) {
+  return context.times ? context.times->of(problem, context.profile) : std::make_shared<const KernelTimes>();
 }
 
 // A kernel that cannot be run when it is tried is another's turn. nullopt: no kernel fits, for others to explain.
 using Made = std::optional<std::vector<DeviceTensor>>;
 Expected<Made> run_online(Context& context, const Call& call, const ArgumentList& arguments) {
-  const KernelTimes times = known_times(context, call.problem);
+  const auto times = known_times(context, call.problem);
   while (true) {
-    const auto turn = context.online->next(call.problem, context.profile, context.library, times);
+    const auto turn = context.online->next(call.problem, context.profile, context.library, *times);
     if (!turn.choice) return Made();
     double device_us = 0;
     auto made = run(context, call, *turn.choice, arguments, &device_us);
@@ -195,9 +195,9 @@ Expected<std::vector<DeviceTensor>> run(Context& context, const Call& call, cons
   if (context.decisions && !is_watched && context.force_kernel.empty()) {
     if (const auto choice = context.decisions->best(call.problem)) return run(context, call, *choice, arguments);
   }
-  const KernelTimes times = known_times(context, call.problem);
+  const auto times = known_times(context, call.problem);
   const Selection selection = select(call.problem, context.profile, context.library,
-                                     {.force = context.force_kernel, .best_only = !is_watched, .times = &times});
+                                     {.force = context.force_kernel, .best_only = !is_watched, .times = times.get()});
   if (is_watched) context.on_selection(selection);
   if (selection.ranked.empty()) return no_kernel(selection);
   return run(context, call, selection.ranked.front(), arguments);

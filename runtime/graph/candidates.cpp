@@ -59,9 +59,9 @@ std::vector<Layout> layouts_of_bytes(DType dtype) {
 Candidates::Candidates(const Chooser& chooser) : chooser_(chooser), clone_(find_operator(chooser.operators, kClone)) {}
 
 Selection Candidates::select_for(const Call& call, bool with_reasons, const std::string& kernel) const {
-  const KernelTimes times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : KernelTimes();
+  const auto times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : nullptr;
   return select(call.problem, chooser_.profile, chooser_.library,
-                {.force = kernel, .best_only = true, .best_or_nothing = !with_reasons, .times = &times});
+                {.force = kernel, .best_only = true, .best_or_nothing = !with_reasons, .times = times.get()});
 }
 
 std::optional<Estimate> Candidates::estimate(const Call& call) {

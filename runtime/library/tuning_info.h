@@ -21,6 +21,7 @@ namespace qgen {
 struct TunedTime {
   uint32_t choice;  // index into TuningInfo::choices
   float us;
+  bool is_cold = false;  // the cache, of weights, while it was measured
 };
 
 struct TunedProblem {

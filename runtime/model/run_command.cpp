@@ -53,9 +53,9 @@ Expected<std::string> reasons_of(const Schedule& schedule, const std::string& pa
   std::string text;
   for (const graph::Step& step : schedule.steps) {
     if (step.name.find(part) == std::string::npos) continue;
-    const KernelTimes times = chooser.times ? chooser.times->of(step.call.problem, chooser.profile) : KernelTimes();
+    const auto times = chooser.times ? chooser.times->of(step.call.problem, chooser.profile) : nullptr;
     text += fmt::format("\n{}\n{}", step.name,
-                        explain(select(step.call.problem, chooser.profile, chooser.library, {.times = &times})));
+                        explain(select(step.call.problem, chooser.profile, chooser.library, {.times = times.get()})));
   }
   if (!text.empty()) return text;
   return refused(fmt::format("no layer's name has '{}' in it", part), "--explain alone lists them");

@@ -63,13 +63,13 @@ Selection select_for(const Context& context, const PreparedCall& prepared, const
                      const KernelTimes* times = nullptr) {
   const bool all = arguments.all_kernels;
   const bool is_known = !times && context.times;
-  const KernelTimes known = is_known ? context.times->of(prepared.call.problem, context.profile) : KernelTimes();
+  const auto known = is_known ? context.times->of(prepared.call.problem, context.profile) : nullptr;
   return select(prepared.call.problem, context.profile, context.library,
                 {.force = arguments.kernel,
                  .all_specializations = all,
                  .all_step_kernels = all,
                  .best_only = !all && !arguments.is_explained,
-                 .times = times ? times : &known});
+                 .times = times ? times : known.get()});
 }
 
 // What was chosen and why; with --statistics what the driver made of it. A driver that says nothing is no error.

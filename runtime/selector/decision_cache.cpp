@@ -39,10 +39,10 @@ std::shared_ptr<const Choice> DecisionCache::find(uint64_t hash, const Problem& 
 }
 
 std::optional<Choice> DecisionCache::choose(const Problem& problem) const {
-  const KernelTimes times = times_ && problem.op ? times_->of(problem, device_) : KernelTimes();
-  if (times.empty()) return chooser_.best(problem);
+  const auto times = times_ ? times_->of(problem, device_) : nullptr;
+  if (!times || times->empty()) return quick_.best(problem);
   Selection selection =
-      select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = &times});
+      select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = times.get()});
   return selection.ranked.empty() ? std::nullopt : std::optional(std::move(selection.ranked.front()));
 }
 

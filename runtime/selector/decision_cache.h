@@ -16,7 +16,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "runtime/selector/chooser.h"
+#include "runtime/selector/quick_selector.h"
 #include "runtime/selector/time_book.h"
 
 namespace qgen {
@@ -26,7 +26,7 @@ class DecisionCache {
   // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
   DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
                 size_t most = 4096)
-      : device_(device), library_(library), chooser_(device, library), times_(times), most_(most) {}
+      : device_(device), library_(library), quick_(device, library), times_(times), most_(most) {}
 
   // Null: no kernel fits; select() says why.
   std::shared_ptr<const Choice> best(const Problem& problem);
@@ -37,7 +37,7 @@ class DecisionCache {
 
   const DeviceProfile& device_;
   const KernelLibrary& library_;
-  Chooser chooser_;
+  QuickSelector quick_;
   const TimeBook* times_;
   size_t most_;
   mutable std::shared_mutex mutex_;

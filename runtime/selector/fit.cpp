@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// A failed check is a cause and an index; its sentence is written only for refusals that are reported, since most kernels
-// of a family fall at their operands' forms.
+// A failed check is a cause and an index; its sentence is written only for refusals that are reported, since most
+// kernels of a family fall at their operands' forms.
 #include "runtime/selector/fit.h"
 
 #include <fmt/format.h>

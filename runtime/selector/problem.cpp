@@ -2,9 +2,6 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/selector/problem.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cassert>
 #include <charconv>
 #include <cmath>
@@ -23,30 +20,46 @@ T number_at(std::span<const std::byte> fields, size_t offset) {
   return number;
 }
 
-// The standard says which digits these are, in any locale; of NaN, whose sign machines choose, one word.
-std::string real_text(float number) {
-  if (std::isnan(number)) return "nan";
+// The standard says which digits these are, in any locale.
+template <typename Number>
+void append(Number number, std::string& text) {
   char digits[32];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
-  return {digits, end};
+  text.append(digits, std::to_chars(std::begin(digits), std::end(digits), number).ptr);
 }
 
-std::string field_text(const FieldInfo& field, std::span<const std::byte> fields) {
-  std::vector<std::string> values;
-  for (size_t i = 0; i < field.count; ++i) values.push_back(value_text(field, fields, i));
-  return fmt::format("{}={}", field.name, fmt::join(values, ","));
+void append_value(const FieldInfo& field, std::span<const std::byte> fields, size_t index, std::string& text) {
+  const size_t offset = field.offset + index * sizeof(uint32_t);  // whatever its kind
+  const auto number = number_at<uint32_t>(fields, offset);
+  if (number < field.words.size()) {
+    text += field.words[number];
+    return;
+  }
+  switch (field.kind) {
+    case FieldInfo::Kind::u32: return append(number, text);
+    case FieldInfo::Kind::i32: return append(number_at<int32_t>(fields, offset), text);
+    case FieldInfo::Kind::f32: {
+      const float real = number_at<float>(fields, offset);
+      if (!std::isnan(real)) return append(real, text);
+      text += "nan";  // whose sign machines choose
+    }
+  }
 }
 
 // A layout says the storage too.
-std::string operand_text(const OperandInfo& operand, const OperandDesc& desc) {
-  if (!desc.is_present) return fmt::format("{}=none", operand.name);
-  std::vector<std::string_view> layouts;
-  for (const LayoutInfo& row : kLayouts) {
-    if (((desc.other_layouts | bit(desc.layout)) & bit(row.layout)) != 0) layouts.push_back(row.name);
+void append_operand(const OperandDesc& desc, std::string& text) {
+  if (!desc.is_present) {
+    text += "none";
+    return;
   }
-  const bool is_said = info(desc.layout).storage == desc.storage;
-  return fmt::format("{}={}:{}{}", operand.name, name(desc.dtype),
-                     is_said ? "" : fmt::format("{}:", name(desc.storage)), fmt::join(layouts, "|"));
+  text += name(desc.dtype);
+  if (info(desc.layout).storage != desc.storage) text.append(":").append(name(desc.storage));
+  char before = ':';
+  for (const LayoutInfo& row : kLayouts) {
+    if (((desc.other_layouts | bit(desc.layout)) & bit(row.layout)) == 0) continue;
+    text += before;
+    text += row.name;
+    before = '|';
+  }
 }
 
 }  // namespace
@@ -63,25 +76,30 @@ Problem make_problem(const OperatorInfo& op, std::span<const std::byte> fields, 
 }
 
 std::string value_text(const FieldInfo& field, std::span<const std::byte> fields, size_t index) {
-  const size_t offset = field.offset + index * sizeof(uint32_t);  // whatever its kind
-  const auto number = number_at<uint32_t>(fields, offset);
-  if (number < field.words.size()) return std::string(field.words[number]);
-  switch (field.kind) {
-    case FieldInfo::Kind::u32: return std::to_string(number);
-    case FieldInfo::Kind::i32: return std::to_string(number_at<int32_t>(fields, offset));
-    case FieldInfo::Kind::f32: return real_text(number_at<float>(fields, offset));
-  }
-  return "";
+  std::string text;
+  append_value(field, fields, index, text);
+  return text;
 }
 
+// Appended word by word: a problem without a choice is looked up by its key.
 std::string key_of(const Problem& problem) {
   const OperatorInfo& op = *problem.op;
-  std::vector<std::string> words = {std::string(op.name)};
+  std::string text;
+  text.reserve(512);
+  text += op.name;
   for (const FieldInfo& field : op.fields) {
-    if (!field.is_data) words.push_back(field_text(field, problem.fields));
+    if (field.is_data) continue;
+    text.append(" ").append(field.name);
+    for (size_t i = 0; i < field.count; ++i) {
+      text += i == 0 ? '=' : ',';
+      append_value(field, problem.fields, i, text);
+    }
   }
-  for (size_t i = 0; i < op.operands.size(); ++i) words.push_back(operand_text(op.operands[i], problem.operands[i]));
-  return fmt::format("{}", fmt::join(words, " "));
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    text.append(" ").append(op.operands[i].name).append("=");
+    append_operand(problem.operands[i], text);
+  }
+  return text;
 }
 
 }  // namespace qgen

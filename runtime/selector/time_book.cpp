@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace qgen {
 namespace {
 
 const double kFarthest = std::log(4.0);  // of two problems, in all sizes together
+constexpr size_t kMostAnswers = 4096;
 
 struct Row {
   std::string kernel;
@@ -29,13 +31,14 @@ struct Row {
   bool is_cold = false;
 };
 
-// What was measured of a problem. The rest is found out when a problem like it is first asked about.
+// What was measured of a problem. What the key means is found out when a problem of its operator is first asked about
+// that has no times; the costs, when it is the nearest.
 struct Measured {
   std::string key;
   std::vector<Row> rows;
-  std::once_flag is_parsed;
+  std::once_flag is_parsed, has_costs;
   std::optional<Problem> problem;
-  std::vector<double> costs;  // of the rows, as the spec estimates them there
+  std::vector<double> costs;  // of the rows, as the spec estimates them there; none: nobody can read the key
 };
 
 // What was measured on one device.
@@ -79,7 +82,8 @@ std::unique_ptr<Table> shipped_table(const TuningInfo& tuning) {
   table->is_shipped = true;
   for (const TunedProblem& problem : tuning.problems) {
     for (const TunedTime& time : tuning.times_of(problem.key)) {
-      table->add(problem.key, {std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date)});
+      table->add(problem.key,
+                 {std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date), time.is_cold});
     }
   }
   return table;
@@ -134,10 +138,47 @@ std::string difference(const Problem& from, const Problem& problem) {
   return fmt::format("{}", fmt::join(fields, " "));
 }
 
+// What was asked before.
+class Answers {
+ public:
+  std::shared_ptr<const KernelTimes> find(const DeviceProfile& device, const std::string& key) {
+    const std::shared_lock lock(mutex_);
+    const auto on_device = of(device);
+    if (on_device == devices_.end()) return nullptr;
+    const auto answer = on_device->by_key.find(key);
+    return answer == on_device->by_key.end() ? nullptr : answer->second;
+  }
+  void keep(const DeviceProfile& device, const std::string& key, std::shared_ptr<const KernelTimes> answer) {
+    const std::unique_lock lock(mutex_);
+    auto on_device = of(device);
+    if (on_device == devices_.end()) on_device = devices_.insert(on_device, {device, {}});
+    if (on_device->by_key.size() >= kMostAnswers) on_device->by_key.clear();
+    on_device->by_key.insert_or_assign(key, std::move(answer));
+  }
+  void forget() {
+    const std::unique_lock lock(mutex_);
+    devices_.clear();
+  }
+
+ private:
+  struct OnDevice {
+    DeviceProfile device;
+    std::unordered_map<std::string, std::shared_ptr<const KernelTimes>> by_key;
+  };
+  std::vector<OnDevice>::iterator of(const DeviceProfile& device) {
+    return std::ranges::find_if(devices_, [&](const OnDevice& asked) {
+      return relation_of(asked.device, device) == Relation::same && asked.device.architecture == device.architecture;
+    });
+  }
+  std::shared_mutex mutex_;
+  std::vector<OnDevice> devices_;
+};
+
 }  // namespace
 
 struct TimeBook::State {
   const KernelLibrary* library;
+  Answers answers;
   std::vector<std::unique_ptr<Table>> tables;
   // Digests of choices' ids, asked of the library once each.
   std::unordered_map<std::string, std::optional<uint64_t>> digests;
@@ -151,29 +192,35 @@ struct TimeBook::State {
     return known->second == row.digest;
   }
 
-  // With the costs, which are those of the table's device. One that is shipped is known by its numbers; what it can do
-  // is what the device can that asks, of the same model or architecture.
-  void parse(const Table& table, const DeviceProfile& asking, Measured& measured) const {
+  void parse(Measured& measured) const {
     std::call_once(measured.is_parsed, [&] {
-      DeviceProfile device = table.device.features == 0 ? asking : table.device;
-      device.numbers = table.device.numbers;
-      auto problem = problem_of(measured.key, *library);
-      if (!problem) return;
-      for (const Row& row : measured.rows) {
-        const Selection forced = select(*problem, device, *library, {.force = row.kernel, .best_only = true});
-        measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
-      }
-      measured.problem = *std::move(problem);
+      if (auto problem = problem_of(measured.key, *library)) measured.problem = *std::move(problem);
     });
   }
 
-  Measured* nearest(const Table& table, const DeviceProfile& asking, const Problem& problem) const {
+  // On the table's device. One that is shipped is known by its numbers; what it can do is what the device can that
+  // asks, of the same model or architecture.
+  void find_costs(const Table& table, const DeviceProfile& asking, Measured& measured) const {
+    parse(measured);
+    std::call_once(measured.has_costs, [&] {
+      if (!measured.problem) return;
+      DeviceProfile device = table.device.features == 0 ? asking : table.device;
+      device.numbers = table.device.numbers;
+      for (const Row& row : measured.rows) {
+        const Selection forced = select(*measured.problem, device, *library,
+                                        {.force = row.kernel, .best_only = true, .best_or_nothing = true});
+        measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
+      }
+    });
+  }
+
+  Measured* nearest(const Table& table, const Problem& problem) const {
     const auto of_operator = table.by_operator.find(problem.op->name);
     if (of_operator == table.by_operator.end()) return nullptr;
     Measured* best = nullptr;
     double least = kFarthest;
     for (Measured* measured : of_operator->second) {
-      parse(table, asking, *measured);
+      parse(*measured);
       const auto far = measured->problem ? distance(*measured->problem, problem) : std::nullopt;
       if (!far || *far > least) continue;
       least = *far;
@@ -186,27 +233,33 @@ struct TimeBook::State {
   void add_times(const Table& table, const DeviceProfile& asking, Relation relation, const std::string& key,
                  const Problem& problem, KernelTimes& times) const {
     const auto exact = table.by_key.find(key);
-    Measured* measured = exact == table.by_key.end() ? nearest(table, asking, problem) : exact->second.get();
+    Measured* measured = exact == table.by_key.end() ? nearest(table, problem) : exact->second.get();
     if (!measured) return;
     const bool is_exact = exact != table.by_key.end();
     const bool is_scaled = !is_exact || relation == Relation::architecture;
-    if (is_scaled) parse(table, asking, *measured);
+    if (is_scaled) find_costs(table, asking, *measured);
     const DeviceProfile& device = table.device;
+    const std::string beginning =
+        fmt::format("{}{}", table.is_shipped ? "shipped table, " : "",
+                    is_exact ? "" : fmt::format("near {}, ", difference(*measured->problem, problem)));
     const std::string where = relation == Relation::same
                                   ? "on this driver"
                                   : fmt::format("on {} {} {}", device.name, device.driver_name, device.driver_info);
+    KnownTime time;
+    if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
+    else time.source = relation == Relation::model ? TimeSource::device : TimeSource::architecture;
+    const Row* before = nullptr;  // most rows are said as the one before
     for (size_t i = 0; i < measured->rows.size(); ++i) {
       const Row& row = measured->rows[i];
       if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
-      KnownTime time{.us = row.us, .cost_us = is_scaled ? measured->costs[i] : 0};
-      if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
-      else if (relation == Relation::model) time.source = TimeSource::device;
-      else time.source = TimeSource::architecture;
-      time.said = table.is_shipped ? "shipped table, " : "";
-      if (!is_exact) time.said += fmt::format("near {}, ", difference(*measured->problem, problem));
-      time.said += fmt::format("measured {}{} {}", row.date, row.is_cold ? " with a cold cache" : "", where);
-      if (is_scaled) time.said += ", by the ratio of costs";
-      times.try_emplace(row.kernel, std::move(time));
+      if (!before || before->date != row.date || before->is_cold != row.is_cold) {
+        time.said = fmt::format("{}measured {}{} {}{}", beginning, row.date, row.is_cold ? " with a cold cache" : "",
+                                where, is_scaled ? ", by the ratio of costs" : "");
+      }
+      before = &row;
+      time.us = row.us;
+      time.cost_us = is_scaled ? measured->costs[i] : 0;
+      times.try_emplace(row.kernel, time);
     }
   }
 };
@@ -229,19 +282,25 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
     table->add(row.problem, {std::string(row.kernel), row.us, std::string(row.date), row.is_cold});
   }
   if (count > 0) state_->tables.push_back(std::move(table));
+  state_->answers.forget();
   return count;
 }
 
-KernelTimes TimeBook::of(const Problem& problem, const DeviceProfile& device) const {
-  KernelTimes times;
-  if (!problem.op || state_->tables.empty()) return times;
+std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const DeviceProfile& device) const {
+  static const auto kNothing = std::make_shared<const KernelTimes>();
+  const auto is_related = [&](const auto& table) { return relation_of(table->device, device) != Relation::none; };
+  if (!problem.op || std::ranges::none_of(state_->tables, is_related)) return kNothing;
   const std::string key = key_of(problem);
+  if (auto answer = state_->answers.find(device, key)) return answer;
+  KernelTimes times;
   for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
     for (const auto& table : state_->tables) {
       if (relation_of(table->device, device) == wanted) state_->add_times(*table, device, wanted, key, problem, times);
     }
   }
-  return times;
+  auto answer = std::make_shared<const KernelTimes>(std::move(times));
+  state_->answers.keep(device, key, answer);
+  return answer;
 }
 
 }  // namespace qgen

@@ -5,8 +5,8 @@
 //
 //   TimeBook book(library);                // with the tables that `qgen --tuning` compiled into the library
 //   book.add(profile, rows);               // what the store has, or another source
-//   const KernelTimes times = book.of(problem, profile);
-//   select(problem, profile, library, {.times = &times});
+//   const auto times = book.of(problem, profile);
+//   select(problem, profile, library, {.times = times.get()});
 //
 // Layers, the most trusted first: this problem on this device and driver; a problem like it there; either on this model
 // of device (another driver, another board); either on a device of its architecture. A time of another problem or
@@ -43,8 +43,8 @@ class TimeBook {
   explicit TimeBook(const KernelLibrary& library);
   // What was measured on a device. The number of rows that count; texts are copied.
   size_t add(const DeviceProfile& device, std::span<const TimedKernel> rows);
-  // Safe from many threads.
-  KernelTimes of(const Problem& problem, const DeviceProfile& device) const;
+  // Never null. Safe from many threads; what was asked before is kept until add().
+  std::shared_ptr<const KernelTimes> of(const Problem& problem, const DeviceProfile& device) const;
 
   TimeBook(TimeBook&&) noexcept;
   TimeBook& operator=(TimeBook&&) noexcept;

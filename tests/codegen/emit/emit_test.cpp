@@ -197,6 +197,7 @@ class Emit : public testing::Test {
       tuning_.rows.push_back({problem, kernel, digest, us, us, us, date, ""});
     };
     row(kLong, "row_sum.two_pass(row_sum_partial.first, row_sum_partial.last)", recipe, 12.5, "2026-11-22");
+    tuning_.rows.back().is_cold = true;
     row(kLong, "row_sum.two_pass(row_sum_partial.first)", recipe, 12.5, "2026-11-22");
     row(kEven, "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2", vec4, 3, "2026-11-23");
     row(kEven, "scale.f32.buffer.exact.vec1.not_fused/workgroup64.unroll1", vec1, 4.25, "2026-11-22");
@@ -258,6 +259,10 @@ TEST(EmittedTables, HoldTimesByProblem) {
   EXPECT_EQ(tuning.choices[even[0].choice], "scale.f32.buffer.exact.vec4.fused/workgroup64.unroll2");
   EXPECT_EQ(even[0].us, 3);
   EXPECT_EQ(even[1].us, 4.25);
+  EXPECT_FALSE(even[1].is_cold);
+  const auto cold = tuning.times_of("row_sum columns=4096 input=f32:strided output=f32:strided");
+  ASSERT_EQ(cold.size(), 1U);
+  EXPECT_TRUE(cold[0].is_cold);
   EXPECT_EQ(tuning.times_of("row_sum columns=4096 input=f32:strided output=f32:strided").size(), 1U);
   EXPECT_TRUE(tuning.times_of("scale numel=1 input=f32:strided bias=none output=f32:strided").empty());
 }

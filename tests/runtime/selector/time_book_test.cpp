@@ -50,7 +50,7 @@ TEST_F(TimeBookTest, KnowsTheProblemItself) {
   TimeBook book(library_);
   const TimedKernel row = timed(key_, 12);
   EXPECT_EQ(book.add(here_, {&row, 1}), 1u);
-  const KernelTimes times = book.of(rows(4, 1024), here_);
+  const KernelTimes times = *book.of(rows(4, 1024), here_);
   ASSERT_EQ(times.size(), 1u);
   const KnownTime& time = times.begin()->second;
   EXPECT_EQ(times.begin()->first, kKernel);
@@ -65,15 +65,15 @@ TEST_F(TimeBookTest, ScalesWhatIsNear) {
   const TimedKernel row = timed(key_, 12);
   book.add(here_, {&row, 1});
   const Problem wider = rows(4, 2048);
-  const KernelTimes times = book.of(wider, here_);
+  const KernelTimes times = *book.of(wider, here_);
   ASSERT_EQ(times.size(), 1u);
   EXPECT_EQ(times.begin()->second.source, TimeSource::near);
   EXPECT_EQ(times.begin()->second.said, "near width=1024, measured 2026-11-23 on this driver, by the ratio of costs");
   const Selection selection = select(wider, here_, library_, {.times = &times});
   EXPECT_EQ(selection.ranked[0].id, kKernel);
   EXPECT_DOUBLE_EQ(selection.ranked[0].time_us, 12 * cost(wider, here_) / cost(rows(4, 1024), here_));
-  EXPECT_TRUE(book.of(rows(4, 8192), here_).empty()) << "eight times as wide is not near";
-  EXPECT_TRUE(book.of(rows(12, 2048), here_).empty()) << "nor is six times as much";
+  EXPECT_TRUE(book.of(rows(4, 8192), here_)->empty()) << "eight times as wide is not near";
+  EXPECT_TRUE(book.of(rows(12, 2048), here_)->empty()) << "nor is six times as much";
 }
 
 TEST_F(TimeBookTest, TakesTheNearest) {
@@ -81,7 +81,7 @@ TEST_F(TimeBookTest, TakesTheNearest) {
   const std::string other = key_of(rows(4, 1536));
   const TimedKernel measured[] = {timed(key_, 12), timed(other, 17)};
   book.add(here_, measured);
-  EXPECT_EQ(book.of(rows(4, 1600), here_).begin()->second.us, 17);
+  EXPECT_EQ(book.of(rows(4, 1600), here_)->begin()->second.us, 17);
 }
 
 TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
@@ -91,18 +91,18 @@ TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
   TimeBook book(library_);
   const TimedKernel a = timed(key_, 10), b = timed(key_, 20), c = timed(key_, 30);
   book.add(stranger, {&c, 1});
-  EXPECT_TRUE(book.of(rows(4, 1024), here_).empty());
+  EXPECT_TRUE(book.of(rows(4, 1024), here_)->empty());
   book.add(cousin, {&c, 1});
-  const KernelTimes of_architecture = book.of(rows(4, 1024), here_);
+  const KernelTimes of_architecture = *book.of(rows(4, 1024), here_);
   EXPECT_EQ(of_architecture.begin()->second.source, TimeSource::architecture);
   EXPECT_EQ(of_architecture.begin()->second.said, "measured 2026-11-23 on GPU 2 driver 1, by the ratio of costs");
   book.add(newer, {&b, 1});
-  const KernelTimes of_model = book.of(rows(4, 1024), here_);
+  const KernelTimes of_model = *book.of(rows(4, 1024), here_);
   EXPECT_EQ(of_model.begin()->second.source, TimeSource::device);
   EXPECT_EQ(of_model.begin()->second.us, 20);
   EXPECT_EQ(of_model.begin()->second.said, "measured 2026-11-23 on GPU 1 driver 2");
   book.add(here_, {&a, 1});
-  EXPECT_EQ(book.of(rows(4, 1024), here_).begin()->second.us, 10);
+  EXPECT_EQ(book.of(rows(4, 1024), here_)->begin()->second.us, 10);
 }
 
 TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
@@ -113,7 +113,7 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
   foreign.problem = "scale_columns rows=4";
   const TimedKernel rows_of_others[] = {changed, unknown, foreign};
   EXPECT_EQ(book.add(here_, rows_of_others), 0u);
-  EXPECT_TRUE(book.of(rows(4, 1024), here_).empty());
+  EXPECT_TRUE(book.of(rows(4, 1024), here_)->empty());
 }
 
 // A key that another version wrote is of no problem here; it is no error either.
@@ -121,8 +121,9 @@ TEST_F(TimeBookTest, LeavesOutOtherVersionsOfKernels) {
 // measured on this very device.
 TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   constexpr std::string_view kChoices[] = {kKernel};
-  const TunedProblem problems[] = {{key_, 1}};
-  constexpr TunedTime kTimes[] = {{0, 7}};
+  const std::string cold_key = key_of(rows(4, 64));
+  const TunedProblem problems[] = {{key_, 1}, {cold_key, 2}};  // "width=1024" stands before "width=64"
+  constexpr TunedTime kTimes[] = {{0, 7}, {0, 9, true}};
   const TuningInfo tuning{.name = "GPU 1",
                           .vendor_id = 0x1234,
                           .device_id = 1,
@@ -140,20 +141,23 @@ TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   const KernelLibrary library = *KernelLibrary::open(info);
   TimeBook book(library);
 
-  KnownTime time = book.of(rows(4, 1024), device("GPU 1", 1, 2, 9)).at(std::string(kKernel));
+  KnownTime time = book.of(rows(4, 1024), device("GPU 1", 1, 2, 9))->at(std::string(kKernel));
   EXPECT_EQ(time.us, 7);
   EXPECT_EQ(time.source, TimeSource::device);
   EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 on GPU 1 driver 1");
-  time = book.of(rows(4, 2048), here_).at(std::string(kKernel));
+  time = book.of(rows(4, 64), here_)->at(std::string(kKernel));
+  EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 with a cold cache on GPU 1 driver 1");
+  time = book.of(rows(4, 2048), here_)->at(std::string(kKernel));
   EXPECT_EQ(time.said, "shipped table, near width=1024, measured 2026-11-22 on GPU 1 driver 1, by the ratio of costs");
-  EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1)).at(std::string(kKernel)).source, TimeSource::architecture);
+  EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1))->at(std::string(kKernel)).source,
+            TimeSource::architecture);
   DeviceProfile other = device("GPU 3", 3, 1, 1);
   other.architecture = "another";
-  EXPECT_TRUE(book.of(rows(4, 1024), other).empty());
+  EXPECT_TRUE(book.of(rows(4, 1024), other)->empty());
 
   const TimedKernel row = timed(key_, 12);
   book.add(here_, {&row, 1});
-  EXPECT_EQ(book.of(rows(4, 1024), here_).at(std::string(kKernel)).us, 12);
+  EXPECT_EQ(book.of(rows(4, 1024), here_)->at(std::string(kKernel)).us, 12);
 }
 
 TEST_F(TimeBookTest, PassesOverKeysThatItCannotRead) {
@@ -161,7 +165,7 @@ TEST_F(TimeBookTest, PassesOverKeysThatItCannotRead) {
   const std::string key = "scale_rows rows=4 height=7";
   const TimedKernel odd = timed(key, 12);
   EXPECT_EQ(book.add(here_, {&odd, 1}), 1u);
-  EXPECT_TRUE(book.of(rows(4, 1024), here_).empty());
+  EXPECT_TRUE(book.of(rows(4, 1024), here_)->empty());
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr TunedProblem kProblems[] = {
   {"scale numel=1023 input=f32:strided bias=none output=f32:strided", 2},
   {"scale numel=1024 input=f32:strided bias=none output=f32:strided", 4},
 };
-constexpr TunedTime kTimes[] = {{0, 12.5}, {2, 4.5}, {3, 3}, {1, 4.25}};
+constexpr TunedTime kTimes[] = {{0, 12.5, true}, {2, 4.5}, {3, 3}, {1, 4.25}};
 constexpr TuningInfo kTuning = {
     .name = "Example \"GPU\" 1",
     .vendor_id = 0x10de,

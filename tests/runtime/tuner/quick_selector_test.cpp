@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: qgen authors
 //
 // The quick choice is the slow one: of every problem that this repository lists, on every device that it describes.
-#include "runtime/selector/chooser.h"
+#include "runtime/selector/quick_selector.h"
 
 #include <gtest/gtest.h>
 
@@ -52,16 +52,16 @@ std::vector<Problem> problems(const KernelLibrary& library) {
   return problems;
 }
 
-TEST(Chooser, ChoosesAsSelectDoes) {
+TEST(QuickSelector, ChoosesAsSelectDoes) {
   const auto library = KernelLibrary::open(generated::library());
   const std::vector<Problem> asked = problems(*library);
   ASSERT_GT(asked.size(), 80u);
   for (const DeviceProfile& device : devices()) {
-    const Chooser chooser(device, *library);
+    const QuickSelector selector(device, *library);
     for (const Problem& problem : asked) {
       SCOPED_TRACE(device.name + ": " + key_of(problem));
       const Selection slow = select(problem, device, *library, {.best_only = true, .best_or_nothing = true});
-      const auto quick = chooser.best(problem);
+      const auto quick = selector.best(problem);
       ASSERT_EQ(quick.has_value(), !slow.ranked.empty());
       if (!quick) continue;
       const Choice& best = slow.ranked.front();

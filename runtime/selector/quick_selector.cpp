@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
-#include "runtime/selector/chooser.h"
+#include "runtime/selector/quick_selector.h"
 
 #include <algorithm>
 #include <limits>
@@ -89,7 +89,7 @@ struct Way {
 
 }  // namespace
 
-struct Chooser::Families {
+struct QuickSelector::Families {
   const DeviceProfile& device;
   const KernelLibrary& library;
   std::unordered_map<const OperatorInfo*, Family> families;
@@ -141,13 +141,13 @@ struct Chooser::Families {
   }
 };
 
-Chooser::Chooser(const DeviceProfile& device, const KernelLibrary& library)
+QuickSelector::QuickSelector(const DeviceProfile& device, const KernelLibrary& library)
     : device_(device), families_(std::make_unique<Families>(device, library)) {
   for (const OperatorInfo* op : library.operators()) families_->add(*op);
 }
-Chooser::~Chooser() = default;
+QuickSelector::~QuickSelector() = default;
 
-std::optional<Choice> Chooser::best(const Problem& problem) const {
+std::optional<Choice> QuickSelector::best(const Problem& problem) const {
   if (!problem.op || !families_->families.contains(problem.op) || !selector::fault_of(problem).empty()) return {};
   const Request request{problem.op, problem.fields.data(), problem.operands, &device_};
   Way best, way;

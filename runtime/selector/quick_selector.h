@@ -3,8 +3,8 @@
 //
 // The choice that select() ranks first, in microseconds:
 //
-//   const Chooser chooser(profile, library);
-//   if (const auto choice = chooser.best(problem)) ...     // select(problem, profile, library).ranked.front()
+//   const QuickSelector quick(profile, library);
+//   if (const auto choice = quick.best(problem)) ...     // select(problem, profile, library).ranked.front()
 //
 // Of each family of kernels it finds out once, when a problem first asks for it, which the device can run at all, and
 // keeps those that take the same operands together. A problem then costs an evaluation of the spec's cost for each that
@@ -18,14 +18,14 @@
 
 namespace qgen {
 
-class Chooser {
+class QuickSelector {
  public:
   // What it is given must outlive it.
-  Chooser(const DeviceProfile& device, const KernelLibrary& library);
+  QuickSelector(const DeviceProfile& device, const KernelLibrary& library);
   // nullopt: no kernel fits; select() says why. Safe from many threads.
   std::optional<Choice> best(const Problem& problem) const;
 
-  ~Chooser();
+  ~QuickSelector();
 
  private:
   struct Families;
