@@ -19,7 +19,7 @@ using selector::Candidate;
 using selector::Request;
 using selector::Step;
 
-// A variant, and the rows of it that the device can run.
+// A variant, and those of its specializations that the device can run.
 struct Runnable {
   const KernelInfo* kernel;
   std::vector<uint32_t> rows;
@@ -91,7 +91,6 @@ struct Way {
 
 struct QuickSelector::Families {
   const DeviceProfile& device;
-  const KernelLibrary& library;
   std::unordered_map<const OperatorInfo*, Family> families;
 
   void add(const OperatorInfo& op) {
@@ -142,7 +141,7 @@ struct QuickSelector::Families {
 };
 
 QuickSelector::QuickSelector(const DeviceProfile& device, const KernelLibrary& library)
-    : device_(device), families_(std::make_unique<Families>(device, library)) {
+    : device_(device), families_(std::make_unique<Families>(device)) {
   for (const OperatorInfo* op : library.operators()) families_->add(*op);
 }
 QuickSelector::~QuickSelector() = default;
