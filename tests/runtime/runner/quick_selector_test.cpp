@@ -12,12 +12,12 @@
 #include "registry.h"
 #include "runtime/operators/shipped.h"
 #include "runtime/profiles/device_file.h"
-#include "runtime/tuner/task.h"
+#include "runtime/runner/task.h"
 #include "runtime/tuning/tuning_file.h"
 #include "tests/runtime/operators/h200.h"
 #include "tests/support/source_folder.h"
 
-namespace qgen::tuner {
+namespace qgen::runner {
 namespace {
 
 std::vector<DeviceProfile> devices() {
@@ -37,7 +37,7 @@ std::vector<Problem> problems(const KernelLibrary& library) {
   const std::vector<Task> tasks = *read_tasks("problems.yaml", *read_file(folder + "problems.yaml"));
   for (const Task& task : tasks) {
     const OperatorEntry* entry = find_operator(operators(), task.op);
-    const auto call = infer_call(*entry, *complete(*entry, *runner::parse_request(*entry, task.request)));
+    const auto call = infer_call(*entry, *complete(*entry, *parse_request(*entry, task.request)));
     EXPECT_TRUE(call) << command_of(task);
     if (call) problems.push_back(call->problem);
   }
@@ -81,4 +81,4 @@ TEST(QuickSelector, ChoosesAsSelectDoes) {
 }
 
 }  // namespace
-}  // namespace qgen::tuner
+}  // namespace qgen::runner
