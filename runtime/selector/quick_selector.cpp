@@ -141,7 +141,7 @@ struct QuickSelector::Families {
 };
 
 QuickSelector::QuickSelector(const DeviceProfile& device, const KernelLibrary& library)
-    : device_(device), families_(std::make_unique<Families>(device)) {
+    : device_(device), families_(new Families{device, {}}) {
   for (const OperatorInfo* op : library.operators()) families_->add(*op);
 }
 QuickSelector::~QuickSelector() = default;
