@@ -27,15 +27,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # gcc 12 takes `"text" + string` for overlapping copies (GCC bug 105651).
   target_compile_options(qgen_options INTERFACE $<BUILD_INTERFACE:-Wno-restrict>)
 endif()
+find_program(QGEN_LLD ld.lld)
+mark_as_advanced(QGEN_LLD)
+if(QGEN_LLD AND PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  add_link_options(-fuse-ld=lld)  # a quarter of the time, and some programs with sanitizers have 200 MB
+endif()
 if(QGEN_SANITIZE)
   # glslang's packaged classes carry no RTTI, so the vptr check has nothing to look at.
   add_compile_options(-fsanitize=${QGEN_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${QGEN_SANITIZE})
-  find_program(QGEN_LLD ld.lld)
-  mark_as_advanced(QGEN_LLD)
-  if(QGEN_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_link_options(-fuse-ld=lld)  # a quarter of the time, and some of these programs have 200 MB
-  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Among its own instrumentation gcc takes moved variants for uninitialized (GCC bug 105562); the plain build checks.
     target_compile_options(qgen_options INTERFACE $<BUILD_INTERFACE:-Wno-maybe-uninitialized>)

@@ -39,7 +39,7 @@ std::string fault_of(const Tensors& outputs, std::span<const Expectation> expect
 SelectOptions select_options(const VerifyOptions& options) {
   return {.force = options.kernel,
           .all_specializations = options.all_kernels && options.all_specializations,
-          .all_step_kernels = options.all_kernels,
+          .all_step_kernels = options.all_kernels && options.all_step_kernels,
           .best_only = !options.all_kernels};
 }
 

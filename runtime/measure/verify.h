@@ -41,6 +41,7 @@ using Judge = std::function<std::vector<Expectation>(const Way& way, const Reque
 struct VerifyOptions {
   bool all_kernels = false;         // else the best, as the request stands
   bool all_specializations = true;  // of all kernels; else the best of each variant
+  bool all_step_kernels = true;     // of all kernels; else the best that each recipe has
   bool in_all_ways = true;          // of all kernels; else as the request stands
   std::string kernel;               // only this, wherever it applies
 };

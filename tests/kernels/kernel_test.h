@@ -16,6 +16,9 @@
 //   quantize_affine.f32.i8.buffer.buffer.vec4/workgroup64.items1 (plain buffers): output: element [3] is 4, expected 5
 //   again: qgen-run --cases /tmp/qgen-failures/AffineTest.Ties --all-kernels --kernel '...'
 //
+// Sanitizers look at the code that runs the kernels, which is the same for all of a recipe: with them a request goes to
+// the best kernel of each variant and of each recipe.
+//
 // expect_outputs() is for calls that no request can say, such as views with strides: it takes the call and what it
 // should give. New operators join by a row in runtime/reference/references.cpp.
 #pragma once
@@ -24,6 +27,7 @@
 
 #include <filesystem>
 
+#include "common/sanitizers.h"
 #include "registry.h"
 #include "runtime/measure/verify.h"
 #include "runtime/operators/shipped.h"
@@ -93,7 +97,7 @@ class KernelTest : public DeviceTest {
     const auto judge = [&](const measure::Way&, const Request& complete) {
       return std::vector{*measure::expectation_by_reference(*entry, complete)};
     };
-    const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, options);
+    const measure::Verdict verdict = measure::verify(on_device, *entry, request, judge, sampled(options));
     report(verdict, verdict.findings.empty() ? "" : saved_case(*entry, request, compute));
   }
 
@@ -102,12 +106,17 @@ class KernelTest : public DeviceTest {
     Context on_device = context();
     measure::Verdict verdict;
     const measure::Expectation expected = measure::expectation_of(*prepared.call.problem.op, std::move(outputs));
-    measure::verify(on_device, prepared, {&expected, 1}, {.all_kernels = true}, "as given", verdict);
+    measure::verify(on_device, prepared, {&expected, 1}, sampled(kEverything), "as given", verdict);
     EXPECT_GT(verdict.runs, 0u) << explain(select(prepared.call.problem, on_device.profile, on_device.library));
     report(verdict, "");
   }
 
  private:
+  static measure::VerifyOptions sampled(measure::VerifyOptions options) {
+    if (QGEN_ADDRESS_SANITIZED || QGEN_THREAD_SANITIZED) options.all_specializations = options.all_step_kernels = false;
+    return options;
+  }
+
   static void report(const measure::Verdict& verdict, const std::string& saved) {
     constexpr size_t kShown = 5;
     for (size_t i = 0; i < std::min(kShown, verdict.findings.size()); ++i) {
