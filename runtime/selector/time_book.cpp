@@ -48,16 +48,13 @@ struct Table {
   std::unordered_map<std::string_view, std::unique_ptr<Measured>> by_key;
   std::map<std::string, std::vector<Measured*>, std::less<>> by_operator;
 
-  void add(std::string_view key, Row row) {
-    auto found = by_key.find(key);
-    if (found == by_key.end()) {
-      auto measured = std::make_unique<Measured>();
-      measured->key = key;
-      by_operator[std::string(operator_of(key))].push_back(measured.get());
-      const std::string_view kept = measured->key;
-      found = by_key.emplace(kept, std::move(measured)).first;
-    }
-    found->second->rows.push_back(std::move(row));
+  Measured& of(std::string_view key) {
+    if (const auto found = by_key.find(key); found != by_key.end()) return *found->second;
+    auto measured = std::make_unique<Measured>();
+    measured->key = key;
+    by_operator[std::string(operator_of(key))].push_back(measured.get());
+    const std::string_view kept = measured->key;
+    return *by_key.emplace(kept, std::move(measured)).first->second;
   }
 };
 
@@ -81,9 +78,9 @@ std::unique_ptr<Table> shipped_table(const TuningInfo& tuning) {
   table->device = device_of(tuning);
   table->is_shipped = true;
   for (const TunedProblem& problem : tuning.problems) {
+    std::vector<Row>& rows = table->of(problem.key).rows;
     for (const TunedTime& time : tuning.times_of(problem.key)) {
-      table->add(problem.key,
-                 {std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date), time.is_cold});
+      rows.push_back({std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date), time.is_cold});
     }
   }
   return table;
@@ -180,15 +177,15 @@ struct TimeBook::State {
   const KernelLibrary* library;
   Answers answers;
   std::vector<std::unique_ptr<Table>> tables;
-  // Digests of choices' ids, asked of the library once each.
-  std::unordered_map<std::string, std::optional<uint64_t>> digests;
 
-  bool counts(const TimedKernel& row) {
-    const std::string_view op_name = operator_of(row.problem);
-    const OperatorInfo* op = library->find(op_name);
-    if (!op) return false;
-    const auto [known, is_new] = digests.try_emplace(fmt::format("{} {}", op_name, row.kernel));
-    if (is_new) known->second = digest_of(*op, row.kernel, *library);
+  // Of an operator's choices, by id: asked of the library once each.
+  using Digests = std::map<std::string, std::optional<uint64_t>, std::less<>>;
+  std::unordered_map<const OperatorInfo*, Digests> digests;
+
+  bool counts(const OperatorInfo& op, const TimedKernel& row) {
+    Digests& of_operator = digests[&op];
+    auto known = of_operator.find(row.kernel);
+    if (known == of_operator.end()) known = of_operator.emplace(row.kernel, digest_of(op, row.kernel, *library)).first;
     return known->second == row.digest;
   }
 
@@ -276,10 +273,19 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
   auto table = std::make_unique<Table>();
   table->device = device;
   size_t count = 0;
+  std::string_view problem;  // most rows are of the one before
+  const OperatorInfo* op = nullptr;
+  Measured* measured = nullptr;
   for (const TimedKernel& row : rows) {
-    if (!state_->counts(row)) continue;
+    if (row.problem != problem) {
+      problem = row.problem;
+      op = state_->library->find(operator_of(problem));
+      measured = nullptr;
+    }
+    if (!op || !state_->counts(*op, row)) continue;
+    if (!measured) measured = &table->of(problem);
+    measured->rows.push_back({std::string(row.kernel), row.us, std::string(row.date), row.is_cold});
     ++count;
-    table->add(row.problem, {std::string(row.kernel), row.us, std::string(row.date), row.is_cold});
   }
   if (count > 0) state_->tables.push_back(std::move(table));
   state_->answers.forget();

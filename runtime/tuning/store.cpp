@@ -12,8 +12,10 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
+#include <ranges>
 #include <thread>
 #include <tuple>
+#include <unordered_map>
 
 #include "common/files.h"
 #include "common/text.h"
@@ -208,8 +210,8 @@ Expected<Store> Store::open(const std::filesystem::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
   sqlite3* opened = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &opened,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int result =
+      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   state->database.reset(opened);
   if (result != SQLITE_OK) return state->error("cannot open");
   if (Done ready = state->set_up(); !ready) return ready.error();
@@ -241,52 +243,72 @@ Done Store::add(const DeviceKey& device, std::string_view profile, std::span<con
   });
 }
 
+namespace {
+
+// Of a problem's rows, which are in the order in which they were added, the newest of each kernel and cache, by time.
+std::vector<TunedRow*> newest_of(std::vector<TunedRow>& rows) {
+  const auto kernel_of = [](const TunedRow* row) { return std::tie(row->kernel, row->is_cold); };
+  std::vector<TunedRow*> newest;
+  for (TunedRow& row : std::views::reverse(rows)) newest.push_back(&row);
+  std::ranges::stable_sort(newest, {}, kernel_of);
+  const auto older = std::ranges::unique(newest, {}, kernel_of);
+  newest.erase(older.begin(), older.end());
+  std::ranges::sort(newest, {}, [](const TunedRow* row) { return std::tie(row->us, row->kernel, row->is_cold); });
+  return newest;
+}
+
+}  // namespace
+
 Expected<std::vector<TunedRow>> Store::rows(const DeviceKey& device) {
   std::vector<TunedRow> rows;
   const auto id = state_->id_of(device);
   if (!id) return rows;
-  // In the order of the two indices, so that SQLite sorts nothing: of a problem's kernel the oldest first.
-  Statement asked = state_->prepare(
-      "SELECT key, kernel, digest, us, low_us, high_us, date, statistics, is_cold "
-      "FROM problem CROSS JOIN measurement ON measurement.problem = problem.id WHERE device = ? AND NOT EXISTS ("
-      "SELECT 1 FROM quarantine q "
-      "WHERE q.device = measurement.device AND q.kernel = measurement.kernel AND q.digest = measurement.digest) "
-      "ORDER BY key, kernel, measurement.id");
-  asked << *id;
-  const auto is_older = [](const TunedRow& before, const TunedRow& row) {
-    return before.is_cold == row.is_cold && before.kernel == row.kernel && before.problem == row.problem;
+  const auto bad = quarantined(device);
+  if (!bad) return bad.error();
+  const auto is_bad = [&](const TunedRow& row) {
+    return std::ranges::any_of(*bad,
+                               [&](const Quarantined& q) { return q.digest == row.digest && q.kernel == row.kernel; });
   };
-  int result = asked.step();
+
+  struct OfProblem {
+    std::string key;
+    std::vector<TunedRow> rows;
+  };
+  std::unordered_map<int64_t, OfProblem> problems;
+  Statement keys = state_->prepare("SELECT id, key FROM problem");
+  int result = keys.step();
+  for (; result == SQLITE_ROW; result = keys.step()) problems[keys.integer(0)].key = keys.text(1);
+  if (result != SQLITE_DONE) return state_->error("cannot read");
+  // As they lie in the file: an index would look each up there.
+  Statement asked = state_->prepare(
+      "SELECT problem, kernel, digest, us, low_us, high_us, date, statistics, is_cold "
+      "FROM measurement NOT INDEXED WHERE device = ? ORDER BY id");
+  asked << *id;
+  result = asked.step();
   for (; result == SQLITE_ROW; result = asked.step()) {
-    TunedRow row{asked.text(0), asked.text(1), digest_of_text(asked.text(2)),
+    OfProblem& problem = problems[asked.integer(0)];
+    TunedRow row{problem.key,   asked.text(1), digest_of_text(asked.text(2)),
                  asked.real(3), asked.real(4), asked.real(5),
                  asked.text(6), asked.text(7), asked.integer(8) != 0};
-    const size_t last = rows.size();
-    if (last >= 1 && is_older(rows[last - 1], row)) rows[last - 1] = std::move(row);
-    else if (last >= 2 && is_older(rows[last - 2], row)) rows[last - 2] = std::move(row);  // cold and warm in turn
-    else rows.push_back(std::move(row));
+    if (!is_bad(row)) problem.rows.push_back(std::move(row));
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
-  for (auto begin = rows.begin(), end = begin; begin != rows.end(); begin = end) {
-    end = std::find_if(begin, rows.end(), [&](const TunedRow& row) { return row.problem != begin->problem; });
-    std::sort(begin, end, [](const TunedRow& a, const TunedRow& b) {
-      return std::tie(a.us, a.kernel, a.is_cold) < std::tie(b.us, b.kernel, b.is_cold);
-    });
+
+  std::vector<OfProblem*> by_key;
+  for (auto& [number, problem] : problems) by_key.push_back(&problem);
+  std::ranges::sort(by_key, {}, &OfProblem::key);
+  for (OfProblem* problem : by_key) {
+    for (TunedRow* row : newest_of(problem->rows)) rows.push_back(std::move(*row));
   }
   return rows;
 }
 
 Expected<std::vector<StoredDevice>> Store::devices() {
   std::vector<StoredDevice> devices;
-  Statement asked = state_->prepare(
-      "SELECT device.id, device_uuid, driver_uuid, driver_version, profile, count(measurement.id) "
-      "FROM device LEFT JOIN measurement ON device = device.id GROUP BY device.id ORDER BY device.id");
+  Statement asked = state_->prepare("SELECT device_uuid, driver_uuid, driver_version, profile FROM device ORDER BY id");
   int result = asked.step();
   for (; result == SQLITE_ROW; result = asked.step()) {
-    devices.push_back({asked.integer(0),
-                       {asked.text(1), asked.text(2), static_cast<uint32_t>(asked.integer(3))},
-                       asked.text(4),
-                       static_cast<size_t>(asked.integer(5))});
+    devices.push_back({{asked.text(0), asked.text(1), static_cast<uint32_t>(asked.integer(2))}, asked.text(3)});
   }
   if (result != SQLITE_DONE) return state_->error("cannot read");
   return devices;

@@ -35,10 +35,8 @@ struct DeviceKey {
 DeviceKey device_key(const DeviceProfile& profile);
 
 struct StoredDevice {
-  int64_t id = 0;
   DeviceKey key;
   std::string profile;  // YAML, as it was when the newest rows were added
-  size_t rows = 0;
 };
 
 // A kernel that crashed, hung, lost the device or gave wrong results there: it is not tried again.
@@ -69,7 +67,7 @@ class Store {
   Done add(const DeviceKey& device, std::string_view profile, std::span<const TunedRow> rows);
   // The newest of each problem, kernel and cache, cold or warm, that is not quarantined; by problem, then time.
   Expected<std::vector<TunedRow>> rows(const DeviceKey& device);
-  Expected<std::vector<StoredDevice>> devices();  // by id
+  Expected<std::vector<StoredDevice>> devices();  // in the order in which they came
 
   Done quarantine(const DeviceKey& device, std::string_view profile, const Quarantined& kernel);
   Expected<std::vector<Quarantined>> quarantined(const DeviceKey& device);

@@ -109,7 +109,7 @@ TEST_F(StoreTest, RowsAreADevicesAndItsDrivers) {
   ASSERT_TRUE(store->add(newer, "name: A\ndriver: newer", {}));
   const auto devices = store->devices();
   ASSERT_EQ(devices->size(), 2u);
-  EXPECT_EQ((*devices)[0].rows, 1u);
+  EXPECT_EQ((*devices)[0].key, device_);
   EXPECT_EQ((*devices)[1].key, newer);
   EXPECT_EQ((*devices)[1].profile, "name: A\ndriver: newer");
 }
