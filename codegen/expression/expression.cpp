@@ -14,8 +14,6 @@
 namespace qgen::expression {
 namespace {
 
-constexpr size_t kMaxSize = 1000;  // and so no chain of definitions that name each other twice grows without end
-
 constexpr std::array<OpRow, 25> kOps = {{
     {Op::logical_or, "or", "||", Binding::disjunction},
     {Op::logical_and, "and", "&&", Binding::conjunction},
@@ -44,6 +42,16 @@ constexpr std::array<OpRow, 25> kOps = {{
     {Op::symbol, "", "", Binding::primary},
 }};
 
+// What costs have in common. Workgroups are handed out at some fifty a microsecond to each unit, and a unit holds 2048
+// invocations at a time or not many fewer, on the GPUs that costs were fitted to.
+constexpr std::array<Shorthand, 4> kShorthands = {{
+    {"waves", "workgroups", "ceil_div(workgroups, device.compute_units)"},
+    {"overlapped_waves", "workgroups",
+     "(ceil_div(workgroups, device.compute_units) + max(1.0, workgroups * 1.0 / device.compute_units)) / 2.0"},
+    {"occupancy", "invocations", "max(1, 2048 / invocations)"},
+    {"dispatch_us", "workgroups", "workgroups / (50.0 * device.compute_units)"},
+}};
+
 void add_uses(const Node& node, std::vector<SymbolUse>& to) {
   if (node.op == Op::symbol) to.push_back({node.symbol, node.where});
   for (const auto& operand : node.operands) add_uses(*operand, to);
@@ -52,12 +60,6 @@ void add_uses(const Node& node, std::vector<SymbolUse>& to) {
 void add_definitions(const Node& node, std::set<std::string, std::less<>>& to) {
   if (!node.definition.empty() && !is_leaf(node)) to.insert(node.definition);
   for (const auto& operand : node.operands) add_definitions(*operand, to);
-}
-
-size_t size_of(const Node& node) {
-  size_t size = 1;
-  for (const auto& operand : node.operands) size += size_of(*operand);
-  return size;
 }
 
 // The shortest text that reads back as the same double, and as a real.
@@ -95,6 +97,10 @@ std::vector<std::string> builtin_functions() {
     names.emplace_back(kOps[at].text);
   }
   return names;
+}
+
+std::span<const Shorthand> shorthands(const Scope& scope) {
+  return scope.find("device.compute_units") ? std::span(kShorthands) : std::span<const Shorthand>();
 }
 
 std::optional<int64_t> fact_of(Op op, std::string_view word) {
@@ -159,12 +165,37 @@ std::optional<size_t> Scope::index_of(std::string_view wanted) const {
   return std::nullopt;
 }
 
-Node copy_at(const Node& node, const SourceLocation& where) {
-  Node copy{node.op, node.type, where, {}, node.name, node.symbol, node.value, node.function, node.definition};
-  for (const auto& operand : node.operands) {
-    copy.operands.push_back(std::make_unique<Node>(copy_at(*operand, where)));
-  }
+namespace {
+
+void move_to(Node& node, const SourceLocation& where) {
+  node.where = where;
+  for (const auto& operand : node.operands) move_to(*operand, where);
+}
+
+}  // namespace
+
+Node copy_of(const Node& node) {
+  Node copy{node.op, node.type, node.where, {}, node.name, node.symbol, node.value, node.function, node.definition};
+  for (const auto& operand : node.operands) copy.operands.push_back(std::make_unique<Node>(copy_of(*operand)));
   return copy;
+}
+
+Node copy_at(const Node& node, const SourceLocation& where) {
+  Node copy = copy_of(node);
+  move_to(copy, where);
+  return copy;
+}
+
+size_t size_of(const Node& node) {
+  size_t size = 1;
+  for (const auto& operand : node.operands) size += size_of(*operand);
+  return size;
+}
+
+Diagnostic too_large(const SourceLocation& where) {
+  return {where, fmt::format("the expression has more than {} names, numbers and operators, with what its definitions "
+                             "and functions stand for",
+                             kMaxSize)};
 }
 
 namespace {
@@ -204,12 +235,7 @@ Result<Expression> parse(std::string_view text, const SourceLocation& start, con
   if (!tree) return tree.error();
   Diagnostics errors = resolve(**tree, scope, wanted);
   if (!errors.empty()) return errors;
-  if (size_of(**tree) > kMaxSize) {
-    return Diagnostics{
-        {(*tree)->where, fmt::format("the expression has more than {} names, numbers and operators, with what its "
-                                     "definitions stand for",
-                                     kMaxSize)}};
-  }
+  if (size_of(**tree) > kMaxSize) return Diagnostics{too_large((*tree)->where)};
   return Expression(std::shared_ptr<const Node>(*std::move(tree)));
 }
 

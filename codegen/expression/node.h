@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,12 @@ constexpr Op kFirstBuiltin = Op::ceil_div;
 constexpr Op kLastBuiltin = Op::choose;
 std::optional<Op> find_builtin(std::string_view name);
 
+// A function that is short for an expression of its argument: where it is called, that stands.
+struct Shorthand {
+  std::string_view name, argument, meaning;
+};
+std::span<const Shorthand> shorthands(const Scope& scope);  // of costs: where there is no device there are none
+
 // How tightly an operator binds; a larger number binds tighter. Grammar and printers share it.
 enum class Binding : uint8_t { disjunction, conjunction, negation, comparison, sum, product, sign, primary };
 
@@ -83,8 +90,15 @@ std::string to_text(const Node& node);
 // Whether a definition is no more than a name for a name or a number, which may as well stand itself.
 inline bool is_leaf(const Node& node) { return node.operands.empty(); }
 
+Node copy_of(const Node& node);
 // A copy that stands wholly at `where`: what a definition means, where it is mentioned.
 Node copy_at(const Node& node, const SourceLocation& where);
+
+// Its names, numbers and operators, with those that definitions and functions stand for. More than kMaxSize are
+// refused, so that no chain of them that mention each other twice grows without end.
+constexpr size_t kMaxSize = 1000;
+size_t size_of(const Node& node);
+Diagnostic too_large(const SourceLocation& where);
 
 // Text -> tree, without meaning: every bare name is a `symbol`, every call a `call`.
 Result<std::unique_ptr<Node>> parse_syntax(std::string_view text, const SourceLocation& start);

@@ -267,6 +267,9 @@ class Resolver {
 
   MaybeType call(Node& node) {
     if (const auto op = find_builtin(node.name)) return builtin(node, *op);
+    for (const Shorthand& shorthand : shorthands(scope_)) {
+      if (shorthand.name == node.name) return meaning_of(node, shorthand);
+    }
     const Function* function = scope_.find_function(node.name);
     return function ? scope_call(node, *function) : unknown_function(node);
   }
@@ -274,6 +277,7 @@ class Resolver {
   MaybeType unknown_function(const Node& node) {
     std::vector<std::string> names = builtin_functions();
     for (const Function& function : scope_.functions()) names.push_back(function.name);
+    for (const Shorthand& shorthand : shorthands(scope_)) names.emplace_back(shorthand.name);
     report(node, fmt::format("unknown function '{}'", node.name), fmt::format("one of {}", join_sorted(names)),
            suggest(node.name, names));
     return std::nullopt;
@@ -295,6 +299,27 @@ class Resolver {
     node.op = op;
     if (op == Op::choose) return choice(node);
     return is_of_word ? fact(node) : arithmetic(node);
+  }
+
+  // The argument is resolved before it is put in, once or twice: resolving it again changes nothing.
+  MaybeType meaning_of(Node& node, const Shorthand& shorthand) {
+    if (!has_arguments(node, 1, 1) || !resolve(*node.operands[0])) return std::nullopt;
+    Node meaning = copy_at(**parse_syntax(shorthand.meaning, node.where), node.where);
+    put_in(meaning, shorthand.argument, *node.operands[0]);
+    if (size_of(meaning) > kMaxSize) {
+      errors_.push_back(too_large(node.where));
+      return std::nullopt;
+    }
+    node = std::move(meaning);
+    return resolve(node);
+  }
+
+  static void put_in(Node& node, std::string_view name, const Node& argument) {
+    if (node.op == Op::symbol && node.name == name) {
+      node = copy_of(argument);
+      return;
+    }
+    for (auto& operand : node.operands) put_in(*operand, name, argument);
   }
 
   // Of two numbers, by a condition.

@@ -101,8 +101,8 @@ Real cost(const SelectionScope& scope) {
   const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(specialization.workgroup))
       + choose(parameters.reduce == Reduce::subgroup,
       2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16);
-  const Integer waves = ceil_div(Integer(problem.rows) * Integer(specialization.workgroup),
-      Integer(device.compute_units) * 2048);
+  const Integer waves = ceil_div(Integer(problem.rows),
+      Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)));
   return Real(device.launch_us) + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units))
       + Integer(specialization.workgroup) / Real(10000.0)
       + max(2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))

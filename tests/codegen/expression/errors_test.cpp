@@ -167,7 +167,7 @@ op.yaml:1:5: error: unknown name 'vce'
 op.yaml:1:5: error: unknown name 'device.subgroup_sise'
     1 |   - device.subgroup_sise * 2
       |     ^~~~~~~~~~~~~~~~~~~~
-  expected: one of device.bytes_per_us, device.subgroup_size
+  expected: one of device.bytes_per_us, device.compute_units, device.subgroup_size
   hint: did you mean 'device.subgroup_size'?
 )"},
     {R"(subgroup_size)", std::nullopt, R"(
@@ -339,8 +339,20 @@ op.yaml:1:11: error: unknown name 'f33'
 op.yaml:1:5: error: unknown function 'cell_div'
     1 |   - cell_div(numel, 4)
       |     ^~~~~~~~~~~~~~~~~~
-  expected: one of bytes, ceil_div, choose, glsl_type, half, max, min, packed
+  expected: one of bytes, ceil_div, choose, dispatch_us, glsl_type, half, max, min, occupancy, overlapped_waves, packed, waves
   hint: did you mean 'ceil_div'?
+)"},
+    {R"(overlapped_waves(nuemel))", std::nullopt, R"(
+op.yaml:1:22: error: unknown name 'nuemel'
+    1 |   - overlapped_waves(nuemel)
+      |                      ^~~~~~
+  expected: one of eps, input_dtype, numel, output_dtype, storage, transposed, vec, width, workgroup
+  hint: did you mean 'numel'?
+)"},
+    {R"(waves(numel, 2))", std::nullopt, R"(
+op.yaml:1:5: error: 'waves' takes 1 argument, and is given 2
+    1 |   - waves(numel, 2)
+      |     ^~~~~~~~~~~~~~~
 )"},
     {R"(glsl_type())", std::nullopt, R"(
 op.yaml:1:5: error: 'glsl_type' takes 1 to 2 arguments, and is given 0

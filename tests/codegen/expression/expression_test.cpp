@@ -61,6 +61,13 @@ constexpr Case kCases[] = {
     {"choose(vec == 4, 1, 0.5)", "choose(vec == 4, 1, 0.5)", "1.0"},
     {"bytes(input_dtype) + bytes(i32)", "bytes(input_dtype) + bytes(i32)", "6"},
     {"((vec))", "vec", "4"},
+    // Functions that are short for an expression.
+    {"waves(numel + 1)", "ceil_div(numel + 1, device.compute_units)", "126"},
+    {"2 * occupancy(workgroup)", "2 * max(1, 2048 / workgroup)", "32"},
+    {"dispatch_us(numel)", "numel / (50.0 * device.compute_units)", "2.5"},
+    {"overlapped_waves(width)",
+     "(ceil_div(width, device.compute_units) + max(1.0, width * 1.0 / device.compute_units)) / 2.0", "1.75"},
+    {"waves(waves(numel))", "ceil_div(ceil_div(numel, device.compute_units), device.compute_units)", "16"},
     // Comparison.
     {"numel % vec == 0", "numel % vec == 0", "true"},
     {"numel != 1000", "numel != 1000", "false"},
@@ -160,6 +167,15 @@ TEST(Expression, MayBeNestedSixtyFourDeepAndFiveHundredLong) {
   EXPECT_EQ(to_text(evaluate(*long_one, environment_for_tests())), "-1992");
   EXPECT_EQ(to_text(*long_one), chain);
   EXPECT_FALSE(parse(chain + chain, {}, scope));
+}
+
+TEST(Expression, OfFunctionsThatNameTheirArgumentTwiceStaysSmall) {
+  const Scope scope = scope_for_tests();
+  std::string nested = "vec";
+  for (int i = 0; i < 60; ++i) nested = "overlapped_waves(" + nested + ")";
+  const auto parsed = parse(nested, {}, scope);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().size(), 1u);
 }
 
 struct PartCase {

@@ -22,6 +22,7 @@ inline Scope scope_for_tests() {
   scope.add(Symbol{"width", Type::integer, {}, declared, "problem field"});
   scope.add(Symbol{"eps", Type::real, {}, declared, "problem field"});
   scope.add(Symbol{"device.subgroup_size", Type::integer, {}, {}, "device number"});
+  scope.add(Symbol{"device.compute_units", Type::integer, {}, {}, "device number"});
   scope.add(Symbol{"device.bytes_per_us", Type::real, {}, {}, "device number"});
   scope.add(
       Function{"glsl_type", {Type::word, Type::integer}, 1, Type::text, [](std::span<const Value> arguments) -> Value {
@@ -38,7 +39,7 @@ inline Scope scope_for_tests() {
 // In the order of the scope.
 inline std::vector<Value> environment_for_tests() {
   return {Word{"f16"},   Word{"f16"}, Word{"buffer"}, Integer(4),  true,       Integer(128),
-          Integer(1000), Integer(12), Real(0.5),      Integer(32), Real(100.0)};
+          Integer(1000), Integer(12), Real(0.5),      Integer(32), Integer(8), Real(100.0)};
 }
 
 }  // namespace qgen::expression

@@ -330,8 +330,9 @@ TEST(Spec, LetsDefinitionsGrowToALimit) {
   std::string doubled = "  d0: rows + 1\n";
   for (int i = 1; i < 12; ++i) doubled += fmt::format("  d{}: d{} + d{}\n", i, i - 1, i - 1);
   yaml.insert(yaml.find("require:"), doubled);
-  EXPECT_THAT(errors_of(yaml), testing::StartsWith("op.yaml:23:7: error: the expression has more than 1000 names, "
-                                                   "numbers and operators, with what its definitions stand for\n"));
+  EXPECT_THAT(errors_of(yaml),
+              testing::StartsWith("op.yaml:23:7: error: the expression has more than 1000 names, "
+                                  "numbers and operators, with what its definitions and functions stand for\n"));
 }
 
 TEST(Spec, MayHaveCarriageReturnsAndAByteOrderMark) {
