@@ -11,6 +11,7 @@
 
 #include "operators.h"
 #include "registry.h"
+#include "runtime/calls/online_tuning.h"
 #include "runtime/library/tuning_info.h"
 #include "runtime/profiles/device_file.h"
 #include "runtime/selector/decision_cache.h"
@@ -179,6 +180,25 @@ void first_look_near(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(book.of(asked[next++ % asked.size()], times.device()));
 }
 
+// Each layer again and again, each time as if it were new to the cache; its times were looked up before.
+void first_decision_timed(benchmark::State& state) {
+  const MadeUpTimes times;
+  const KernelLibrary library = times.with_table();
+  const TimeBook book(library);
+  for (const Problem& problem : times.problems()) (void)book.of(problem, times.device());
+  DecisionCache decisions(times.device(), library, &book, 1);
+  size_t next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(decisions.best(times.problems()[next++ % kLayers]));
+}
+// What online tuning adds to a call when everything was tried.
+void online_turn(benchmark::State& state, const Problem& problem) {
+  const auto library = KernelLibrary::open(generated::library());
+  const DeviceProfile device = testing::h200();
+  OnlineTuning online({.share = 0.5});
+  for (int i = 0; i < 1000; ++i) online.took(online.next(problem, device, *library, {}), 10);
+  for (auto _ : state) online.took(online.next(problem, device, *library, {}), 10);
+}
+
 BENCHMARK(load_table)->Unit(benchmark::kMillisecond);
 BENCHMARK(load_store)->Unit(benchmark::kMillisecond);
 BENCHMARK(first_look);
@@ -191,6 +211,8 @@ BENCHMARK_CAPTURE(first_decision, q8ta_add, add());
 BENCHMARK_CAPTURE(repeated_decision, q8ta_linear, linear());
 BENCHMARK_CAPTURE(repeated_decision, q8ta_conv2d, convolution());
 BENCHMARK_CAPTURE(repeated_decision, q8ta_add, add());
+BENCHMARK(first_decision_timed);
+BENCHMARK_CAPTURE(online_turn, q8ta_linear, linear());
 BENCHMARK_CAPTURE(key, q8ta_conv2d, convolution());
 
 }  // namespace

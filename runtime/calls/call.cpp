@@ -170,7 +170,7 @@ Expected<Made> run_online(Context& context, const Call& call, const ArgumentList
     const auto turn = context.online->next(call.problem, context.profile, context.library, *times);
     if (!turn.choice) return Made();
     double device_us = 0;
-    auto made = run(context, call, *turn.choice, arguments, &device_us);
+    auto made = run(context, call, *turn.choice, arguments, turn.is_timed ? &device_us : nullptr);
     if (made) {
       context.online->took(turn, device_us);
       return Made(*std::move(made));

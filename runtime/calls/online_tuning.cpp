@@ -3,7 +3,8 @@
 #include "runtime/calls/online_tuning.h"
 
 #include <algorithm>
-#include <optional>
+#include <span>
+#include <tuple>
 
 namespace qgen {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 constexpr double kHopeless = 2;         // times the best
 constexpr size_t kMostProblems = 4096;  // past them all are forgotten
 
-std::optional<double> median_of(std::vector<double> samples) {
-  if (samples.empty()) return std::nullopt;
+double median_of(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<ptrdiff_t>(samples.size() / 2);
   std::ranges::nth_element(samples, middle);
   return *middle;
@@ -33,7 +33,10 @@ OnlineTuning::Trials& OnlineTuning::trials_of(const std::string& key, const Prob
   const Selection selection =
       select(problem, device, library, {.all_specializations = true, .all_step_kernels = true, .times = &known});
   const size_t count = std::min(std::max<size_t>(options_.candidates, 1), selection.ranked.size());
-  for (size_t i = 0; i < count; ++i) found->second.candidates.push_back({selection.ranked[i].id, {}, false});
+  for (const Choice& choice : std::span(selection.ranked).first(count)) {
+    const KnownTime time{.us = choice.time_us, .source = choice.source, .said = choice.said};
+    found->second.candidates.push_back({choice.id, time});
+  }
   return found->second;
 }
 
@@ -44,24 +47,35 @@ const OnlineTuning::Tried* OnlineTuning::next_trial(const Trials& trials) const 
   return has_time && next != trials.candidates.end() ? &*next : nullptr;
 }
 
+std::shared_ptr<const Choice> OnlineTuning::choice_of(const Problem& problem, const Tried& tried,
+                                                      const DeviceProfile& device, const KernelLibrary& library) {
+  auto kept = choices_.find(problem);
+  const bool is_it = kept && kept->id == tried.id && kept->source == tried.known.source &&
+                     (kept->source == TimeSource::estimated || kept->time_us == tried.known.us);
+  if (is_it) return kept;
+  KernelTimes times;
+  if (tried.known.source != TimeSource::estimated) times.emplace(tried.id, tried.known);
+  Selection selection = select(problem, device, library,
+                               {.force = tried.id, .best_only = true, .best_or_nothing = true, .times = &times});
+  return selection.ranked.empty() ? nullptr : choices_.keep(std::move(selection.ranked.front()));
+}
+
 OnlineTuning::Turn OnlineTuning::next(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
                                       const KernelTimes& known) {
   Turn turn{.problem = key_of(problem), .began = options_.now()};
-  KernelTimes times = known;
-  std::string force;
+  Tried chosen;
   {
     const std::scoped_lock lock(mutex_);
     const Trials& trials = trials_of(turn.problem, problem, device, library, known);
     if (trials.candidates.empty()) return turn;
-    if (const Tried* trial = next_trial(trials)) force = trial->id;
-    turn.is_trial = !force.empty();
-    for (const Tried& tried : trials.candidates) {
-      if (const auto us = median_of(tried.samples_us)) times[tried.id] = {.us = *us, .said = "measured online"};
-    }
+    const Tried* trial = next_trial(trials);
+    turn.is_trial = trial != nullptr;
+    chosen = trial ? *trial : *std::ranges::min_element(trials.candidates, {}, [](const Tried& tried) {
+      return std::tuple(tried.has_failed(), tried.known.source, tried.known.us);
+    });
+    turn.is_timed = !is_frozen_ && !chosen.is_done;
   }
-  Selection selection =
-      select(problem, device, library, {.force = force, .best_only = true, .best_or_nothing = true, .times = &times});
-  if (!selection.ranked.empty()) turn.choice = std::make_shared<const Choice>(std::move(selection.ranked.front()));
+  turn.choice = choice_of(problem, chosen, device, library);
   return turn;
 }
 
@@ -75,17 +89,17 @@ void OnlineTuning::took(const Turn& turn, double device_us) {
   const std::scoped_lock lock(mutex_);
   end(turn);
   const auto trials = trials_.find(turn.problem);
-  if (is_frozen_ || trials == trials_.end()) return;
+  if (!turn.is_timed || is_frozen_ || trials == trials_.end()) return;
   auto& candidates = trials->second.candidates;
   const auto tried = std::ranges::find(candidates, turn.choice->id, &Tried::id);
   if (tried == candidates.end() || tried->is_done) return;
   tried->samples_us.push_back(device_us);
-  std::optional<double> best;
+  tried->known = {.us = median_of(tried->samples_us), .said = "measured online"};
+  double best = tried->known.us;
   for (const Tried& one : candidates) {
-    const auto us = median_of(one.samples_us);
-    if (us && (!best || *us < *best)) best = us;
+    if (!one.samples_us.empty()) best = std::min(best, one.known.us);
   }
-  tried->is_done = tried->samples_us.size() >= options_.samples || device_us > kHopeless * *best;
+  tried->is_done = tried->samples_us.size() >= options_.samples || device_us > kHopeless * best;
 }
 
 void OnlineTuning::failed(const Turn& turn) {
@@ -109,9 +123,10 @@ std::vector<OnlineTime> OnlineTuning::times(const KernelLibrary& library) const 
   std::vector<OnlineTime> times;
   for (const auto& [problem, trials] : trials_) {
     for (const Tried& tried : trials.candidates) {
-      const auto us = median_of(tried.samples_us);
       const auto digest = digest_of(*trials.op, tried.id, library);
-      if (us && tried.is_done && digest) times.push_back({problem, tried.id, *digest, *us});
+      if (tried.is_done && !tried.has_failed() && digest) {
+        times.push_back({problem, tried.id, *digest, tried.known.us});
+      }
     }
   }
   return times;

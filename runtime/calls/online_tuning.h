@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/selector/select.h"
+#include "runtime/selector/decision_cache.h"
 
 namespace qgen {
 
@@ -53,6 +53,7 @@ class OnlineTuning {
     std::string problem;                   // key_of()
     std::shared_ptr<const Choice> choice;  // null: no kernel fits
     bool is_trial = false;
+    bool is_timed = false;  // false: took() needs no time of the device
     std::chrono::nanoseconds began{};
   };
 
@@ -61,7 +62,7 @@ class OnlineTuning {
   // `known`: what is known of the problem otherwise. Safe from many threads, as all below.
   Turn next(const Problem& problem, const DeviceProfile& device, const KernelLibrary& library,
             const KernelTimes& known);
-  // It took so long on the device.
+  // It took so long on the device; where it is not timed, as long as calls take.
   void took(const Turn& turn, double device_us);
   // It could not be run: it is not tried again.
   void failed(const Turn& turn);
@@ -73,8 +74,11 @@ class OnlineTuning {
  private:
   struct Tried {
     std::string id;
-    std::vector<double> samples_us;
+    KnownTime known;  // the median of the samples; before the first, as select() had it
+    std::vector<double> samples_us = {};
     bool is_done = false;
+
+    bool has_failed() const { return is_done && samples_us.empty(); }
   };
   // Of a problem.
   struct Trials {
@@ -85,6 +89,8 @@ class OnlineTuning {
   Trials& trials_of(const std::string& key, const Problem& problem, const DeviceProfile& device,
                     const KernelLibrary& library, const KernelTimes& known);
   const Tried* next_trial(const Trials& trials) const;  // null: there is none, or no time for it
+  std::shared_ptr<const Choice> choice_of(const Problem& problem, const Tried& tried, const DeviceProfile& device,
+                                          const KernelLibrary& library);
   void end(const Turn& turn);
 
   OnlineOptions options_;
@@ -92,6 +98,7 @@ class OnlineTuning {
   std::map<std::string, Trials, std::less<>> trials_;  // by problem
   std::chrono::nanoseconds all_{}, tried_{};           // what calls and what trials took
   bool is_frozen_ = false;
+  KeptChoices choices_;  // what each problem ran last
 };
 
 }  // namespace qgen

@@ -2,7 +2,10 @@
 // SPDX-FileCopyrightText: qgen authors
 #include "runtime/selector/decision_cache.h"
 
+#include <algorithm>
 #include <mutex>
+#include <tuple>
+#include <vector>
 
 #include "runtime/library/blob_format.h"
 
@@ -30,36 +33,63 @@ uint64_t hash_of(const Problem& problem) {
 
 }  // namespace
 
-std::shared_ptr<const Choice> DecisionCache::find(uint64_t hash, const Problem& problem) const {
-  const auto [first, last] = decisions_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    if (*known->second->problem == problem) return known->second;
+KeptChoices::ByHash::const_iterator KeptChoices::find(uint64_t hash, const Problem& problem) const {
+  const auto [first, last] = choices_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& kept) { return *kept.second->problem == problem; });
+  return known == last ? choices_.end() : known;
+}
+
+std::shared_ptr<const Choice> KeptChoices::find(const Problem& problem) const {
+  const uint64_t hash = hash_of(problem);
+  const std::shared_lock lock(mutex_);
+  const auto known = find(hash, problem);
+  return known == choices_.end() ? nullptr : known->second;
+}
+
+std::shared_ptr<const Choice> KeptChoices::keep(Choice choice) {
+  const uint64_t hash = hash_of(*choice.problem);
+  auto kept = std::make_shared<const Choice>(std::move(choice));
+  const std::unique_lock lock(mutex_);
+  if (const auto known = find(hash, *kept->problem); known != choices_.end()) choices_.erase(known);
+  if (choices_.size() >= most_) choices_.clear();
+  choices_.emplace(hash, kept);
+  return kept;
+}
+
+// The fastest that is known, where times are of this very problem: nothing else needs to be looked at. nullopt: none of
+// them fits, or the most trusted are of other problems, and only costs say how they compare.
+std::optional<Choice> DecisionCache::fastest_known(const Problem& problem, const KernelTimes& times) const {
+  std::vector<const KernelTimes::value_type*> known;
+  for (const auto& time : times) known.push_back(&time);
+  std::ranges::sort(known, {}, [](const auto* time) {
+    return std::tuple(time->second.source, time->second.us, std::string_view(time->first));
+  });
+  const auto is_scaled = [&](TimeSource source) {
+    return std::ranges::any_of(
+        known, [&](const auto* time) { return time->second.source == source && time->second.cost_us > 0; });
+  };
+  for (const auto* time : known) {
+    if (is_scaled(time->second.source)) return std::nullopt;
+    Selection selection = select(problem, device_, library_,
+                                 {.force = time->first, .best_only = true, .best_or_nothing = true, .times = &times});
+    if (!selection.ranked.empty()) return std::move(selection.ranked.front());
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::optional<Choice> DecisionCache::choose(const Problem& problem) const {
   const auto times = times_ ? times_->of(problem, device_) : nullptr;
   if (!times || times->empty()) return quick_.best(problem);
+  if (auto known = fastest_known(problem, *times)) return known;
   Selection selection =
       select(problem, device_, library_, {.best_only = true, .best_or_nothing = true, .times = times.get()});
   return selection.ranked.empty() ? std::nullopt : std::optional(std::move(selection.ranked.front()));
 }
 
 std::shared_ptr<const Choice> DecisionCache::best(const Problem& problem) {
-  const uint64_t hash = hash_of(problem);
-  {
-    const std::shared_lock lock(mutex_);
-    if (auto known = find(hash, problem)) return known;
-  }
+  if (auto known = kept_.find(problem)) return known;
   auto chosen = choose(problem);
-  if (!chosen) return nullptr;
-  auto choice = std::make_shared<const Choice>(*std::move(chosen));
-  const std::unique_lock lock(mutex_);
-  if (auto known = find(hash, problem)) return known;  // another thread was here
-  if (decisions_.size() >= most_) decisions_.clear();
-  decisions_.emplace(hash, choice);
-  return choice;
+  return chosen ? kept_.keep(*std::move(chosen)) : nullptr;
 }
 
 }  // namespace qgen

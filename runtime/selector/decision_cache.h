@@ -7,9 +7,8 @@
 //   DecisionCache decisions(profile, library, &times);
 //   if (const auto choice = decisions.best(problem)) ...     // select() the first time, then a look
 //
-// A problem is known again by all that its choice is made of: its fields, scales too, and its operands with their
-// shapes. A look that finds it allocates nothing. Safe from many threads; two that ask at the same time for the first
-// time may both choose, and get the same.
+// A look that finds one allocates nothing. Safe from many threads; two that ask at the same time for the first time may
+// both choose, and get the same.
 #pragma once
 
 #include <memory>
@@ -21,27 +20,45 @@
 
 namespace qgen {
 
+// One choice for each problem, which is known again by all that its choice is made of: its fields, scales too, and its
+// operands with their shapes. Safe from many threads.
+class KeptChoices {
+ public:
+  // Past `most` problems all are forgotten.
+  explicit KeptChoices(size_t most = 4096) : most_(most) {}
+
+  std::shared_ptr<const Choice> find(const Problem& problem) const;  // null: not there
+  // In the place of what its problem had.
+  std::shared_ptr<const Choice> keep(Choice choice);
+
+ private:
+  using ByHash = std::unordered_multimap<uint64_t, std::shared_ptr<const Choice>>;
+  ByHash::const_iterator find(uint64_t hash, const Problem& problem) const;
+
+  size_t most_;
+  mutable std::shared_mutex mutex_;
+  ByHash choices_;  // by hash_of() their problems
+};
+
 class DecisionCache {
  public:
   // What it is given must outlive it. Past `most` problems all are forgotten, and chosen again.
   DecisionCache(const DeviceProfile& device, const KernelLibrary& library, const TimeBook* times = nullptr,
                 size_t most = 4096)
-      : device_(device), library_(library), quick_(device, library), times_(times), most_(most) {}
+      : device_(device), library_(library), quick_(device, library), times_(times), kept_(most) {}
 
   // Null: no kernel fits; select() says why.
   std::shared_ptr<const Choice> best(const Problem& problem);
 
  private:
   std::optional<Choice> choose(const Problem& problem) const;
-  std::shared_ptr<const Choice> find(uint64_t hash, const Problem& problem) const;  // null: not there
+  std::optional<Choice> fastest_known(const Problem& problem, const KernelTimes& times) const;
 
   const DeviceProfile& device_;
   const KernelLibrary& library_;
   QuickSelector quick_;
   const TimeBook* times_;
-  size_t most_;
-  mutable std::shared_mutex mutex_;
-  std::unordered_multimap<uint64_t, std::shared_ptr<const Choice>> decisions_;  // by hash_of() their problems
+  KeptChoices kept_;
 };
 
 }  // namespace qgen

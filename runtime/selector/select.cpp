@@ -93,7 +93,7 @@ Selection select(const Problem& problem, const DeviceProfile& device, const Kern
   if (std::string fault = selector::fault_of(problem); !fault.empty()) {
     return unanswered(fmt::format("{} on \"{}\"", op.name, device.name), op.name, std::move(fault), "");
   }
-  Selection selection{.question = question_of(problem, device)};
+  Selection selection{.question = options.best_or_nothing ? "" : question_of(problem, device)};
   const auto forced = selector::parse_force(op, library, options.force);
   if (!forced) return unanswered(selection.question, options.force, forced.error().message, forced.error().hint);
 

@@ -95,7 +95,7 @@ struct SelectOptions {
   // What a dispatch at a new shape needs: `ranked` holds the best choice alone, and `rejected` is empty unless nothing
   // fits. Of 500 kernels the sentences and the other choices take nine tenths of the time.
   bool best_only = false;
-  bool best_or_nothing = false;        // where nothing fits, not even why: for those who ask about many
+  bool best_or_nothing = false;        // no question, and where nothing fits not even why: for those who ask about many
   const KernelTimes* times = nullptr;  // what is known of this problem; null: the spec's costs alone
 };
 

@@ -102,10 +102,22 @@ TEST_F(OnlineTuningTest, TriesAHopelessKernelOnce) {
   EXPECT_EQ(trials[ranked_[2].id], 3);
 }
 
+TEST_F(OnlineTuningTest, ChoosesAndTimesNothingAnyMoreWhenAllIsTried) {
+  OnlineTuning online(options(0.5));
+  for (int i = 0; i < 100; ++i) call(online);
+  const Turn turn = call(online), again = call(online);
+  EXPECT_FALSE(again.is_timed);
+  EXPECT_EQ(again.choice, turn.choice);
+  Problem other = problem();
+  other.fields[offsetof(test::scale_rows::Problem, alpha)] ^= std::byte{1};  // data: of the same key
+  EXPECT_NE(call(online, other).choice->launches[0].problem, turn.choice->launches[0].problem);
+}
+
 TEST_F(OnlineTuningTest, TriesNothingFrozenOrWithoutAShare) {
   OnlineTuning frozen(options(0.5)), none(options(0));
   call(frozen);
   frozen.freeze();
+  EXPECT_FALSE(call(frozen).is_timed);
   for (int i = 0; i < 50; ++i) {
     EXPECT_FALSE(call(frozen).is_trial);
     EXPECT_FALSE(call(none).is_trial);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The quick choice is the slow one: of every problem that this repository has times of, on every device that it describes.
+// The quick choice is the slow one: of every problem that this repository has times of, on every device that it
+// describes; and with those times.
 #include "runtime/selector/quick_selector.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "common/files.h"
 #include "registry.h"
 #include "runtime/profiles/device_file.h"
+#include "runtime/selector/decision_cache.h"
 #include "runtime/tuning/tuning_file.h"
 #include "tests/runtime/operators/h200.h"
 #include "tests/support/source_folder.h"
@@ -67,6 +69,36 @@ TEST(QuickSelector, ChoosesAsSelectDoes) {
       }
     }
   }
+}
+
+// Of the very problem, of one nearby, and of none.
+TEST(QuickSelector, DecidesByTimesAsSelectDoes) {
+  const auto library = KernelLibrary::open(generated::library());
+  const tuning::TuningFile table = *tuning::load_tuning_file(tests::source_folder() + "/tuning/nvidia-h200.yaml");
+  TimeBook book(*library);
+  std::vector<TimedKernel> times;
+  for (const tuning::TunedRow& row : table.rows) {
+    times.push_back({row.problem, row.kernel, row.digest, row.us, row.date, row.is_cold});
+  }
+  ASSERT_GT(book.add(table.device, times), 500u);
+  size_t measured = 0;
+  for (const DeviceProfile& device : {table.device, qgen::testing::h200(), DeviceProfile{}}) {
+    DecisionCache decisions(device, *library, &book);
+    for (const Problem& problem : problems(*library)) {
+      SCOPED_TRACE(key_of(problem));
+      const Selection slow =
+          select(problem, device, *library, {.best_only = true, .times = book.of(problem, device).get()});
+      const auto decided = decisions.best(problem);
+      ASSERT_EQ(decided != nullptr, !slow.ranked.empty());
+      if (!decided) continue;
+      EXPECT_EQ(decided->id, slow.ranked.front().id);
+      EXPECT_EQ(decided->time_us, slow.ranked.front().time_us);
+      EXPECT_EQ(decided->source, slow.ranked.front().source);
+      EXPECT_EQ(decided->said, slow.ranked.front().said);
+      measured += decided->source == TimeSource::measured;
+    }
+  }
+  EXPECT_GT(measured, 40u);
 }
 
 }  // namespace
