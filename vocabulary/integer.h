@@ -6,6 +6,7 @@
 // so `require` at generation and `applies_when` at selection cannot disagree.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 
