@@ -388,7 +388,7 @@ Real cost(const SelectionScope& scope) {
       + steps * Real(0.09)
       + tiles_of_a_unit * Integer(device.compute_units)
       * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(1.9), Integer(1))
-      * (Real(0.32) * rows * columns / Real(device.int8_ops_per_us)
+      * (choose(device.is_cpu, Real(8.0), Real(0.32)) * rows * columns / Real(device.int8_ops_per_us)
       + Real(0.64) * (rows + columns) / Real(device.bytes_per_us))
       + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(74)) * rows
       * columns / Real(device.f32_ops_per_us))

@@ -215,16 +215,16 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 }
 
 constexpr std::string_view kFitNames[] = {
-  "begin_us", "output_ops", "step_us", "packed_ops", "unpacked_ops", "cache_speed",
+  "begin_us", "output_ops", "step_us", "packed_ops", "unpacked_ops", "cache_speed", "cpu_step_ops",
 };
-constexpr double kFitValues[] = {1.25, 80, 0.02, 3.5, 7, 8};
+constexpr double kFitValues[] = {1.25, 80, 0.02, 3.5, 7, 8, 130};
 
 struct Fit {
-  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed;
+  double begin_us, output_ops, step_us, packed_ops, unpacked_ops, cache_speed, cpu_step_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -249,7 +249,8 @@ Real cost(const SelectionScope& scope) {
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
-      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)),
+      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us))
+      + choose(device.is_cpu, Real(fit.cpu_step_ops), 0) / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
       / (Real(fit.cache_speed) * Real(device.bytes_per_us)))));
 }

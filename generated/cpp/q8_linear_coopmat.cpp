@@ -326,7 +326,7 @@ Real cost(const SelectionScope& scope) {
       + ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Real(0.03)
       + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
       * (ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Integer(specialization.step)
-      * (Real(0.36) * rows * columns / Real(device.int8_ops_per_us)
+      * (choose(device.is_cpu, Real(8.0), Real(0.36)) * rows * columns / Real(device.int8_ops_per_us)
       + Real(0.47) * (rows + columns) / Real(device.bytes_per_us))
       + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(72)) * rows
       * columns / Real(device.f32_ops_per_us))

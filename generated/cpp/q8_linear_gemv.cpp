@@ -201,15 +201,15 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"bytes_in_flight", "packed_ops", "unpacked_ops"};
-constexpr double kFitValues[] = {32768, 6, 24};
+constexpr std::string_view kFitNames[] = {"bytes_in_flight", "packed_ops", "unpacked_ops", "cpu_weight_ops"};
+constexpr double kFitValues[] = {32768, 6, 24, 12};
 
 struct Fit {
-  double bytes_in_flight, packed_ops, unpacked_ops;
+  double bytes_in_flight, packed_ops, unpacked_ops, cpu_weight_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2]};
+  return {values[0], values[1], values[2], values[3]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -226,9 +226,9 @@ Real cost(const SelectionScope& scope) {
       ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)
       * min(Integer(specialization.unroll),
       max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64))
-      + Integer(parameters.rows) * Integer(problem.n) * Integer(problem.k)
-      * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
-      / Real(device.int8_ops_per_us);
+      + Integer(problem.n) * Integer(problem.k)
+      * (Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0)) / Real(device.int8_ops_per_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

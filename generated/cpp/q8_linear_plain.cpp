@@ -140,8 +140,9 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   return Real(device.launch_us)
-      + max(8 * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us), Integer(problem.k) / Real(400.0));
+      + max(choose(device.is_cpu, Integer(4), Integer(8)) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k)
+      / Real(device.f32_ops_per_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us),
+      Integer(problem.k) / Real(400.0));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -192,15 +192,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 
 constexpr std::string_view kFitNames[] = {
   "begin_us", "output_ops", "shared_step_us", "global_step_us", "packed_ops", "unpacked_ops", "cache_speed",
+  "cpu_shared_ops", "cpu_direct_ops",
 };
-constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 3, 7, 8};
+constexpr double kFitValues[] = {1.25, 83, 0.015, 0.06, 3, 7, 8, 123, 30};
 
 struct Fit {
-  double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed;
+  double begin_us, output_ops, shared_step_us, global_step_us, packed_ops, unpacked_ops, cache_speed, cpu_shared_ops,
+    cpu_direct_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -209,6 +211,8 @@ Real cost(const SelectionScope& scope) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
+  const Real cpu_ops = choose(device.is_cpu,
+      choose(parameters.staging == Staging::shared, Real(fit.cpu_shared_ops), Real(fit.cpu_direct_ops)), 0);
   const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
       * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
   return Real(device.launch_us) + Real(fit.begin_us)
@@ -223,7 +227,7 @@ Real cost(const SelectionScope& scope) {
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
-      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)),
+      Real(fit.unpacked_ops) / Real(device.f32_ops_per_us)) + cpu_ops / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
       / (Real(fit.cache_speed) * Real(device.bytes_per_us)))));
 }
