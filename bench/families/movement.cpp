@@ -10,11 +10,12 @@ namespace qgen::bench {
 namespace {
 
 void add_movement(std::vector<Row>& rows) {
+  const auto add_of = [&](std::string op, std::string size, Texts inputs, Texts attributes) {
+    rows.push_back(
+        {std::move(op), std::move(size), Way{{.shapes = std::move(inputs), .attributes = std::move(attributes)}}, {}});
+  };
   const auto add = [&](std::string op, std::string size, std::string_view input, Texts attributes) {
-    rows.push_back({std::move(op),
-                    std::move(size),
-                    Way{{.shapes = {fmt::format("input={}", input)}, .attributes = std::move(attributes)}},
-                    {}});
+    add_of(std::move(op), std::move(size), {fmt::format("input={}", input)}, std::move(attributes));
   };
   for (const std::string_view dtype : {"f32", "f16", "i8"}) {
     add("permute", fmt::format("8192x8192.{}", dtype), fmt::format("8192x8192:{}", dtype), {});
@@ -24,6 +25,9 @@ void add_movement(std::vector<Row>& rows) {
   add("slice", "8192x8192.half.f16", "8192x8192:f16", {"starts=0,4096", "ends=8192,8192"});
   add("expand", "8192x1.f16", "8192x1:f16", {"sizes=8192,8192"});
   add("pad", "8x64x224x224.1.f16", "8x64x224x224:f16", {"before=0,0,1,1", "after=0,0,1,1"});
+  add_of("concat", "8x64_128_32_32x64x64.f16",
+         {"input_1=8x64x64x64:f16", "input_2=8x128x64x64:f16", "input_3=8x32x64x64:f16", "input_4=8x32x64x64:f16"}, {});
+  add_of("concat", "8192x4095_4097.f16", {"input_1=8192x4095:f16", "input_2=8192x4097:f16"}, {});
 }
 
 }  // namespace
@@ -36,6 +40,7 @@ Family movement_family() {
       {"slice", {"8192x8192.half.f16"}},
       {"expand", {"8192x1.f16"}},
       {"pad", {"8x64x224x224.1.f16"}},
+      {"concat", {"8x64_128_32_32x64x64.f16", "8192x4095_4097.f16"}},
   };
   return family;
 }

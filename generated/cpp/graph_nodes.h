@@ -60,6 +60,17 @@ inline ChooseQparamsAffineValues choose_qparams_affine(graph::Builder& net,
   return {made[0], made[1]};
 }
 
+inline graph::Var concat(graph::Builder& net,
+                         const ConcatInputs<graph::InGraph>& inputs,
+                         const ConcatAttributes& attributes = {}) {
+  graph::NodeOf node("concat");
+  node.inputs({
+    {"input_1", inputs.input_1}, {"input_2", inputs.input_2}, {"input_3", inputs.input_3}, {"input_4", inputs.input_4},
+  });
+  node.attributes({{"axis", graph::said(attributes.axis)}});
+  return net.add(node, "output");
+}
+
 inline graph::Var conv2d_q8csw(graph::Builder& net,
                                const Conv2dQ8cswInputs<graph::InGraph>& inputs,
                                const Conv2dQ8cswAttributes& attributes = {}) {

@@ -9,6 +9,7 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "concat.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv_coopmat.h"
@@ -84,7 +85,8 @@ namespace bmm_tiled { constexpr uint32_t kFirstModule = bmm_real::kFirstModule +
 namespace choose_qparams_affine { constexpr uint32_t kFirstModule = bmm_tiled::kFirstModule + bmm_tiled::kVariants; }
 namespace choose_qparams_finish { constexpr uint32_t kFirstModule = choose_qparams_affine::kFirstModule + choose_qparams_affine::kVariants; }
 namespace choose_qparams_partial { constexpr uint32_t kFirstModule = choose_qparams_finish::kFirstModule + choose_qparams_finish::kVariants; }
-namespace conv2d_q8csw { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
+namespace concat { constexpr uint32_t kFirstModule = choose_qparams_partial::kFirstModule + choose_qparams_partial::kVariants; }
+namespace conv2d_q8csw { constexpr uint32_t kFirstModule = concat::kFirstModule + concat::kVariants; }
 namespace conv2d_q8ta_q8csw { constexpr uint32_t kFirstModule = conv2d_q8csw::kFirstModule + conv2d_q8csw::kVariants; }
 namespace conv_coopmat { constexpr uint32_t kFirstModule = conv2d_q8ta_q8csw::kFirstModule + conv2d_q8ta_q8csw::kVariants; }
 namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirstModule + conv_coopmat::kVariants; }

@@ -6,6 +6,7 @@
 namespace qgen::generated {
 
 namespace choose_qparams_affine { extern const SignatureInfo signatures[1]; }
+namespace concat { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8csw { extern const SignatureInfo signatures[1]; }
 namespace conv2d_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
 namespace dequantize_affine { extern const SignatureInfo signatures[1]; }
@@ -75,6 +76,14 @@ Expected<Call> infer_choose_qparams_affine(const Given& given) {
     .quant_min = given.attribute<std::optional<int64_t>>(3), .quant_max = given.attribute<std::optional<int64_t>>(4),
     .eps = given.attribute<std::optional<double>>(5), .keepdim = given.attribute<bool>(6),
   };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_concat(const Given& given) {
+  const ConcatInputs<Described> inputs{
+    .input_1 = given.tensor(0), .input_2 = given.tensor(1), .input_3 = given.optional(2), .input_4 = given.optional(3),
+  };
+  const ConcatAttributes attributes{.axis = given.attribute<int64_t>(0)};
   return infer(inputs, attributes);
 }
 
@@ -680,6 +689,31 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
   auto made = run(context, choose_qparams_affine::signatures[0], call, arguments);
   if (!made) return made.error();
   return ChooseQparamsAffineOutputs{std::move((*made)[0]), std::move((*made)[1])};
+}
+
+Expected<Call> concat_call(const ConcatInputs<Described>& inputs,
+                           const ConcatAttributes& attributes) {
+  Given given(concat::signatures[0]);
+  given.set_tensor(0, inputs.input_1);
+  given.set_tensor(1, inputs.input_2);
+  given.set_optional(2, inputs.input_3);
+  given.set_optional(3, inputs.input_4);
+  given.set_attribute(0, attributes.axis);
+  return checked(given, infer_concat);
+}
+Expected<DeviceTensor> concat(Context& context,
+                              const ConcatInputs<OnDevice>& inputs,
+                              const ConcatAttributes& attributes) {
+  const ConcatInputs<Described> described{
+    .input_1 = desc_of(inputs.input_1), .input_2 = desc_of(inputs.input_2), .input_3 = desc_of(inputs.input_3),
+    .input_4 = desc_of(inputs.input_4),
+  };
+  const auto call = concat_call(described, attributes);
+  const ArgumentList arguments({
+    argument_of(inputs.input_1), argument_of(inputs.input_2), argument_of(inputs.input_3), argument_of(inputs.input_4),
+    {},
+  });
+  return run_for_one(context, concat::signatures[0], call, arguments);
 }
 
 Expected<Call> conv2d_q8csw_call(const Conv2dQ8cswInputs<Described>& inputs,
@@ -1902,6 +1936,7 @@ std::span<const OperatorEntry> entries() {
       {pool2d::signatures[1], infer_avg_pool2d},
       {fused_bmm::signatures[1], infer_bmm},
       {choose_qparams_affine::signatures[0], infer_choose_qparams_affine},
+      {concat::signatures[0], infer_concat},
       {conv2d_q8csw::signatures[0], infer_conv2d_q8csw},
       {conv2d_q8ta_q8csw::signatures[0], infer_conv2d_q8ta_q8csw},
       {dequantize_affine::signatures[0], infer_dequantize_affine},

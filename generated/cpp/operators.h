@@ -94,6 +94,25 @@ Expected<ChooseQparamsAffineOutputs> choose_qparams_affine(Context& context,
                                                            const ChooseQparamsAffineInputs<OnDevice>& inputs,
                                                            const ChooseQparamsAffineAttributes& attributes = {});
 
+// concat: tensors one behind the other along an axis
+template <typename As>
+struct ConcatInputs {
+  typename As::Tensor input_1;  // f32, f16, i8, u8, i32 [...]
+  typename As::Tensor input_2;  // f32, f16, i8, u8, i32 [...]; sides are input_1's except along axis
+  typename As::Optional input_3 = {};  // f32, f16, i8, u8, i32 [...]
+  typename As::Optional input_4 = {};  // f32, f16, i8, u8, i32 [...]; needs input_3
+};
+struct ConcatAttributes {
+  int64_t axis = 1;  // the dimension that grows; below 0, counted from the end; -8 to 7
+};
+Expected<Call> infer(const ConcatInputs<Described>& inputs,
+                     const ConcatAttributes& attributes);
+Expected<Call> concat_call(const ConcatInputs<Described>& inputs,
+                           const ConcatAttributes& attributes = {});
+Expected<DeviceTensor> concat(Context& context,
+                              const ConcatInputs<OnDevice>& inputs,
+                              const ConcatAttributes& attributes = {});
+
 // conv2d_q8csw: convolution of reals with an int8 weight, one scale a channel
 template <typename As>
 struct Conv2dQ8cswInputs {

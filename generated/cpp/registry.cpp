@@ -9,6 +9,7 @@
 #include "choose_qparams_affine.h"
 #include "choose_qparams_finish.h"
 #include "choose_qparams_partial.h"
+#include "concat.h"
 #include "conv2d_q8csw.h"
 #include "conv2d_q8ta_q8csw.h"
 #include "conv_coopmat.h"
@@ -92,6 +93,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &choose_qparams_affine::op,
   &choose_qparams_finish::op,
   &choose_qparams_partial::op,
+  &concat::op,
   &conv2d_q8csw::op,
   &conv2d_q8ta_q8csw::op,
   &conv_coopmat::op,
@@ -164,6 +166,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &pool2d::signatures[1],  // avg_pool2d
   &fused_bmm::signatures[1],  // bmm
   &choose_qparams_affine::signatures[0],  // choose_qparams_affine
+  &concat::signatures[0],  // concat
   &conv2d_q8csw::signatures[0],  // conv2d_q8csw
   &conv2d_q8ta_q8csw::signatures[0],  // conv2d_q8ta_q8csw
   &dequantize_affine::signatures[0],  // dequantize_affine

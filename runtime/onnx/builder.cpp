@@ -178,19 +178,12 @@ Expected<graph::Node> Builder::node_of(const Pending& pending, const Form& form)
   return node;
 }
 
-Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTensor& output) {
+Expected<graph::Node> Builder::joined_node(const Pending& pending, const Form& form,
+                                           const std::optional<PerTensor>& output) {
   constexpr std::string_view kPorts[] = {"input_1", "input_2", "input_3", "input_4"};
-  const Form form{pending.pattern->quantized.op, Style::q8ta};
-  Pending level = pending;
-  for (Pending::Operand& operand : level.operands) {
-    const auto* real = std::get_if<Real>(&operand.value);
-    if (!real) continue;
-    const auto codes = quantized(Known{*real, operand.shape}, output, fmt::format("quantize {}", pending.name));
-    if (!codes) return codes.error();
-    operand.value = View{*codes, output};
-  }
   const auto axis = static_cast<size_t>(std::get<int64_t>(pending.attributes.find("axis")->second));
-  // A level has every four of the one before it as one, with the output's scale and zero point already.
+  Pending level = pending;
+  // A level has every four of the one before it as one: bytes with the output's scale and zero point already.
   while (level.operands.size() > std::size(kPorts)) {
     std::vector<Pending::Operand> next;
     for (auto rest = std::span(level.operands); !rest.empty();) {
@@ -203,11 +196,14 @@ Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTens
       for (size_t i = 0; i < part.size(); ++i) group.operands[i].port = kPorts[i];
       auto node = node_of(group, form);
       if (!node) return node.error();
-      set_parameters(*node, "output", output);
+      if (output) set_parameters(*node, "output", *output);
       Expected<Dims> shape = part.front().shape;
       for (size_t i = 1; i < part.size() && shape; ++i) shape = joined(*shape, part[i].shape, axis, next_symbol);
       if (!shape) return shape.error();
-      next.back() = {"", View{add(*std::move(node), *shape), output}, *shape};
+      const ValueId value = add(*std::move(node), *shape);
+      if (output) next.back().value = View{value, *output};
+      else next.back().value = Real{value, std::get<Real>(part.front().value).dtype};
+      next.back().shape = *std::move(shape);
     }
     level.operands = std::move(next);
   }
@@ -215,34 +211,39 @@ Expected<graph::Node> Builder::joined_node(const Pending& pending, const PerTens
   return node_of(level, form);
 }
 
-// There is no operator that joins reals: each is padded to the whole, and the sum has them all. What is added is -0, which
-// leaves zeros of both signs as they are.
-Expected<Real> Builder::joined_reals(const Pending& pending) {
-  const auto axis = static_cast<size_t>(std::get<int64_t>(pending.attributes.find("axis")->second));
-  const Number whole = pending.shape[axis];
-  if (whole.is_symbol) return unsupported("it joins reals along sides that are not known");
-  std::optional<Real> sum;
-  int64_t at = 0;
-  for (const Pending::Operand& operand : pending.operands) {
-    const auto* view = std::get_if<View>(&operand.value);
-    const Real part = view ? Real{dequantized(*view)} : std::get<Real>(operand.value);
-    if (sum && sum->dtype != part.dtype) return unsupported("it joins f16 and f32");
-    std::vector<int64_t> before(pending.shape.size(), 0), after = before;
-    before[axis] = std::exchange(at, at + operand.shape[axis].value);
-    after[axis] = whole.value - at;
-    const ValueId padded = add({.name = pending.name + " part",
-                                .op = "pad",
-                                .inputs = {{"input", part.value}},
-                                .attributes = {{"before", before}, {"after", after}, {"value", -0.0}}},
-                               pending.shape);
-    sum = Real{sum ? add({.name = pending.name,
-                          .op = std::string(pending.pattern->real.op),
-                          .inputs = {{"input", sum->value}, {"other", padded}}},
-                         pending.shape)
-                   : padded,
-               part.dtype};
+// Quantizing each part is quantizing the whole.
+Expected<graph::Node> Builder::joined_bytes(Pending parts, const PerTensor& output) {
+  for (Pending::Operand& part : parts.operands) {
+    const auto* real = std::get_if<Real>(&part.value);
+    if (real) part.value = View{quantized(*real, output, fmt::format("quantize {}", parts.name)), output};
   }
-  return *sum;
+  return joined_node(parts, {parts.pattern->quantized.op, Style::q8ta}, output);
+}
+
+Expected<Real> Builder::joined_reals(Pending parts) {
+  // Bytes of one scale are joined as they are, and dequantized together.
+  const auto* first = std::get_if<View>(&parts.operands.front().value);
+  const bool are_alike = first && std::ranges::all_of(parts.operands, [&](const Pending::Operand& part) {
+                           const auto* view = std::get_if<View>(&part.value);
+                           return view && view->quantization == first->quantization;
+                         });
+  if (are_alike) {
+    const PerTensor output = first->quantization;
+    auto node = joined_bytes(parts, output);
+    if (!node) return node.error();
+    set_parameters(*node, "output", output);
+    return Real{dequantized(View{add(*std::move(node), parts.shape), output})};
+  }
+  DType dtype = DType::f32;
+  for (Pending::Operand& part : parts.operands) {
+    if (const auto* view = std::get_if<View>(&part.value)) part.value = Real{dequantized(*view)};
+    const DType own = std::get<Real>(part.value).dtype;
+    if (&part != &parts.operands.front() && own != dtype) return unsupported("it joins f16 and f32");
+    dtype = own;
+  }
+  auto node = joined_node(parts, parts.pattern->real, {});
+  if (!node) return node.error();
+  return Real{add(*std::move(node), parts.shape), dtype};
 }
 
 ValueId Builder::requantized(ValueId codes, const PerTensor& from, const PerTensor& to, const std::string& node_name,
@@ -297,7 +298,7 @@ Expected<ValueId> Builder::quantized(Pending& pending, const PerTensor& output) 
     if (!reals) return reals.error();
     return pending.quantized[key] = quantized(*reals, output, fmt::format("quantize {}", pending.name));
   }
-  auto node = form.style == Style::joins ? joined_node(pending, output) : node_of(pending, form);
+  auto node = form.style == Style::joins ? joined_bytes(pending, output) : node_of(pending, form);
   if (!node) return node.error();
   if (is_unary) {
     if (function->slope) node->attributes.insert_or_assign("slope", AttributeValue(*function->slope));

@@ -78,9 +78,11 @@ class Builder {
   // For an operator that quantizes as the view says: what was quantized so, if that is known, else what is dequantized.
   ValueId reals_before(const View& view);
   Expected<graph::Node> node_of(const Pending& pending, const Form& form);
-  // Of Style::joins: the last of the nodes that join the operands.
-  Expected<graph::Node> joined_node(const Pending& pending, const PerTensor& output);
-  Expected<Real> joined_reals(const Pending& pending);
+  // Of Style::joins: the last of the nodes that join the operands, which are reals, or bytes that become those of
+  // `output`.
+  Expected<graph::Node> joined_node(const Pending& pending, const Form& form, const std::optional<PerTensor>& output);
+  Expected<graph::Node> joined_bytes(Pending parts, const PerTensor& output);
+  Expected<Real> joined_reals(Pending parts);
   void add_parameters(graph::Node& node, std::string_view port, const PerTensor& parameters);
 
   std::map<std::pair<const Tensor*, std::string>, Shared> constants_;

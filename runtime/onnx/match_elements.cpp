@@ -7,15 +7,22 @@
 namespace qgen::onnx::matching {
 namespace {
 
+// Constants are of the dtype of the reals beside them.
+DType dtype_of_constants(Arguments arguments) {
+  for (const Known* known : arguments) {
+    if (const auto* real = known ? known->as<Real>() : nullptr) return real->dtype;
+  }
+  return DType::f32;
+}
+
 Expected<Pending> binary(Builder& builder, const Node& node, Arguments arguments, bool are_bytes) {
   Pending pending{.name = node.name};
-  DType constants_are = DType::f32;
+  const DType constants_are = dtype_of_constants(arguments);
   for (size_t i = 0; i < 2; ++i) {
     const auto known = needed(arguments, i);
     if (!known) return known.error();
     if (are_bytes && !builder.view_of(**known))
       return unsupported(fmt::format("input {} is not quantized to bytes with one scale", i));
-    if (const auto* real = (*known)->as<Real>()) constants_are = real->dtype;
   }
   for (size_t i = 0; i < 2; ++i) {
     auto operand = builder.operand_of(i == 0 ? "input" : "other", *arguments[i], constants_are);
@@ -78,7 +85,7 @@ Expected<Pending> parts(Builder& builder, const Node& node, Arguments arguments)
       pending.operands.push_back({"", *view, (*part)->shape});
       continue;
     }
-    const auto real = builder.real_of(**part);
+    const auto real = builder.real_of(**part, dtype_of_constants(arguments));
     if (!real) return real.error();
     pending.operands.push_back({"", *real, (*part)->shape});
   }

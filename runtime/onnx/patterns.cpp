@@ -47,7 +47,7 @@ constexpr Pattern kPatterns[] = {
     {"Sub", "any, any", as_fused("fused_add"), as_fused("fused_add"), difference_of_any},
     {"Mul", "int8, int8", as_q8ta("q8ta_mul", true), as_fused("fused_mul"), both_bytes},
     {"Mul", "any, any", as_fused("fused_mul"), as_fused("fused_mul"), of_any},
-    {"Concat", "any, ...", joining("q8ta_concat"), joining("fused_add"), parts},
+    {"Concat", "any, ...", joining("q8ta_concat"), joining("concat"), parts},
     {"AveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), plain("avg_pool2d"), mean_of_windows},
     {"AveragePool", "real", kNone, plain("avg_pool2d"), mean_of_windows_of_reals},
     {"GlobalAveragePool", "int8", as_q8ta("q8ta_avg_pool2d"), plain("avg_pool2d"), mean_of_all},

@@ -24,7 +24,7 @@ enum class Style : uint8_t {
   q8ta,       // int8 operands; attributes input_scale, input_zero_point
   fused,      // operands that may be quantized; further operands input_scale, input_zero_point
   quantizes,  // takes reals and quantizes them itself; attributes input_scale, input_zero_point
-  joins,      // operands in any number: int8, which are joined four at a time, or reals, whose padded parts are added
+  joins,      // operands in any number, int8 or reals, which are joined four at a time
   real,       // reals
 };
 

@@ -11,6 +11,7 @@ ${declare_words(output, bytes(dtype))}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/divide.glsl"
+$include "lib/moved_bits.glsl"
 
 const uint kNowhere = 0xffffffffu;
 
@@ -36,24 +37,16 @@ uint place_of(uint element) {
   return place;
 }
 
-$if bytes(dtype) == 4
-uint bits_at(uint place) { return input_words[place]; }
-$elif bytes(dtype) == 2
-uint bits_at(uint place) { return input_words[place / 2u] >> (16u * (place % 2u)) & 0xffffu; }
-$else
-uint bits_at(uint place) { return input_words[place / 4u] >> (8u * (place % 4u)) & 0xffu; }
-$end
-
 uint bits_of(uint element) {
   const uint place = place_of(min(element, problem.numel - 1u));
-  return place == kNowhere ? problem.value : bits_at(place);
+  return place == kNowhere ? problem.value : bits_in(input_words[place / kPerWord], place);
 }
 
 void main() {
   const uint quad = workgroup_index() * ${workgroup} + gl_LocalInvocationIndex;
   if (quad >= problem.numel / 4u + uint(problem.numel % 4u != 0u)) return;
   if (problem.is_quads != 0u) {
-    const uint word = place_of(4u * quad) / ${4 / bytes(dtype)}u;
+    const uint word = place_of(4u * quad) / kPerWord;
 $if bytes(dtype) == 4
     output_words[quad] =
         uvec4(input_words[word], input_words[word + 1u], input_words[word + 2u], input_words[word + 3u]);
@@ -65,12 +58,5 @@ $end
     return;
   }
   const uint first = 4u * quad;
-  const uvec4 all = uvec4(bits_of(first), bits_of(first + 1u), bits_of(first + 2u), bits_of(first + 3u));
-$if bytes(dtype) == 4
-  output_words[quad] = all;
-$elif bytes(dtype) == 2
-  output_words[quad] = all.xz | all.yw << 16;
-$else
-  output_words[quad] = all.x | all.y << 8 | all.z << 16 | all.w << 24;
-$end
+  output_words[quad] = words_of(uvec4(bits_of(first), bits_of(first + 1u), bits_of(first + 2u), bits_of(first + 3u)));
 }

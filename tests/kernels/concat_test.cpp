@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// q8ta_concat on every kernel, in every layout, along every axis.
+// q8ta_concat and concat on every kernel, along every axis: the one in every layout, the other of every dtype.
+#include "concat.h"
+
 #include "operators.h"
 #include "q8ta_concat.h"
 #include "tests/kernels/kernel_test.h"
@@ -50,13 +52,18 @@ const Sides kCases[] = {
     {{0, 4, 3, 2}, {4, 4}},
 };
 
+std::vector<Shape> shapes_along(const Sides& c, size_t axis) {
+  std::vector<Shape> shapes(c.sides.size(), c.shape);
+  for (size_t i = 0; i < shapes.size(); ++i) shapes[i][axis] = c.sides[i];
+  return shapes;
+}
+
 class ConcatTest : public testing::KernelTest {};
 
 TEST_F(ConcatTest, AlongEveryAxisInEveryLayout) {
   for (const Sides& c : kCases) {
     for (size_t axis = 0; axis < c.shape.size(); ++axis) {
-      std::vector<Shape> shapes(c.sides.size(), c.shape);
-      for (size_t i = 0; i < shapes.size(); ++i) shapes[i][axis] = c.sides[i];
+      const std::vector<Shape> shapes = shapes_along(c, axis);
       for (const Place& place : measure::places_of(generated::q8ta_concat::op, 0)) {
         SCOPED_TRACE(fmt::format("{} along {} in {}", to_text(c.shape), axis, name(place.layout)));
         const auto from_the_end = static_cast<int64_t>(axis) - static_cast<int64_t>(c.shape.size());
@@ -116,6 +123,63 @@ TEST_F(ConcatTest, WritesEveryByteOfItsLayout) {
     }
   }
 }
+
+// ---- elements as they are -------------------------------------------------------------------------------------------
+
+TEST_F(ConcatTest, OfEveryDtypeAlongEveryAxis) {
+  for (const Sides& c : kCases) {
+    for (size_t axis = 0; axis < c.shape.size(); ++axis) {
+      const std::vector<Shape> shapes = shapes_along(c, axis);
+      for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::u8, DType::i32}) {
+        SCOPED_TRACE(fmt::format("{} of {} along {}", to_text(c.shape), name(dtype), axis));
+        Request request{.attributes = {{"axis", static_cast<int64_t>(axis)}}};
+        for (size_t i = 0; i < shapes.size(); ++i) {
+          Random random(static_cast<uint32_t>(i + 1));
+          request.inputs[fmt::format("input_{}", i + 1)] =
+              is_real(dtype) ? random.reals(dtype, shapes[i], -9, 9) : random.integers(dtype, shapes[i], 0, 127);
+        }
+        expect_reference("concat", request, dtype == DType::i8 ? kEverythingAsAsked : kEveryVariantAsAsked);
+      }
+    }
+  }
+}
+
+// Bits are moved, by words and one by one: of NaN with a payload, of subnormals, of zeros with a sign.
+TEST_F(ConcatTest, OfBits) {
+  Context on_device = context();
+  constexpr uint32_t kBits[] = {0x7fc12345, 0xff812345, 0x00000001, 0x80000001, 0x80000000, 0x7f800000, 1, 0x80000000};
+  for (const size_t side : {4u, 5u}) {
+    const auto first = on_device.executor.upload(
+        make_tensor<uint32_t>(DType::f32, {static_cast<int64_t>(side)}, std::span(kBits).first(side)), Storage::buffer);
+    const auto second =
+        on_device.executor.upload(make_tensor<uint32_t>(DType::f32, {8}, std::span(kBits)), Storage::buffer);
+    ASSERT_TRUE(first && second);
+    const auto made = concat(on_device, {.input_1 = *first, .input_2 = *second}, {.axis = 0});
+    ASSERT_TRUE(made) << to_text(made.error());
+    std::vector<uint32_t> expected(kBits, kBits + side);
+    expected.insert(expected.end(), std::begin(kBits), std::end(kBits));
+    const HostTensor got = *on_device.executor.download(*made);
+    EXPECT_TRUE(std::ranges::equal(got.as<uint32_t>(), expected));
+  }
+}
+
+TEST_F(ConcatTest, RefusalsOfElements) {
+  const TensorDesc a{DType::f16, {2, 3, 4}}, b{DType::f16, {2, 5, 4}};
+  const auto said = [](const ConcatInputs<Described>& inputs, const ConcatAttributes& attributes) {
+    const auto call = concat_call(inputs, attributes);
+    return call ? "accepted" : to_text(call.error());
+  };
+  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {}), "accepted");
+  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {.axis = -1}),
+            "input_2 has shape [2, 5, 4], and input_1 [2, 3, 4]: they differ beside axis 2");
+  EXPECT_EQ(said({.input_1 = a, .input_2 = b}, {.axis = -4}),
+            "axis is -4, and input_1 of shape [2, 3, 4] has 3 dimensions");
+  EXPECT_EQ(said({.input_1 = a, .input_2 = b, .input_4 = b}, {}), "input_4 is given, and input_3 is not");
+  const TensorDesc of_bytes{DType::i8, {2, 5, 4}};
+  EXPECT_EQ(said({.input_1 = a, .input_2 = of_bytes}, {}), "input_2 is i8, and input_1 f16: all are of one dtype");
+}
+
+// ---- bytes ----------------------------------------------------------------------------------------------------------
 
 TEST_F(ConcatTest, Refusals) {
   const TensorDesc a{DType::i8, {2, 3, 4}}, b{DType::i8, {2, 5, 4}};

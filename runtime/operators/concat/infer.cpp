@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: qgen authors
 //
-// The Call of specs/packed/q8ta_concat.yaml: where each input begins along the axis, as kernels count dimensions.
+// The Calls of specs/packed/q8ta_concat.yaml and specs/movement/concat.yaml: where each input begins along the axis, as
+// kernels count dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "concat.h"
 #include "operators.h"
 #include "q8ta_concat.h"
 #include "runtime/calls/placement.h"
@@ -18,24 +20,25 @@
 namespace qgen::generated::operators {
 namespace {
 
-constexpr size_t kInputs = 4;
+constexpr size_t kParts = 4;
+// The inputs, of which the last may be left out.
+using Parts = std::array<std::optional<TensorDesc>, kParts>;
 
-// An input with its parameters; one that is left out has neither.
-struct ConcatInput {
-  std::optional<TensorDesc> tensor;
-  std::optional<double> scale;
-  int64_t zero_point = 0;
-};
-using ConcatInputs = std::array<ConcatInput, kInputs>;
+std::string name_of(size_t part) { return fmt::format("input_{}", part + 1); }
 
-std::string name_of(size_t input) { return fmt::format("input_{}", input + 1); }
-
-Done check_parameters(const ConcatInputs& inputs) {
-  for (size_t i = 0; i < kInputs; ++i) {
-    if (inputs[i].tensor && !inputs[i].scale)
-      return refused(fmt::format("{0} is given, and {0}_scale is not", name_of(i)));
-    if (i > 0 && inputs[i].tensor && !inputs[i - 1].tensor)
+Done check_order(const Parts& parts) {
+  for (size_t i = 1; i < kParts; ++i) {
+    if (parts[i] && !parts[i - 1])
       return refused(fmt::format("{} is given, and {} is not", name_of(i), name_of(i - 1)));
+  }
+  return std::monostate{};
+}
+
+Done check_one_dtype(const Parts& parts) {
+  for (size_t i = 1; i < kParts && parts[i]; ++i) {
+    if (parts[i]->dtype == parts[0]->dtype) continue;
+    return refused(fmt::format("{} is {}, and input_1 {}: all are of one dtype", name_of(i), name(parts[i]->dtype),
+                               name(parts[0]->dtype)));
   }
   return std::monostate{};
 }
@@ -46,126 +49,190 @@ Expected<size_t> axis_of(int64_t axis, const Shape& shape) {
   return refused(fmt::format("axis is {}, and input_1 of shape {} has {} dimensions", axis, to_text(shape), rank));
 }
 
-Expected<Shape> joined_shape(const ConcatInputs& inputs, size_t axis) {
-  Shape all = inputs[0].tensor->shape;
-  for (size_t i = 1; i < kInputs && inputs[i].tensor; ++i) {
-    const Shape& shape = inputs[i].tensor->shape;
-    Shape expected = inputs[0].tensor->shape;
+Expected<Shape> joined_shape(const Parts& parts, size_t axis) {
+  Shape all = parts[0]->shape;
+  for (size_t i = 1; i < kParts && parts[i]; ++i) {
+    const Shape& shape = parts[i]->shape;
+    Shape expected = parts[0]->shape;
     if (axis < shape.size()) expected[axis] = shape[axis];
     if (shape != expected) {
       return refused(fmt::format("{} has shape {}, and input_1 {}: they differ beside axis {}", name_of(i),
-                                 to_text(shape), to_text(inputs[0].tensor->shape), axis));
+                                 to_text(shape), to_text(parts[0]->shape), axis));
     }
     all[axis] = (Integer(all[axis]) + shape[axis]).value;
   }
   return all;
 }
 
-Done check_one_layout(const ConcatInputs& inputs, Layout output) {
-  for (size_t i = 0; i < kInputs && inputs[i].tensor; ++i) {
-    if (inputs[i].tensor->layout == output) continue;
+// The output, and the dimension in which it has all parts.
+struct Joined {
+  TensorDesc output;
+  size_t axis;
+};
+Expected<Joined> joined(const Parts& parts, int64_t given_axis, const Place& place) {
+  if (Done complete = check_order(parts); !complete) return complete.error();
+  if (Done same = check_one_dtype(parts); !same) return same.error();
+  const auto axis = axis_of(given_axis, parts[0]->shape);
+  if (!axis) return axis.error();
+  auto shape = joined_shape(parts, *axis);
+  if (!shape) return shape.error();
+  Joined result{{parts[0]->dtype, *std::move(shape), place.storage, place.layout}, *axis};
+  if (Done size = check_size("output", result.output); !size) return size.error();
+  return result;
+}
+
+// What kernels count along the axis: a length of each part, and where it begins.
+struct Lengths {
+  std::array<uint32_t, kParts> begins{}, lengths{};
+  uint32_t all = 0;
+};
+template <typename LengthOf>
+Lengths lengths_of(const Parts& parts, LengthOf length_of) {
+  Lengths result;
+  for (size_t i = 0; i < kParts && parts[i]; ++i) {
+    result.begins[i] = result.all;
+    result.lengths[i] = u32(length_of(parts[i]->shape));
+    result.all += result.lengths[i];
+  }
+  return result;
+}
+
+// ---- elements as they are -------------------------------------------------------------------------------------------
+
+// What lies from the axis on.
+int64_t row_of(const Shape& shape, size_t axis) {
+  return element_count(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis), shape.end()));
+}
+
+std::array<uint32_t, 3> divider_words(uint32_t period) {
+  const auto [divisor, multiplier, shift] = divider_of(std::max(period, 1u));
+  return {divisor, multiplier, shift};
+}
+
+// ---- bytes in any layout --------------------------------------------------------------------------------------------
+
+// What an input's integers stand for; of one that is left out, nothing.
+struct Given {
+  std::optional<double> scale;
+  int64_t zero_point;
+};
+using AllGiven = std::array<Given, kParts>;
+
+Done check_scales(const Parts& parts, const AllGiven& given) {
+  for (size_t i = 0; i < kParts; ++i) {
+    if (parts[i] && !given[i].scale) return refused(fmt::format("{0} is given, and {0}_scale is not", name_of(i)));
+  }
+  return std::monostate{};
+}
+
+Done check_one_layout(const Parts& parts, Layout output) {
+  for (size_t i = 0; i < kParts && parts[i]; ++i) {
+    if (parts[i]->layout == output) continue;
     return Error{Error::Kind::unsupported,
-                 fmt::format("{} is {} and output {}, which are not one layout", name_of(i),
-                             name(inputs[i].tensor->layout), name(output)),
+                 fmt::format("{} is {} and output {}, which are not one layout", name_of(i), name(parts[i]->layout),
+                             name(output)),
                  "q8ta_clone puts a tensor into another layout"};
   }
   return std::monostate{};
 }
 
-// A side along the axis, as kernels count: dimensions before the last three are one, in which elements of an outer one
-// lie as many batches apart as the inner ones have.
-int64_t length_of(const Shape& shape, size_t axis) {
-  Integer length = shape[axis];
-  for (size_t d = axis + 1; d + kDims <= shape.size(); ++d) length = length * shape[d];
-  return length.value;
-}
-
-// Where the inputs lie in the output, within a period.
-struct ConcatPlaces {
-  uint32_t axis, period;
-  std::array<uint32_t, kInputs> begins{}, lengths{};
-};
-ConcatPlaces concat_places(const ConcatInputs& inputs, const Shape& output, size_t axis) {
-  ConcatPlaces places{u32(std::min<int64_t>(static_cast<int64_t>(output.size() - 1 - axis), index(Dim::batch))),
-                      u32(length_of(output, axis))};
-  uint32_t next = 0;
-  for (size_t i = 0; i < kInputs && inputs[i].tensor; ++i) {
-    places.begins[i] = next;
-    places.lengths[i] = u32(length_of(inputs[i].tensor->shape, axis));
-    next += places.lengths[i];
-  }
-  return places;
+// A side along the axis: dimensions before the last three are one, in which elements of an outer one lie as many batches
+// apart as the inner ones have.
+int64_t side_along(const Shape& shape, size_t axis) {
+  Integer side = shape[axis];
+  for (size_t d = axis + 1; d + kDims <= shape.size(); ++d) side = side * shape[d];
+  return side.value;
 }
 
 using Words = std::array<uint32_t, kDims>;
-Words sides_in_words(const ConcatInput& input) {
+Words sides_in_words(const std::optional<TensorDesc>& part) {
   Words words{};
-  if (input.tensor) std::ranges::transform(sides_of(input.tensor->shape), words.begin(), u32);
+  if (part) std::ranges::transform(sides_of(part->shape), words.begin(), u32);
   return words;
 }
-Words strides_in_words(const ConcatInput& input) {
-  return input.tensor ? block_strides(input.tensor->shape, input.tensor->layout) : Words{};
+Words strides_in_words(const std::optional<TensorDesc>& part) {
+  return part ? block_strides(part->shape, part->layout) : Words{};
 }
 
 template <typename T, typename Get>
-std::array<T, kInputs> per_input(const ConcatInputs& inputs, Get get) {
-  std::array<T, kInputs> all{};
-  std::ranges::transform(inputs, all.begin(), get);
+std::array<T, kParts> per_input(const AllGiven& given, Get get) {
+  std::array<T, kParts> all{};
+  std::ranges::transform(given, all.begin(), get);
   return all;
 }
 
 std::array<uint32_t, 12> dividers_of(const Walk& walk, uint32_t period) {
   std::array<uint32_t, 12> all{};
-  const auto [divisor, multiplier, shift] = divider_of(std::max(period, 1u));
-  std::ranges::copy(std::array{divisor, multiplier, shift}, std::ranges::copy(walk.dividers, all.begin()).out);
+  std::ranges::copy(divider_words(period), std::ranges::copy(walk.dividers, all.begin()).out);
   return all;
 }
 
 }  // namespace
 
+Expected<Call> infer(const ConcatInputs<Described>& inputs, const ConcatAttributes& attributes) {
+  const Parts parts = {inputs.input_1.get(), inputs.input_2.get(), inputs.input_3, inputs.input_4};
+  const auto made = joined(parts, attributes.axis, Place{});
+  if (!made) return made.error();
+  const int64_t numel = element_count(made->output.shape);
+  Lengths rows;  // of an empty output sides may be past 32 bits
+  if (numel > 0) rows = lengths_of(parts, [&](const Shape& shape) { return row_of(shape, made->axis); });
+  const concat::Problem fields{
+      .numel = u32(numel),
+      .begins = rows.begins,
+      .lengths = rows.lengths,
+      .dividers = divider_words(rows.all),
+      .is_quads = std::ranges::all_of(rows.lengths, [](uint32_t length) { return length % 4 == 0; }) ? 1u : 0u,
+  };
+  return make_call(fields, {.input_1 = inputs.input_1,
+                            .input_2 = inputs.input_2,
+                            .input_3 = inputs.input_3,
+                            .input_4 = inputs.input_4,
+                            .output = made->output});
+}
+
 Expected<Call> infer(const Q8taConcatInputs<Described>& inputs, const Q8taConcatAttributes& attributes,
                      const Q8taConcatPlaces& places) {
-  const ConcatInputs given = {
-      ConcatInput{inputs.input_1.get(), attributes.input_1_scale, attributes.input_1_zero_point},
-      ConcatInput{inputs.input_2.get(), attributes.input_2_scale, attributes.input_2_zero_point},
-      ConcatInput{inputs.input_3, attributes.input_3_scale, attributes.input_3_zero_point},
-      ConcatInput{inputs.input_4, attributes.input_4_scale, attributes.input_4_zero_point},
+  const Parts parts = {inputs.input_1.get(), inputs.input_2.get(), inputs.input_3, inputs.input_4};
+  const AllGiven given = {
+      Given{attributes.input_1_scale, attributes.input_1_zero_point},
+      Given{attributes.input_2_scale, attributes.input_2_zero_point},
+      Given{attributes.input_3_scale, attributes.input_3_zero_point},
+      Given{attributes.input_4_scale, attributes.input_4_zero_point},
   };
-  if (Done complete = check_parameters(given); !complete) return complete.error();
-  const auto axis = axis_of(attributes.axis, inputs.input_1->shape);
-  if (!axis) return axis.error();
-  const auto shape = joined_shape(given, *axis);
-  if (!shape) return shape.error();
-  const TensorDesc output{DType::i8, *shape, places.output->storage, places.output->layout};
-  if (Done size = check_size("output", output); !size) return size.error();
-  if (Done same = check_one_layout(given, output.layout); !same) return same.error();
+  if (Done known = check_scales(parts, given); !known) return known.error();
+  const auto made = joined(parts, attributes.axis, *places.output);
+  if (!made) return made.error();
+  const TensorDesc& output = made->output;
+  if (Done same = check_one_layout(parts, output.layout); !same) return same.error();
 
   const Walk walk = walk_of(output.shape, between(output.layout, output.layout));
   const bool is_empty = element_count(output.shape) == 0;  // its other sides may be past 32 bits
-  const ConcatPlaces inside = is_empty ? ConcatPlaces{0, 1} : concat_places(given, output.shape, *axis);
+  Lengths sides;
+  if (!is_empty) sides = lengths_of(parts, [&](const Shape& shape) { return side_along(shape, made->axis); });
+  const auto from_the_end = static_cast<uint32_t>(output.shape.size() - 1 - made->axis);
   const PerTensor to = of_output(attributes);
   const q8ta_concat::Problem fields{
       .sides = walk.sides,
-      .input_1_sides = sides_in_words(given[0]),
-      .input_2_sides = sides_in_words(given[1]),
-      .input_3_sides = sides_in_words(given[2]),
-      .input_4_sides = sides_in_words(given[3]),
-      .input_1_strides = strides_in_words(given[0]),
-      .input_2_strides = strides_in_words(given[1]),
-      .input_3_strides = strides_in_words(given[2]),
-      .input_4_strides = strides_in_words(given[3]),
+      .input_1_sides = sides_in_words(parts[0]),
+      .input_2_sides = sides_in_words(parts[1]),
+      .input_3_sides = sides_in_words(parts[2]),
+      .input_4_sides = sides_in_words(parts[3]),
+      .input_1_strides = strides_in_words(parts[0]),
+      .input_2_strides = strides_in_words(parts[1]),
+      .input_3_strides = strides_in_words(parts[2]),
+      .input_4_strides = strides_in_words(parts[3]),
       .output_strides = block_strides(output.shape, output.layout),
-      .axis = inside.axis,
-      .period = inside.period,
-      .begins = inside.begins,
-      .lengths = inside.lengths,
+      .axis = is_empty ? 0u : std::min(from_the_end, static_cast<uint32_t>(index(Dim::batch))),
+      .period = is_empty ? 1u : sides.all,
+      .begins = sides.begins,
+      .lengths = sides.lengths,
       .boxes = walk.boxes,
       .box_shifts = walk.box_shifts,
-      .dividers = dividers_of(walk, inside.period),
+      .dividers = dividers_of(walk, sides.all),
       .input_scales =
-          per_input<float>(given, [](const ConcatInput& input) { return static_cast<float>(input.scale.value_or(1)); }),
+          per_input<float>(given, [](const Given& input) { return static_cast<float>(input.scale.value_or(1)); }),
       .input_zero_points =
-          per_input<int32_t>(given, [](const ConcatInput& input) { return static_cast<int32_t>(input.zero_point); }),
+          per_input<int32_t>(given, [](const Given& input) { return static_cast<int32_t>(input.zero_point); }),
       .inverse_scale = 1.0f / to.scale,
       .output_zero_point = to.zero_point,
       .padding = padding_word(to.zero_point),

@@ -27,17 +27,19 @@ int64_t index_of(const Coordinate& at, const Shape& shape) {
   return index;
 }
 
+void move_element(HostTensor& output, int64_t to, const HostTensor& input, int64_t from) {  // bits, of NaN too
+  const auto bytes_each = static_cast<ptrdiff_t>(bytes(input.dtype));
+  const auto begin = input.data.begin() + from * bytes_each;
+  std::copy(begin, begin + bytes_each, output.data.begin() + to * bytes_each);
+}
+
 // What `source` makes of a coordinate of the output: one of the input, or none where an element is `value`.
 using Source = std::function<std::optional<Coordinate>(Coordinate)>;
 Tensors moved(const HostTensor& input, const Shape& shape, const Source& source, double value = 0) {
   HostTensor output = zeros(input.dtype, shape);
-  const auto bytes_each = static_cast<ptrdiff_t>(bytes(input.dtype));
   for (int64_t i = 0; i < element_count(shape); ++i) {
     set_element(output, i, value);
-    const auto from = source(coordinate_of(i, shape));
-    if (!from) continue;
-    const auto begin = input.data.begin() + index_of(*from, input.shape) * bytes_each;  // bits, of NaN too
-    std::copy(begin, begin + bytes_each, output.data.begin() + i * bytes_each);
+    if (const auto from = source(coordinate_of(i, shape))) move_element(output, i, input, index_of(*from, input.shape));
   }
   return {{"output", std::move(output)}};
 }
@@ -122,11 +124,26 @@ Tensors pad(const Request& request) {
   return moved(input, shape, source, attribute<double>(request, "value"));
 }
 
+// Of inputs input_1, input_2, ...: the first that still has a place along the axis, once those before it are passed.
+Tensors concat(const Request& request) {
+  const HostTensor& first = request.inputs.at("input_1");
+  const auto axis = attribute<int64_t>(request, "axis");
+  const auto d = static_cast<size_t>(axis < 0 ? axis + std::ssize(first.shape) : axis);
+  Shape shape = first.shape;
+  shape[d] = 0;
+  for (const auto& [name, input] : request.inputs) shape[d] += input.shape[d];
+  HostTensor output = zeros(first.dtype, shape);
+  for (int64_t i = 0; i < element_count(shape); ++i) {
+    Coordinate at = coordinate_of(i, shape);
+    auto part = request.inputs.begin();
+    for (; at[d] >= part->second.shape[d]; ++part) at[d] -= part->second.shape[d];
+    move_element(output, i, part->second, index_of(at, part->second.shape));
+  }
+  return {{"output", std::move(output)}};
+}
+
 constexpr Row kRows[] = {
-    {"expand", expand},
-    {"pad", pad},
-    {"permute", permute},
-    {"slice", slice},
+    {"concat", concat}, {"expand", expand}, {"pad", pad}, {"permute", permute}, {"slice", slice},
 };
 
 }  // namespace

@@ -351,29 +351,58 @@ TEST(Joined, OneIsItself) {
   EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize");
 }
 
-TEST(Joined, RealsKeepTheirBits) {
-  for (const int64_t axis : {1, -1}) {
+TEST(Joined, RealsAreOneConcat) {
+  for (const int64_t axis : {0, 1, -1}) {
     Image m;
     m.output(m.node("Sigmoid", {m.node("Concat", {m.x, "x", m.x}, {{"axis", axis}})}));
-    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize pad pad fused_add pad fused_add fused_sigmoid");
+    EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize concat fused_sigmoid");
     compare(m, {2, 4, 6, 6}, 1e-3f);
   }
-  ModelBuilder m;
-  m.output(m.node("Concat", {m.input("x", {2}), "x"}, {{"axis", int64_t{0}}}));
-  const float zeros[] = {0.0f, -0.0f};
-  const auto outputs = judged(m.import()->graph, {{"x", make_tensor<float>(DType::f32, {2}, zeros)}});
-  ASSERT_TRUE(outputs) << to_text(outputs.error());
-  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(std::signbit(element(outputs->begin()->second, i)), i % 2 == 1);
 }
 
-TEST(Joined, NotOfOtherOrUnknownSides) {
+TEST(Joined, MoreThanFourRealsInTwoLevels) {
   Image m;
-  m.output(m.node("Concat", {m.x, m.x}, {{"axis", int64_t{0}}}));
-  EXPECT_THAT(imported_operators(m), HasSubstr("it joins reals along sides that are not known"));
+  m.output(m.node("Concat", {"x", m.x, "x", "x", "x", m.x}, {{"axis", int64_t{2}}}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_dequantize concat concat concat");
+  compare(m, {2, 4, 6, 6}, 1e-3f);
+}
+
+TEST(Joined, BytesOfOneScaleStayBytes) {
+  Image m;
+  m.output(m.node("Sigmoid", {m.node("Concat", {m.x, m.x}, {{"axis", int64_t{1}}})}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_concat q8ta_dequantize fused_sigmoid");
+  compare(m, {2, 4, 6, 6}, 1e-3f);
+}
+
+TEST(Joined, RealsKeepTheirBits) {
+  ModelBuilder m;
+  m.output(m.node("Concat", {m.input("x", {4}), "x"}, {{"axis", int64_t{0}}}));
+  const uint32_t bits[] = {0, 0x80000000, 0x7fc12345, 1};  // zeros, a NaN, the least subnormal
+  const auto outputs = judged(m.import()->graph, {{"x", make_tensor<uint32_t>(DType::f32, {4}, bits)}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const auto made = outputs->begin()->second.as<uint32_t>();
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(made[i], bits[i % 4]);
+}
+
+TEST(Joined, ConstantsAreOfTheDtypeBesideThem) {
+  ModelBuilder m;
+  m.output(m.node("Concat", {m.reals({1}, {2}), m.input("x", {2}, ElementType::f16)}, {{"axis", int64_t{0}}}));
+  const auto outputs = judged(m.import()->graph, {{"x", qgen::testing::tensor_of(DType::f16, {2}, {3, 5})}});
+  ASSERT_TRUE(outputs) << to_text(outputs.error());
+  const HostTensor expected = qgen::testing::tensor_of(DType::f16, {3}, {2, 3, 5});
+  EXPECT_EQ(outputs->begin()->second.dtype, DType::f16);
+  EXPECT_EQ(outputs->begin()->second.data, expected.data);
+}
+
+TEST(Joined, NotOfOtherSidesOrDtypes) {
   Image sides;
   sides.output(
       sides.view(sides.node("Concat", {sides.x, sides.conv(sides.x, {8, 4, 3, 3})}, {{"axis", int64_t{1}}}), 0.1f, 0));
   EXPECT_THAT(imported_operators(sides), HasSubstr("do not go behind each other along axis 1"));
+  ModelBuilder dtypes;
+  dtypes.output(dtypes.node("Concat", {dtypes.input("x", {2}, ElementType::f16), dtypes.input("y", {2})},
+                            {{"axis", int64_t{0}}}));
+  EXPECT_THAT(imported_operators(dtypes), HasSubstr("it joins f16 and f32"));
 }
 
 // ---- windows --------------------------------------------------------------------------------------------------------
