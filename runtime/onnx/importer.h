@@ -9,6 +9,7 @@
 //   quantize_nodes.cpp         QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear
 //   quantized_operators.cpp    QLinearConv and others, which say their own quantization
 //   views.cpp                  what waits with an operation, and pools
+//   normalization.cpp          BatchNormalization
 //   movements.cpp              what puts elements elsewhere
 #pragma once
 
@@ -90,7 +91,7 @@ class Importer {
   Expected<Known> apply(const Node& node, const Known& input, const Function& function);
   // The sum of a layer without a bias and a constant is the layer with one; nullopt: it is something else.
   std::optional<Known> add_bias(const Node& node, Arguments arguments);
-  // A product and a sum, with a constant for each channel.
+  // Of a convolution that waits for it a part, else a product and a sum with a constant for each channel.
   Expected<Known> batch_normalization(const Node& node, Arguments arguments);
   Expected<Known> max_pool(const Node& node, Arguments arguments);
   Expected<Known> depth_to_space(const Node& node, Arguments arguments);

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "runtime/onnx/importer.h"
 
@@ -75,41 +73,6 @@ Expected<Known> Importer::apply(const Node& node, const Known& input, const Func
   pending.name += (pending.name.empty() ? "" : " + ") + node.name;
   pending.function = pending.function ? then(*pending.function, function) : function;
   return Known{std::make_shared<Pending>(std::move(pending)), input.shape};
-}
-
-Expected<Known> Importer::batch_normalization(const Node& node, Arguments arguments) {
-  if (node.integer("training_mode", 0) != 0 || node.integer("spatial", 1) != 1)
-    return unsupported("it normalizes by what it reads now, or each pixel by its own");
-  if (arguments.size() != 5 || !arguments[0] || arguments[0]->shape.size() < 2) return refused("it has no five inputs");
-  const Dims& input = arguments[0]->shape;
-  std::array<TensorPtr, 4> given;  // factors, offsets, means and variances
-  for (size_t i = 0; i < given.size(); ++i) {
-    given[i] = tensor_at(arguments, i + 1);
-    if (!given[i] || !is_real(given[i]->type))
-      return unsupported(fmt::format("input {} is no constant of reals", i + 1));
-    if (dims_of(given[i]->shape) != Dims{input[1]})
-      return refused(
-          fmt::format("input {} is {}, and it normalizes {}", i + 1, to_text(given[i]->shape), to_text(input)));
-  }
-  std::vector<float> factors, offsets;
-  for (int64_t c = 0; c < given[0]->size(); ++c) {
-    const double factor = given[0]->real(c) / std::sqrt(double{given[3]->real(c)} + node.real("epsilon", 1e-5f));
-    factors.push_back(static_cast<float>(factor));
-    offsets.push_back(static_cast<float>(given[1]->real(c) - given[2]->real(c) * factor));
-  }
-  Shape channels(input.size() - 1, 1);
-  channels[0] = std::ssize(factors);
-  const auto constant = [&](std::span<const float> values, const char* what) {
-    return Known{std::make_shared<const Tensor>(
-                     tensor_of<float>(ElementType::f32, channels, values, fmt::format("{} {}", node.name, what))),
-                 dims_of(channels)};
-  };
-  const Known factor = constant(factors, "factors"), offset = constant(offsets, "offsets");
-  const Known* product[] = {arguments[0], &factor};
-  const auto scaled = operation("Mul", node, product);
-  if (!scaled) return scaled;
-  const Known* sum[] = {&*scaled, &offset};
-  return operation("Add", node, sum);
 }
 
 std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {

@@ -275,29 +275,112 @@ TEST(OfTwo, BoundsOfASumAreARequantization) {
 // ---- normalization that was not folded --------------------------------------------------------------------------------
 
 struct Normalized : Image {
-  std::string normalize(const std::string& input_name,
-                        std::map<std::string, AttributeData, std::less<>> attributes = {}) {
+  std::string normalize(const std::string& input_name, std::vector<float> factors = {0.5f, -1, 2, 1}) {
     return node("BatchNormalization",
-                {input_name, reals({4}, {0.5f, -1, 2, 1}), reals({4}, {0.1f, 0, -0.2f, 1}),
+                {input_name, reals({4}, std::move(factors)), reals({4}, {0.1f, 0, -0.2f, 1}),
                  reals({4}, {0.3f, -0.1f, 0, 0.2f}), reals({4}, {0.5f, 1, 2, 0.1f})},
-                std::move(attributes));
+                {{"epsilon", 0.01f}});
+  }
+  // A weight of these integers, all with one scale.
+  std::string bytes(const Shape& shape, const std::vector<int64_t>& values) {
+    return dequantize(integers(ElementType::i8, shape, values), 0.02f, 0);
   }
 };
 
-TEST(Normalization, IsAProductAndASum) {
+TEST(Normalization, BehindAConvolutionIsAPartOfIt) {
+  // A factor below 0 turns signs around, and one of 0 leaves the offset alone.
+  for (const float first : {0.5f, 0.0f, -0.0f}) {
+    for (const bool has_bias : {false, true}) {
+      Normalized m;
+      std::vector<std::string> inputs{m.x, m.weight({4, 4, 3, 3})};
+      if (has_bias) inputs.push_back(m.reals({4}, {1, -2, 0.5f, 3}));
+      m.output(
+          m.view(m.node("Relu", {m.normalize(m.node("Conv", std::move(inputs)), {first, -1, 2, -0.3f})}), 0.05f, -128));
+      EXPECT_EQ(imported_operators(m), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+      compare(m, {2, 4, 6, 6}, 0.05f);
+    }
+  }
+}
+
+TEST(Normalization, BehindAConvolutionOfGroupsOrOfReals) {
+  Normalized groups;
+  groups.output(
+      groups.view(groups.normalize(groups.conv(groups.x, {4, 2, 3, 2}, {{"group", int64_t{2}}})), 0.05f, -100));
+  EXPECT_EQ(imported_operators(groups), "q8ta_quantize q8ta_conv2d q8ta_dequantize");
+  compare(groups, {2, 4, 6, 6}, 0.05f);
+  Normalized transposed;
+  transposed.output(transposed.view(
+      transposed.normalize(transposed.node("ConvTranspose", {transposed.x, transposed.weight({4, 2, 3, 2}, 1)},
+                                           {{"group", int64_t{2}}})),
+      0.05f, -100));
+  EXPECT_EQ(imported_operators(transposed), "q8ta_quantize q8ta_conv2d_transposed q8ta_dequantize");
+  compare(transposed, {2, 4, 6, 6}, 0.05f);
+  Normalized reals;
+  reals.output(reals.normalize(reals.conv("x", {4, 4, 3, 3})));
+  EXPECT_EQ(imported_operators(reals), "conv2d_q8csw");
+  compare(reals, {2, 4, 6, 6}, 1e-3f);
+}
+
+// Scales take the factor's magnitude, rounded once; integers its sign.
+TEST(Normalization, IsTheFactorOfTheScales) {
   Normalized m;
-  m.output(m.view(m.node("Relu", {m.normalize(m.conv(m.x, {4, 4, 3, 3}), {{"epsilon", 0.01f}})}), 0.05f, -128));
-  EXPECT_EQ(imported_operators(m), "conv2d_q8ta_q8csw fused_mul fused_add q8ta_dequantize");
-  compare(m, {2, 4, 6, 6}, 0.05f);
+  const std::string ones = m.reals({4}, {1, 1, 1, 1}), zeros = m.reals({4}, {0, 0, 0, 0});
+  const std::string layer =
+      m.node("Conv", {m.x, m.bytes({4, 4, 1, 1}, {1, 2, 3, 4, -5, 6, 7, -127, 9, 10, 11, 12, -128, 0, 1, 2})});
+  m.output(m.view(
+      m.node("BatchNormalization", {layer, m.reals({4}, {0.3f, -3, 0, 0.7f}), ones, zeros, ones}, {{"epsilon", 0.0f}}),
+      0.05f, 0));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  const graph::Node& made = node_of(*imported, "q8ta_conv2d");
+  const auto constant = [&](std::string_view operand) -> const HostTensor& {
+    const auto port = std::ranges::find(made.inputs, operand, &graph::Port::operand);
+    return *imported->graph.values[port->value].data;
+  };
+  EXPECT_THAT(constant("weight").as<int8_t>(), ElementsAre(1, 2, 3, 4, 5, -6, -7, 127, 0, 0, 0, 0, -128, 0, 1, 2));
+  EXPECT_THAT(constant("weight_scales").as<float>(),
+              ElementsAre(0.02f * 0.3f, 0.02f * 3, 0.02f, static_cast<float>(double{0.02f} * double{0.7f})));
+  EXPECT_THAT(constant("bias").as<float>(), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(Normalization, ElsewhereIsAProductAndASum) {
   Normalized before;
   before.output(before.view(before.normalize(before.x), 0.05f, 3));
   EXPECT_EQ(imported_operators(before), "q8ta_quantize fused_mul fused_add q8ta_dequantize");
   compare(before, {2, 4, 6, 6}, 0.05f);
+  // What is quantized, goes through a function or is read by others has its own place in the model.
+  Normalized quantized;
+  quantized.output(
+      quantized.view(quantized.normalize(quantized.view(quantized.conv(quantized.x, {4, 4, 3, 3}), 0.1f, 0)), 0.1f, 3));
+  EXPECT_EQ(imported_operators(quantized), "q8ta_quantize q8ta_conv2d fused_mul fused_add q8ta_dequantize");
+  Normalized function;
+  function.output(function.normalize(function.node("Relu", {function.conv(function.x, {4, 4, 3, 3})})));
+  EXPECT_EQ(imported_operators(function), "conv2d_q8ta_q8csw fused_mul fused_add");
+  Normalized shared;
+  const std::string layer = shared.conv(shared.x, {4, 4, 3, 3});
+  shared.output(shared.normalize(layer));
+  shared.output(layer);
+  EXPECT_EQ(imported_operators(shared), "conv2d_q8ta_q8csw fused_mul fused_add");
+}
+
+TEST(Normalization, IsNoPartOfALayerWithoutAPlaceForIt) {
+  const std::string apart = "conv2d_q8ta_q8csw fused_mul fused_add q8ta_dequantize";
+  Normalized lowest;  // 128 is no byte
+  lowest.output(
+      lowest.view(lowest.normalize(lowest.node("Conv", {lowest.x, lowest.bytes({4, 1, 1, 1}, {-128, -128, -128, -128})},
+                                               {{"group", int64_t{4}}})),
+                  0.05f, 3));
+  EXPECT_EQ(imported_operators(lowest), apart);
+  compare(lowest, {2, 4, 6, 6}, 0.05f);
+  Normalized tiny;  // scales are normal floats
+  tiny.output(tiny.view(tiny.normalize(tiny.conv(tiny.x, {4, 4, 1, 1}), {1e-38f, 1, 1, 1}), 0.05f, 3));
+  EXPECT_EQ(imported_operators(tiny), apart);
 }
 
 TEST(Normalization, ByWhatIsReadIsRefused) {
   Normalized training;
-  training.output(training.normalize(training.x, {{"training_mode", int64_t{1}}}));
+  training.output(training.normalize(training.x));
+  training.model.graph.nodes.back().attributes["training_mode"] = int64_t{1};
   EXPECT_THAT(imported_operators(training), HasSubstr("it normalizes by what it reads now"));
   Normalized computed;
   const std::string ones = computed.reals({4}, {1, 1, 1, 1});

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// BatchNormalization with constants is factor * x + offset, with both for each channel. Of a convolution that nothing
+// else reads it becomes a part: the factor of the scales of its weight, a sign of the integers, the offset of the bias.
+// Else it is a product and a sum.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "runtime/onnx/importer.h"
+
+namespace qgen::onnx {
+namespace {
+
+// What an element of channel c becomes is factors[c] * x + offsets[c].
+struct Channelwise {
+  std::vector<double> factors, offsets;
+};
+
+Expected<Channelwise> channelwise_of(const Node& node, Arguments arguments) {
+  if (node.integer("training_mode", 0) != 0 || node.integer("spatial", 1) != 1)
+    return unsupported("it normalizes by what it reads now, or each pixel by its own");
+  if (arguments.size() != 5 || !arguments[0] || arguments[0]->shape.size() < 2) return refused("it has no five inputs");
+  const Dims& input = arguments[0]->shape;
+  std::array<TensorPtr, 4> given;
+  for (size_t i = 0; i < given.size(); ++i) {
+    given[i] = arguments[i + 1] ? arguments[i + 1]->tensor() : nullptr;
+    if (!given[i] || !is_real(given[i]->type))
+      return unsupported(fmt::format("input {} is no constant of reals", i + 1));
+    if (dims_of(given[i]->shape) != Dims{input[1]})
+      return refused(
+          fmt::format("input {} is {}, and it normalizes {}", i + 1, to_text(given[i]->shape), to_text(input)));
+  }
+  const auto& [factors, offsets, means, variances] = given;
+  Channelwise result;
+  for (int64_t c = 0; c < factors->size(); ++c) {
+    const double factor = factors->real(c) / std::sqrt(double{variances->real(c)} + node.real("epsilon", 1e-5f));
+    result.factors.push_back(factor);
+    result.offsets.push_back(offsets->real(c) - means->real(c) * factor);
+  }
+  return result;
+}
+
+std::vector<float> rounded(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+// ---- of a convolution -----------------------------------------------------------------------------------------------
+
+// Which channel of the result an element of the weight is of. The weight is [channels, I, taps...], or of a transposed
+// convolution [groups * I, channels / groups, taps...].
+class ChannelOf {
+ public:
+  ChannelOf(const Shape& weight, int64_t groups, bool is_transposed)
+      : side_(weight[1]),
+        taps_(element_count(Shape(weight.begin() + 2, weight.end()))),
+        rows_(is_transposed ? weight[0] / groups : 1),
+        is_transposed_(is_transposed) {}
+
+  size_t operator()(size_t element) const {
+    const auto i = static_cast<int64_t>(element);
+    const int64_t group = i / (rows_ * side_ * taps_), column = i / taps_ % side_;
+    return static_cast<size_t>(is_transposed_ ? group * side_ + column : group);
+  }
+
+ private:
+  int64_t side_, taps_, rows_;
+  bool is_transposed_;
+};
+
+// Integers with the signs of the factors; nullopt: there is a -128, and 128 is no byte.
+std::optional<HostTensor> with_signs(HostTensor codes, const std::vector<double>& factors,
+                                     const ChannelOf& channel_of) {
+  const auto bytes = codes.as<int8_t>();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const double factor = factors[channel_of(i)];
+    if (factor > 0) continue;
+    if (factor < 0 && bytes[i] == -128) return std::nullopt;
+    bytes[i] = static_cast<int8_t>(factor < 0 ? -bytes[i] : 0);
+  }
+  return codes;
+}
+
+// A factor of 0 leaves the scale: the integers are 0 then. nullopt: a scale would not be a normal float.
+std::optional<HostTensor> with_factors(HostTensor scales, const std::vector<double>& factors) {
+  for (size_t c = 0; c < factors.size(); ++c) {
+    float& scale = scales.as<float>()[c];
+    if (factors[c] != 0) scale = static_cast<float>(scale * std::abs(factors[c]));
+    if (!std::isnormal(scale)) return std::nullopt;
+  }
+  return scales;
+}
+
+// `bias` may be none. nullopt: one would not be finite.
+std::optional<HostTensor> with_offsets(const HostTensor* bias, const Channelwise& channelwise) {
+  HostTensor result = zeros(DType::f32, {std::ssize(channelwise.offsets)});
+  for (size_t c = 0; c < channelwise.offsets.size(); ++c) {
+    const double before = bias ? bias->as<float>()[c] : 0;
+    result.as<float>()[c] = static_cast<float>(before * channelwise.factors[c] + channelwise.offsets[c]);
+    if (!std::isfinite(result.as<float>()[c])) return std::nullopt;
+  }
+  return result;
+}
+
+// The layer with them; nullopt: it is none, or has no place for them.
+Expected<std::optional<Pending>> folded(Builder& builder, const Pending& layer, const Channelwise& channelwise,
+                                        const std::string& name) {
+  const bool is_transposed = layer.pattern->op == "ConvTranspose";
+  if ((!is_transposed && layer.pattern->op != "Conv") || layer.function || layer.reshaped)
+    return std::optional<Pending>();
+  const auto constant_at = [&](std::string_view operand) -> const HostTensor* {
+    const auto found = std::ranges::find(layer.constants, operand, &graph::Port::operand);
+    return found == layer.constants.end() ? nullptr : builder.graph.values[found->value].data.get();
+  };
+  const HostTensor *weight = constant_at("weight"), *scales = constant_at("weight_scales");
+  if (!weight || !scales) return std::optional<Pending>();
+  if (Done spent = builder.spend(element_count(weight->shape)); !spent) return spent.error();
+  const int64_t groups = std::get<int64_t>(layer.attributes.find("groups")->second);
+  const auto& factors = channelwise.factors;
+  auto signed_weight = with_signs(*weight, factors, ChannelOf(weight->shape, groups, is_transposed));
+  auto factored = with_factors(*scales, factors);
+  auto bias = with_offsets(constant_at("bias"), channelwise);
+  if (!signed_weight || !factored || !bias) return std::optional<Pending>();
+
+  Pending result = layer;
+  result.name += " + " + name;
+  std::erase_if(result.constants, [](const graph::Port& port) { return port.operand != "weight"; });
+  if (signed_weight->data != weight->data)
+    result.constants.front().value = builder.constant(name + " weight", *std::move(signed_weight));
+  result.constants.push_back({"weight_scales", builder.constant(name + " weight_scales", *std::move(factored))});
+  result.constants.push_back({"bias", builder.constant(name + " bias", *std::move(bias))});
+  return std::optional(std::move(result));
+}
+
+}  // namespace
+
+Expected<Known> Importer::batch_normalization(const Node& node, Arguments arguments) {
+  const auto channelwise = channelwise_of(node, arguments);
+  if (!channelwise) return channelwise.error();
+  const Known& input = *arguments[0];
+  if (const auto* waiting = input.as<PendingPtr>()) {
+    auto layer = folded(builder_, **waiting, *channelwise, node.name);
+    if (!layer) return layer.error();
+    if (*layer) return Known{std::make_shared<Pending>(**std::move(layer)), input.shape};
+  }
+  Shape channels(input.shape.size() - 1, 1);
+  channels[0] = std::ssize(channelwise->factors);
+  const auto constant = [&](const std::vector<double>& values, const char* what) {
+    return Known{std::make_shared<const Tensor>(tensor_of<float>(ElementType::f32, channels, rounded(values),
+                                                                 fmt::format("{} {}", node.name, what))),
+                 dims_of(channels)};
+  };
+  const Known factor = constant(channelwise->factors, "factors"), offset = constant(channelwise->offsets, "offsets");
+  const Known* product[] = {&input, &factor};
+  const auto scaled = operation("Mul", node, product);
+  if (!scaled) return scaled;
+  const Known* sum[] = {&*scaled, &offset};
+  return operation("Add", node, sum);
+}
+
+}  // namespace qgen::onnx
