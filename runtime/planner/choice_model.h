@@ -12,7 +12,7 @@
 // How: choices are eliminated one by one. Eliminating v adds up every table that mentions v and keeps, for each value
 // of its neighbours, the least over v: exact, at the price of a table over v and its neighbours. A chain costs one
 // small table for each choice; a residual network tables over three; in general the price is exponential in the graph's
-// treewidth.
+// treewidth. Values that a table does not tell apart share its rows (value_classes.h).
 //
 // Where a table would be too large, one of its choices is set apart: it keeps the value that it has, and the others are
 // eliminated beside it. So a part of the graph is solved exactly, all else staying as it is; then another part, by

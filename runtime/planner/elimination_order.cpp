@@ -16,34 +16,42 @@ namespace {
 
 constexpr uint64_t kTooMany = uint64_t{1} << 62;
 
-// The graph of choices that are left: an edge between two that some table holds together.
+// The graph of choices that are left: an edge between two that some table holds together, and at each end the classes
+// in which such tables have the values of the other.
 class ChoiceGraph {
  public:
-  explicit ChoiceGraph(const ChoiceModel& model) : neighbours_(model.costs.size()) {
+  struct Edge {
+    uint32_t to;
+    Classes classes;
+  };
+
+  ChoiceGraph(const ChoiceModel& model, const std::vector<FitClasses>& classes) : edges_(model.costs.size()) {
     for (const auto& costs : model.costs) sizes_.push_back(costs.size());
-    for (const auto& fit : model.fits) {
-      if (sizes_[fit.a] > 1 && sizes_[fit.b] > 1) connect(fit.a, fit.b);
+    for (size_t i = 0; i < model.fits.size(); ++i) {
+      const auto& fit = model.fits[i];
+      if (sizes_[fit.a] > 1 && sizes_[fit.b] > 1) connect({fit.a, classes[i].a}, {fit.b, classes[i].b});
     }
   }
 
-  const std::vector<uint32_t>& neighbours(uint32_t choice) const { return neighbours_[choice]; }
+  const std::vector<Edge>& edges(uint32_t choice) const { return edges_[choice]; }
 
   // Cells of the table over the choice and its neighbours; saturates.
   uint64_t cells(uint32_t choice) const {
     uint64_t cells = sizes_[choice];
-    for (uint32_t neighbour : neighbours_[choice]) {
-      if (cells >= kTooMany / sizes_[neighbour]) return kTooMany;
-      cells *= sizes_[neighbour];
+    for (const Edge& edge : edges_[choice]) {
+      if (cells >= kTooMany / edge.classes->count) return kTooMany;
+      cells *= edge.classes->count;
     }
     return cells;
   }
 
-  // Takes a choice out; if it is eliminated, its neighbours stand together in the table that it leaves. Returns them.
-  std::vector<uint32_t> take(uint32_t choice, bool is_eliminated) {
-    std::vector<uint32_t> around = std::exchange(neighbours_[choice], {});
-    for (uint32_t neighbour : around) {
-      auto& set = neighbours_[neighbour];
-      set.erase(std::lower_bound(set.begin(), set.end(), choice));
+  // Takes a choice out; if it is eliminated, its neighbours stand together in the table that it leaves. Returns the
+  // edges that it had.
+  std::vector<Edge> take(uint32_t choice, bool is_eliminated) {
+    std::vector<Edge> around = std::exchange(edges_[choice], {});
+    for (const Edge& edge : around) {
+      auto& others = edges_[edge.to];
+      others.erase(place_in(others, choice));
     }
     for (size_t i = 0; is_eliminated && i < around.size(); ++i) {
       for (size_t j = i + 1; j < around.size(); ++j) connect(around[i], around[j]);
@@ -52,22 +60,29 @@ class ChoiceGraph {
   }
 
  private:
-  void connect(uint32_t a, uint32_t b) {
-    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-      auto& set = neighbours_[from];
-      const auto at = std::lower_bound(set.begin(), set.end(), to);
-      if (at == set.end() || *at != to) set.insert(at, to);
+  static std::vector<Edge>::iterator place_in(std::vector<Edge>& edges, uint32_t to) {
+    return std::lower_bound(edges.begin(), edges.end(), to,
+                            [](const Edge& edge, uint32_t one) { return edge.to < one; });
+  }
+
+  void connect(const Edge& a, const Edge& b) {
+    for (const auto& [from, edge] : {std::pair(a.to, &b), std::pair(b.to, &a)}) {
+      auto& edges = edges_[from];
+      const auto at = place_in(edges, edge->to);
+      if (at == edges.end() || at->to != edge->to) edges.insert(at, *edge);
+      else at->classes = refined(at->classes, edge->classes);
     }
   }
 
-  std::vector<std::vector<uint32_t>> neighbours_;  // sorted
+  std::vector<std::vector<Edge>> edges_;  // by their other ends
   std::vector<uint64_t> sizes_;
 };
 
 class Orderer {
  public:
-  Orderer(const ChoiceModel& model, uint64_t table_cells, std::vector<uint32_t>& turns)
-      : model_(model), graph_(model), table_cells_(table_cells), turns_(turns), cells_(model.costs.size()) {}
+  Orderer(const ChoiceModel& model, const std::vector<FitClasses>& classes, uint64_t table_cells,
+          std::vector<uint32_t>& turns)
+      : model_(model), graph_(model, classes), table_cells_(table_cells), turns_(turns), cells_(model.costs.size()) {}
 
   EliminationOrder run() && {
     for (uint32_t choice = 0; choice < cells_.size(); ++choice) {
@@ -96,11 +111,11 @@ class Orderer {
   // Of a choice whose table is too large and its neighbours.
   void set_one_apart(uint32_t choice) {
     const auto priority = [&](uint32_t one) {
-      return std::tuple(one >= model_.leaders, turns_[one], -std::ssize(graph_.neighbours(one)), one);
+      return std::tuple(one >= model_.leaders, turns_[one], -std::ssize(graph_.edges(one)), one);
     };
     uint32_t apart = choice;
-    for (uint32_t neighbour : graph_.neighbours(choice)) {
-      if (priority(neighbour) < priority(apart)) apart = neighbour;
+    for (const ChoiceGraph::Edge& edge : graph_.edges(choice)) {
+      if (priority(edge.to) < priority(apart)) apart = edge.to;
     }
     ++turns_[apart];
     order_.is_exact = false;
@@ -110,7 +125,7 @@ class Orderer {
 
   void take(uint32_t choice, bool is_eliminated) {
     cells_[choice] = 0;
-    for (uint32_t changed : graph_.take(choice, is_eliminated)) weigh(changed);
+    for (const ChoiceGraph::Edge& edge : graph_.take(choice, is_eliminated)) weigh(edge.to);
   }
 
   void weigh(uint32_t choice) {
@@ -130,8 +145,9 @@ class Orderer {
 
 }  // namespace
 
-EliminationOrder elimination_order(const ChoiceModel& model, uint64_t table_cells, std::vector<uint32_t>& turns) {
-  return Orderer(model, table_cells, turns).run();
+EliminationOrder elimination_order(const ChoiceModel& model, const std::vector<FitClasses>& classes,
+                                   uint64_t table_cells, std::vector<uint32_t>& turns) {
+  return Orderer(model, classes, table_cells, turns).run();
 }
 
 }  // namespace qgen::planner

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/planner/choice_model.h"
+#include "runtime/planner/value_classes.h"
 
 namespace qgen::planner {
 
@@ -21,6 +21,7 @@ struct EliminationOrder {
 
 // `turns`: how often each choice was set apart before; is updated. Those that were least often go first. Other ties go
 // by index.
-EliminationOrder elimination_order(const ChoiceModel& model, uint64_t table_cells, std::vector<uint32_t>& turns);
+EliminationOrder elimination_order(const ChoiceModel& model, const std::vector<FitClasses>& classes,
+                                   uint64_t table_cells, std::vector<uint32_t>& turns);
 
 }  // namespace qgen::planner

@@ -73,5 +73,31 @@ TEST(ChoiceModels, AreMinimizedLikeByTryingAll) {
   EXPECT_LT(impossible, 1900u);
 }
 
+// A thousand values of which others see two classes: tables have a row for each class, so that small ones are enough.
+TEST(ChoiceModels, AreExactInTablesOfClasses) {
+  std::mt19937 random(1);
+  ChoiceModel model;
+  for (int choice = 0; choice < 5; ++choice) {
+    auto& costs = model.costs.emplace_back(1000);
+    for (Cost& cost : costs) cost = {.picoseconds = static_cast<int64_t>(random() % 1000)};
+  }
+  for (uint32_t a = 0; a < 5; ++a) {
+    for (uint32_t b = a + 1; b < 5; ++b) {
+      ChoiceModel::Fit fit{.a = a, .b = b};
+      for (uint32_t value = 0; value < 1000; ++value) {
+        fit.a_masks.push_back(value < 500 ? 1 : 2);
+        fit.b_masks.push_back(value < 500 ? 2 : 1);
+      }
+      model.fits.push_back(fit);
+    }
+  }
+  // No three of them fit in pairs, so of ten pairs four do not: at best two choices are on the one side, three on the
+  // other.
+  const Minimum exact = minimize(model, {.table_cells = 1000 * 2 * 2 * 2 * 2});
+  EXPECT_EQ(exact.cost.misfits, 4);
+  EXPECT_EQ(exact.cost, exact.lower_bound);
+  EXPECT_EQ(cost_of(model, exact.values), exact.cost);
+}
+
 }  // namespace
 }  // namespace qgen::planner
