@@ -56,22 +56,22 @@ std::vector<Layout> layouts_of_bytes(DType dtype) {
   return layouts;
 }
 
-Candidates::Candidates(const Chooser& chooser) : chooser_(chooser), clone_(find_operator(chooser.operators, kClone)) {}
+Candidates::Candidates(const Chooser& chooser)
+    : chooser_(chooser),
+      clone_(find_operator(chooser.operators, kClone)),
+      decisions_(chooser.profile, chooser.library, chooser.times) {}
 
-Selection Candidates::select_for(const Call& call, bool with_reasons, const std::string& kernel) const {
+Selection Candidates::select_for(const Call& call, const std::string& kernel) const {
   const auto times = chooser_.times ? chooser_.times->of(call.problem, chooser_.profile) : nullptr;
   return select(call.problem, chooser_.profile, chooser_.library,
-                {.force = kernel, .best_only = true, .best_or_nothing = !with_reasons, .times = times.get()});
+                {.force = kernel, .best_only = true, .times = times.get()});
 }
 
 std::optional<Estimate> Candidates::estimate(const Call& call) {
   const auto [known, is_new] = known_.try_emplace(key_of(call.problem));
   if (is_new) {
-    const Selection selection = select_for(call, false);
-    if (!selection.ranked.empty()) {
-      const Choice& best = selection.ranked.front();
-      known->second = {best.time_us, best.cost_us, best.source != TimeSource::estimated};
-    }
+    if (const auto best = decisions_.best(call.problem))
+      known->second = {best->time_us, best->cost_us, best->source != TimeSource::estimated};
   }
   return known->second;
 }
@@ -116,23 +116,26 @@ Expected<Offer> Candidates::with_ways(Offer offer) {
   }
   if (!offer.ways.empty()) return offer;
   const auto plain = checked(*offer.given, offer.entry->infer);
-  return plain ? no_kernel(select_for(*plain, true)) : plain.error();
+  return plain ? no_kernel(select_for(*plain)) : plain.error();
 }
 
-Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) const {
+Expected<Chosen> Candidates::chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) {
   Given given = *offer.given;
   for (size_t i = 0; i < offer.slots.size(); ++i) put(given, offer.slots[i], layouts[i]);
   return chosen(*offer.entry, checked(given, offer.entry->infer), forced);
 }
 
-Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) const {
+Expected<Chosen> Candidates::chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) {
   if (!call) return call.error();
   if (forced.choice) {
     auto choice = std::make_shared<Choice>(*forced.choice);
     choice->problem = std::make_shared<const Problem>(call->problem);
     return Chosen{&entry, *std::move(call), std::move(choice)};
   }
-  Selection selection = select_for(*call, true, forced.kernel);
+  if (forced.kernel.empty()) {
+    if (auto best = decisions_.best(call->problem)) return Chosen{&entry, *std::move(call), std::move(best)};
+  }
+  Selection selection = select_for(*call, forced.kernel);
   if (selection.ranked.empty()) return no_kernel(selection);
   return Chosen{&entry, *std::move(call), std::make_shared<const Choice>(std::move(selection.ranked.front()))};
 }
@@ -150,12 +153,15 @@ Expected<Call> Candidates::conversion_call(const TensorDesc& tensor, Layout from
 
 std::optional<double> Candidates::conversion_us(const TensorDesc& tensor, Layout from, Layout to) {
   if (bytes(tensor.dtype) != 1) return std::nullopt;
-  const auto call = conversion_call(tensor, from, to);
-  const auto thought = call ? estimate(*call) : std::nullopt;
-  return thought ? std::optional(thought->time_us) : std::nullopt;
+  const auto [known, is_new] = conversions_.try_emplace({tensor.dtype, tensor.shape, from, to});
+  if (is_new) {
+    const auto call = conversion_call(tensor, from, to);
+    if (const auto thought = call ? estimate(*call) : std::nullopt) known->second = thought->time_us;
+  }
+  return known->second;
 }
 
-Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced) const {
+Expected<Chosen> Candidates::conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced) {
   auto call = conversion_call(tensor, from, to);
   if (!call) return call.error();
   return chosen(*clone_, std::move(call), forced);

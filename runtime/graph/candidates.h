@@ -11,13 +11,16 @@
 // are told by their costs times what the measured ones took of theirs: a time and an estimate do not compare.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/graph/graph.h"
 #include "runtime/graph/own_kernels.h"
+#include "runtime/selector/decision_cache.h"
 
 namespace qgen::graph {
 
@@ -80,21 +83,24 @@ class Candidates {
   Expected<Offer> slots_of(const Graph& graph, const Node& node, const OperatorEntry& entry, Given given) const;
   // Errors: no kernel fits, whatever the layouts, with the reasons of one of them.
   Expected<Offer> with_ways(Offer offer);
-  Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced) const;
+  Expected<Chosen> chosen(const Offer& offer, std::span<const Layout> layouts, const Forced& forced);
 
   // A copy of a tensor of bytes in another layout; nullopt: there is no such conversion.
   std::optional<double> conversion_us(const TensorDesc& tensor, Layout from, Layout to);
-  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced) const;
+  Expected<Chosen> conversion(const TensorDesc& tensor, Layout from, Layout to, const Forced& forced);
 
  private:
-  Selection select_for(const Call& call, bool with_reasons, const std::string& kernel = "") const;
+  // With reasons; of one kernel, where `kernel` names it.
+  Selection select_for(const Call& call, const std::string& kernel = "") const;
   std::optional<Estimate> estimate(const Call& call);
-  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced) const;
+  Expected<Chosen> chosen(const OperatorEntry& entry, Expected<Call> call, const Forced& forced);
   Expected<Call> conversion_call(const TensorDesc& tensor, Layout from, Layout to) const;
 
   const Chooser& chooser_;
   const OperatorEntry* clone_;
+  DecisionCache decisions_;
   std::unordered_map<std::string, std::optional<Estimate>> known_;  // by key_of()
+  std::map<std::tuple<DType, Shape, Layout, Layout>, std::optional<double>> conversions_;
 };
 
 }  // namespace qgen::graph
