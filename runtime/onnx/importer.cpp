@@ -216,8 +216,6 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
     if (const auto* real = arguments[0]->as<Real>(); real && real->dtype == DType::f32 && node.integer("to", 0) == 1)
       return Known{Real{real->value}, arguments[0]->shape};
   }
-  if (node.op == "Concat" && arguments.size() == 1 && arguments[0])
-    return seen_as(node, *arguments[0], arguments[0]->shape);
   auto moved = move(node, arguments);
   if (!moved) return moved.error();
   if (*moved) return **std::move(moved);
@@ -232,6 +230,7 @@ Expected<Known> Importer::result_of(const Node& node, Arguments arguments) {
 Expected<Known> Importer::operation(std::string_view op, const Node& node, Arguments arguments) {
   const bool is_there = std::ranges::find(patterns(), op, &Pattern::op) != patterns().end();
   if (!is_there) return missing(node);
+  if (op == "Concat" && arguments.size() == 1 && arguments[0]) return seen_as(node, *arguments[0], arguments[0]->shape);
   auto pending = match(builder_, op, node, arguments);
   if (!pending) return pending.error();
   const Dims shape = pending->reshaped.value_or(pending->shape);

@@ -74,7 +74,9 @@ class Importer {
 
   // ---- operators that say their own quantization ---------------------------------------------------------------------
 
-  Expected<Known> operand_of(const QuantizedOperator& row, size_t index, const Node& node, Arguments arguments);
+  // The triple that begins at input `first`.
+  Expected<Known> operand_of(const QuantizedOperator& row, size_t first, bool may_be_weight, const Node& node,
+                             Arguments arguments);
   // The bias of integers as reals: its scale is that of the sums.
   Expected<Known> bias_of(const TensorPtr& bias, const Known& input, const Known& weight, const Node& node);
   Expected<Known> quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments);

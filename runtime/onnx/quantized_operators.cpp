@@ -17,6 +17,7 @@ const QuantizedOperator* find_quantized_operator(std::string_view op, std::strin
       {"QGemm", kMicrosoft, "Gemm", {0, 3}, 7, 6, WeightAxis::of_gemm},
       {"QLinearAdd", kMicrosoft, "Add", {0, 3}, 6},
       {"QLinearMul", kMicrosoft, "Mul", {0, 3}, 6},
+      {"QLinearConcat", kMicrosoft, "Concat", {}, 0},
       {"QLinearAveragePool", kMicrosoft, "AveragePool", {0}, 3},
       {"QLinearGlobalAveragePool", kMicrosoft, "GlobalAveragePool", {0}, 3},
       {"QLinearReduceMean", kMicrosoft, "ReduceMean", {0}, 3},
@@ -28,9 +29,8 @@ const QuantizedOperator* find_quantized_operator(std::string_view op, std::strin
   return found == kOperators.end() ? nullptr : &*found;
 }
 
-Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index, const Node& node,
+Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t first, bool may_be_weight, const Node& node,
                                      Arguments arguments) {
-  const auto first = static_cast<size_t>(row.operands[index]);
   const Known* input = first < arguments.size() ? arguments[first] : nullptr;
   const TensorPtr scale = tensor_at(arguments, first + 1), zero = tensor_at(arguments, first + 2);
   if (!input || !scale || (first + 2 < arguments.size() && arguments[first + 2] && !zero))
@@ -42,7 +42,7 @@ Expected<Known> Importer::operand_of(const QuantizedOperator& row, size_t index,
   const size_t rank = input->shape.size();
   const bool is_turned = node.integer("transB", 0) != 0;
   const bool is_last = row.weight_axis == WeightAxis::last || (row.weight_axis == WeightAxis::of_gemm && !is_turned);
-  if (scale->size() > 1 && (index == 0 || row.weight_axis == WeightAxis::none || rank == 0))
+  if (scale->size() > 1 && (!may_be_weight || row.weight_axis == WeightAxis::none || rank == 0))
     return unsupported(fmt::format("input {} has several scales", first));
   const size_t axis = is_last && rank > 0 ? rank - 1 : 0;
   auto parameters = parameters_along(axis, rank, scale, zero, type);
@@ -73,9 +73,13 @@ Expected<Known> Importer::bias_of(const TensorPtr& bias, const Known& input, con
 }
 
 Expected<Known> Importer::quantized_operator(const QuantizedOperator& row, const Node& node, Arguments arguments) {
+  std::vector<int> firsts = row.operands;
+  if (firsts.empty()) {
+    for (int i = row.output + 2; i < std::ssize(arguments); i += 3) firsts.push_back(i);
+  }
   std::vector<Known> operands;
-  for (size_t i = 0; i < row.operands.size(); ++i) {
-    auto operand = operand_of(row, i, node, arguments);
+  for (const int first : firsts) {
+    auto operand = operand_of(row, static_cast<size_t>(first), !operands.empty(), node, arguments);
     if (!operand) return operand;
     operands.push_back(*std::move(operand));
   }

@@ -117,6 +117,31 @@ TEST(QuantizedOperators, AddMulPoolAndFunctions) {
   }
 }
 
+TEST(QuantizedOperators, ConcatOfAnyNumber) {
+  for (const size_t count : {1, 2, 5}) {
+    Bytes m, views;
+    std::vector<std::string> inputs = m.to(0.04f, 10), operands;
+    for (size_t i = 0; i < count; ++i) {
+      const auto zero_point = static_cast<int64_t>(20 * i);
+      inputs = Bytes::joined(inputs, m.with(m.x, 0.03f, zero_point));
+      operands.push_back(views.dequantize(views.x, 0.03f, zero_point, ElementType::u8));
+    }
+    m.output(m.node("QLinearConcat", inputs, {{"axis", int64_t{1}}}, kMicrosoft));
+    views.output(views.quantize(views.node("Concat", operands, {{"axis", int64_t{1}}}), 0.04f, 10, ElementType::u8));
+    EXPECT_EQ(imported_operators(m), count == 1   ? "requantize requantize requantize"
+                                     : count == 2 ? "requantize q8ta_concat requantize"
+                                                  : "requantize q8ta_concat q8ta_concat requantize");
+    expect_same(m, views, {2, 4, 6, 6});
+    compare(views, {2, 4, 6, 6}, 1);
+  }
+  Bytes none;
+  none.output(none.node("QLinearConcat", none.to(0.04f, 10), {{"axis", int64_t{1}}}, kMicrosoft));
+  EXPECT_THAT(imported_operators(none), ::testing::HasSubstr("it has no input 0"));
+  Bytes cut;
+  cut.output(cut.node("QLinearConcat", Bytes::joined(cut.to(0.04f, 10), {cut.x}), {{"axis", int64_t{1}}}, kMicrosoft));
+  EXPECT_THAT(imported_operators(cut), ::testing::HasSubstr("input 2 is missing, or its scale"));
+}
+
 TEST(QuantizedOperators, Gemm) {
   ModelBuilder m;
   const std::string x = m.input("x", {-1, 8});
