@@ -334,6 +334,18 @@ inline graph::Var linear_q8ta_q8csw(graph::Builder& net,
   return net.add(node, "output");
 }
 
+inline graph::Var matmul(graph::Builder& net,
+                         const MatmulInputs<graph::InGraph>& inputs,
+                         const MatmulAttributes& attributes = {}) {
+  graph::NodeOf node("matmul");
+  node.inputs({{"input", inputs.input}, {"other", inputs.other}, {"bias", inputs.bias}});
+  node.attributes({
+    {"transpose_other", graph::said(attributes.transpose_other)},
+    {"activation", graph::said(words::kActivation, attributes.activation)},
+  });
+  return net.add(node, "output");
+}
+
 inline graph::Var max_pool2d(graph::Builder& net,
                              const MaxPool2dInputs<graph::InGraph>& inputs,
                              const MaxPool2dAttributes& attributes = {}) {

@@ -40,6 +40,11 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "matmul.h"
+#include "matmul_coopmat.h"
+#include "matmul_gemv.h"
+#include "matmul_plain.h"
+#include "matmul_tiled.h"
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
@@ -116,7 +121,12 @@ namespace linear_q4gsw { constexpr uint32_t kFirstModule = linear_dq8ca_q8csw::k
 namespace linear_q4gsw_backward { constexpr uint32_t kFirstModule = linear_q4gsw::kFirstModule + linear_q4gsw::kVariants; }
 namespace linear_q8csw { constexpr uint32_t kFirstModule = linear_q4gsw_backward::kFirstModule + linear_q4gsw_backward::kVariants; }
 namespace linear_q8ta_q8csw { constexpr uint32_t kFirstModule = linear_q8csw::kFirstModule + linear_q8csw::kVariants; }
-namespace matrix_multiply_add { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
+namespace matmul { constexpr uint32_t kFirstModule = linear_q8ta_q8csw::kFirstModule + linear_q8ta_q8csw::kVariants; }
+namespace matmul_coopmat { constexpr uint32_t kFirstModule = matmul::kFirstModule + matmul::kVariants; }
+namespace matmul_gemv { constexpr uint32_t kFirstModule = matmul_coopmat::kFirstModule + matmul_coopmat::kVariants; }
+namespace matmul_plain { constexpr uint32_t kFirstModule = matmul_gemv::kFirstModule + matmul_gemv::kVariants; }
+namespace matmul_tiled { constexpr uint32_t kFirstModule = matmul_plain::kFirstModule + matmul_plain::kVariants; }
+namespace matrix_multiply_add { constexpr uint32_t kFirstModule = matmul_tiled::kFirstModule + matmul_tiled::kVariants; }
 namespace multiply_add { constexpr uint32_t kFirstModule = matrix_multiply_add::kFirstModule + matrix_multiply_add::kVariants; }
 namespace narrow_multiply_add { constexpr uint32_t kFirstModule = multiply_add::kFirstModule + multiply_add::kVariants; }
 namespace pack_weight { constexpr uint32_t kFirstModule = narrow_multiply_add::kFirstModule + narrow_multiply_add::kVariants; }

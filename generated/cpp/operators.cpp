@@ -21,6 +21,7 @@ namespace linear_q4gsw { extern const SignatureInfo signatures[1]; }
 namespace linear_q4gsw_backward { extern const SignatureInfo signatures[1]; }
 namespace linear_q8csw { extern const SignatureInfo signatures[1]; }
 namespace linear_q8ta_q8csw { extern const SignatureInfo signatures[1]; }
+namespace matmul { extern const SignatureInfo signatures[1]; }
 namespace pack_weight { extern const SignatureInfo signatures[1]; }
 namespace pool2d { extern const SignatureInfo signatures[2]; }
 namespace q8ta_binary { extern const SignatureInfo signatures[3]; }
@@ -295,6 +296,14 @@ Expected<Call> infer_linear_q8ta_q8csw(const Given& given) {
   const LinearQ8taQ8cswAttributes attributes{
     .input_scale = given.attribute<double>(0), .input_zero_point = given.attribute<int64_t>(1),
     .activation = given.attribute<words::Activation>(2),
+  };
+  return infer(inputs, attributes);
+}
+
+Expected<Call> infer_matmul(const Given& given) {
+  const MatmulInputs<Described> inputs{.input = given.tensor(0), .other = given.tensor(1), .bias = given.optional(2)};
+  const MatmulAttributes attributes{
+    .transpose_other = given.attribute<bool>(0), .activation = given.attribute<words::Activation>(1),
   };
   return infer(inputs, attributes);
 }
@@ -1244,6 +1253,27 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
   return run_for_one(context, linear_q8ta_q8csw::signatures[0], call, arguments);
 }
 
+Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
+                           const MatmulAttributes& attributes) {
+  Given given(matmul::signatures[0]);
+  given.set_tensor(0, inputs.input);
+  given.set_tensor(1, inputs.other);
+  given.set_optional(2, inputs.bias);
+  given.set_attribute(0, attributes.transpose_other);
+  given.set_attribute(1, attributes.activation);
+  return checked(given, infer_matmul);
+}
+Expected<DeviceTensor> matmul(Context& context,
+                              const MatmulInputs<OnDevice>& inputs,
+                              const MatmulAttributes& attributes) {
+  const MatmulInputs<Described> described{
+    .input = desc_of(inputs.input), .other = desc_of(inputs.other), .bias = desc_of(inputs.bias),
+  };
+  const auto call = matmul_call(described, attributes);
+  const ArgumentList arguments({argument_of(inputs.input), argument_of(inputs.other), argument_of(inputs.bias), {}});
+  return run_for_one(context, matmul::signatures[0], call, arguments);
+}
+
 Expected<Call> max_pool2d_call(const MaxPool2dInputs<Described>& inputs,
                                const MaxPool2dAttributes& attributes) {
   Given given(pool2d::signatures[0]);
@@ -1956,6 +1986,7 @@ std::span<const OperatorEntry> entries() {
       {linear_q4gsw_backward::signatures[0], infer_linear_q4gsw_backward},
       {linear_q8csw::signatures[0], infer_linear_q8csw},
       {linear_q8ta_q8csw::signatures[0], infer_linear_q8ta_q8csw},
+      {matmul::signatures[0], infer_matmul},
       {pool2d::signatures[0], infer_max_pool2d},
       {pack_weight::signatures[0], infer_pack_weight},
       {strided_copy::signatures[3], infer_pad},

@@ -560,6 +560,26 @@ Expected<DeviceTensor> linear_q8ta_q8csw(Context& context,
                                          const LinearQ8taQ8cswInputs<OnDevice>& inputs,
                                          const LinearQ8taQ8cswAttributes& attributes);
 
+// matmul: products of matrices of reals, batch by batch
+template <typename As>
+struct MatmulInputs {
+  typename As::Tensor input;  // f32, f16 [..., M, K]
+  // f32, f16 [..., K, N] or [..., N, K]; the latter with transpose_other; batches of 1 are repeated
+  typename As::Tensor other;
+  typename As::Optional bias = {};  // f32 [N]; without: 0
+};
+struct MatmulAttributes {
+  bool transpose_other = false;  // whether other is [..., N, K]
+  words::Activation activation = words::Activation::none;  // applied last
+};
+Expected<Call> infer(const MatmulInputs<Described>& inputs,
+                     const MatmulAttributes& attributes);
+Expected<Call> matmul_call(const MatmulInputs<Described>& inputs,
+                           const MatmulAttributes& attributes = {});
+Expected<DeviceTensor> matmul(Context& context,
+                              const MatmulInputs<OnDevice>& inputs,
+                              const MatmulAttributes& attributes = {});
+
 // max_pool2d: the greatest element under each place of a window
 template <typename As>
 struct MaxPool2dInputs {

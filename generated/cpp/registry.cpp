@@ -40,6 +40,11 @@
 #include "linear_q4gsw_backward.h"
 #include "linear_q8csw.h"
 #include "linear_q8ta_q8csw.h"
+#include "matmul.h"
+#include "matmul_coopmat.h"
+#include "matmul_gemv.h"
+#include "matmul_plain.h"
+#include "matmul_tiled.h"
 #include "matrix_multiply_add.h"
 #include "multiply_add.h"
 #include "narrow_multiply_add.h"
@@ -124,6 +129,11 @@ constexpr const OperatorInfo* kOperators[] = {
   &linear_q4gsw_backward::op,
   &linear_q8csw::op,
   &linear_q8ta_q8csw::op,
+  &matmul::op,
+  &matmul_coopmat::op,
+  &matmul_gemv::op,
+  &matmul_plain::op,
+  &matmul_tiled::op,
   &matrix_multiply_add::op,
   &multiply_add::op,
   &narrow_multiply_add::op,
@@ -186,6 +196,7 @@ constexpr const SignatureInfo* kSignatures[] = {
   &linear_q4gsw_backward::signatures[0],  // linear_q4gsw_backward
   &linear_q8csw::signatures[0],  // linear_q8csw
   &linear_q8ta_q8csw::signatures[0],  // linear_q8ta_q8csw
+  &matmul::signatures[0],  // matmul
   &pool2d::signatures[0],  // max_pool2d
   &pack_weight::signatures[0],  // pack_weight
   &strided_copy::signatures[3],  // pad

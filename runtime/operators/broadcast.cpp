@@ -58,4 +58,12 @@ Expected<Broadcast> broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
+Expected<Shape> product_shape(const Shape& a, const Shape& b) {
+  auto shape = common_shape({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (!shape) return shape.error();
+  shape->push_back(a[a.size() - 2]);
+  shape->push_back(b.back());
+  return shape;
+}
+
 }  // namespace qgen

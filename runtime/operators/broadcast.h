@@ -31,5 +31,7 @@ struct Broadcast {
 // Errors: two sides that differ, and neither is 1; of broadcast(), a common shape that check_shape() refuses too.
 Expected<Shape> common_shape(const Shape& a, const Shape& b);
 Expected<Broadcast> broadcast(const Shape& a, const Shape& b);
+// Of matrices [..., M, K] times [..., K, N], whose batches are broadcast.
+Expected<Shape> product_shape(const Shape& a, const Shape& b);
 
 }  // namespace qgen

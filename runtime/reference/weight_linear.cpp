@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/reference/real_sums.h"
+
 namespace qgen::reference {
 namespace {
 
-constexpr double kUlp = 0x1p-23;  // an f32 operation errs by this much of its result, or by half of it
-constexpr double kSmallestNormal = 0x1p-126;
 constexpr int64_t kRun = 16;              // neighbours along k whose products a kernel may turn into a float
 constexpr double kScaledAway = 0x1p-112;  // below it an activation may count as zero
 
@@ -26,6 +26,13 @@ Sides sides_of(const WeightLinear& linear) {
   return {m, n, k, groups};
 }
 
+// Outputs of the input's dtype in their order, rows of `width`.
+RealOutputs outputs_of(const HostTensor& input, int64_t width) {
+  Shape shape = input.shape;
+  shape.back() = width;
+  return {input.dtype, shape};
+}
+
 float input_at(const HostTensor& input, int64_t index) {
   return input.dtype == DType::f16 ? f16_to_f32(input.as<uint16_t>()[index]) : input.as<float>()[index];
 }
@@ -34,49 +41,6 @@ double bias_of(const WeightLinear& linear, int64_t n) {
   return linear.bias ? static_cast<double>(linear.bias->as<float>()[n]) : 0;
 }
 
-// The sum of one output, and of the magnitudes that entered it.
-struct Sum {
-  double value = 0, magnitude = 0, absolute = 0;
-};
-
-double activated(double y, Activation activation) {
-  if (std::isnan(y)) return y;
-  switch (activation) {
-    case Activation::none: return y;
-    case Activation::relu: return std::max(y, 0.0);
-    case Activation::relu6: return std::clamp(y, 0.0, 6.0);
-    case Activation::hardswish: return y * (std::clamp(y + 3, 0.0, 6.0) / 6);
-  }
-  return y;
-}
-
-// Outputs of the input's dtype in their order, rows of `width`.
-class Outputs {
- public:
-  Outputs(const HostTensor& input, int64_t width) {
-    Shape shape = input.shape;
-    shape.back() = width;
-    result_.output = zeros(input.dtype, shape);
-  }
-
-  // Adds the bias and applies the activation to a sum that takes `roundings` f32 operations.
-  void add(const Sum& sum, int64_t roundings, double bias = 0, Activation activation = Activation::none) {
-    double value = sum.value + bias;
-    double bound = static_cast<double>(roundings) * kUlp * (sum.magnitude + std::abs(bias)) + sum.absolute;
-    value = activated(value, activation);
-    // The slope of hardswish is nowhere above 1.5, and it is four roundings itself.
-    if (activation == Activation::hardswish) bound = 1.5 * bound + 4 * kUlp * std::abs(value);
-    set_element(result_.output, static_cast<int64_t>(result_.exact.values.size()), value);
-    result_.exact.values.push_back(value);
-    result_.exact.bounds.push_back(bound);
-  }
-
-  ExactOutput result() && { return std::move(result_); }
-
- private:
-  ExactOutput result_;
-};
-
 }  // namespace
 
 // y[m, n] = act(sum over k of x[m, k] * q[n, k] * s[n, g(k)] + bias[n])
@@ -84,10 +48,10 @@ ExactOutput weight_only_linear(const WeightLinear& linear) {
   const auto [rows, columns, depth, groups] = sides_of(linear);
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
-  Outputs outputs(linear.input, columns);
+  RealOutputs outputs = outputs_of(linear.input, columns);
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t n = 0; n < columns; ++n) {
-      Sum sum;
+      RealSum sum;
       for (int64_t k = 0; k < depth; ++k) {
         const double x = static_cast<double>(input_at(linear.input, m * depth + k));
         const double w = static_cast<double>(q[n * depth + k]);
@@ -108,10 +72,10 @@ ExactOutput weight_only_backward(const HostTensor& d_output, const HostTensor& w
   const auto [rows, depth, columns, groups] = sides_of({d_output, weight, weight_scales});
   const auto q = weight.as<int8_t>();
   const auto scales = weight_scales.as<float>();
-  Outputs outputs(d_output, columns);
+  RealOutputs outputs = outputs_of(d_output, columns);
   for (int64_t m = 0; m < rows; ++m) {
     for (int64_t k = 0; k < columns; ++k) {
-      Sum sum;
+      RealSum sum;
       for (int64_t n = 0; n < depth; ++n) {
         const double dy = static_cast<double>(input_at(d_output, m * depth + n));
         const double w = static_cast<double>(q[n * columns + k]);
@@ -133,7 +97,7 @@ ExactOutput dynamic_linear(const WeightLinear& linear, MappingType mapping, Inte
   const float eps = linear.input.dtype == DType::f16 ? 0x1p-14f : std::numeric_limits<float>::min();
   const auto q = linear.weight.as<int8_t>();
   const auto scales = linear.weight_scales.as<float>();
-  Outputs outputs(linear.input, columns);
+  RealOutputs outputs = outputs_of(linear.input, columns);
   std::vector<float> row(static_cast<size_t>(depth));
   std::vector<int64_t> centered(row.size());
   for (int64_t m = 0; m < rows; ++m) {
@@ -141,7 +105,7 @@ ExactOutput dynamic_linear(const WeightLinear& linear, MappingType mapping, Inte
     const auto [scale, zero_point] = choose_qparams(row, mapping, bounds, eps);
     for (int64_t k = 0; k < depth; ++k) centered[k] = quantize(row[k], scale, zero_point, bounds) - zero_point;
     for (int64_t n = 0; n < columns; ++n) {
-      Sum sum;
+      RealSum sum;
       int64_t runs = 0;
       for (int64_t begin = 0; begin < depth; ++runs) {
         const int64_t group = depth / groups;

@@ -22,13 +22,13 @@ void clear_sums() {
   }
 }
 
-// Of rows with `terms` elements. Rows past the end repeat the last; what they give is not stored. Terms from `end` on
-// are 0.
-void fetch_input(uint first_m, uint first_term, uint end, uint terms) {
+// Of rows with `terms` elements, of a matrix that begins at element `first`. Rows past the end repeat the last; what they
+// give is not stored. Terms from `end` on are 0.
+void fetch_input(uint first, uint first_m, uint first_term, uint end, uint terms) {
   [[unroll]] for (uint i = 0u; i < kInputs; ++i) {
     const uint row = min(first_m + input_row(i), problem.m - 1u);
     const uint term = first_term + input_term(i);
-    next_input[i] = term < end ? load_real(row * terms + term) : 0.0;
+    next_input[i] = term < end ? load_real(first + row * terms + term) : 0.0;
   }
 }
 

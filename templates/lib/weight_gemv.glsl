@@ -9,7 +9,7 @@
 //   accumulate(first_m, column, load)     adds one load of each of the team's columns to sums[]
 //   of_row(total, m)                      four sums of a row, before linear_finish.glsl's part
 #define SUM vec4
-const uint kSums = ${rows}u * ${columns} / 4u;  // [row of activations][four columns]
+const uint kSums = ${rows} * ${columns} / 4u;  // [row of activations][four columns]
 $include "lib/gemv_totals.glsl"
 
 void begin_rows(uint first_m);
@@ -21,7 +21,7 @@ void main() {
   const uint groups_n = (problem.n + kTeams * ${columns} - 1u) / (kTeams * ${columns});
   const uint own = gl_LocalInvocationIndex / ${group.team};
   const uint lane = gl_LocalInvocationIndex % ${group.team};
-  const uint first_m = workgroup_index() / groups_n * ${rows}u;
+  const uint first_m = workgroup_index() / groups_n * ${rows};
   const uint column = (workgroup_index() % groups_n * kTeams + own) * ${columns};
 
   [[unroll]] for (uint i = 0u; i < kSums; ++i) sums[i] = vec4(0.0);

@@ -37,7 +37,7 @@ uint own_word() { return gl_LocalInvocationIndex % kTileWords; }
 
 // Words past the end of a row repeat its last; what they give is not stored. Weights from `end` on are 0.
 void fetch(uint first_m, uint first_k, uint n, uint end) {
-  fetch_input(first_m, n, end, problem.n);
+  fetch_input(0u, first_m, n, end, problem.n);
   const uint row = min(n + own_term(), end - 1u);
   const uint word = min(first_k / kPerWord + own_word(), 4u * loads_per_row() - 1u);
   const uint group = min(word * kPerWord / problem.group_size, problem.groups - 1u);

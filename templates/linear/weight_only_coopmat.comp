@@ -125,29 +125,14 @@ void end_group(uint corner_n) {
 }
 $end
 
-// Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
-void multiply(uvec2 corner) {
-  [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
-    const uint word = k * ${matrix.k / 8}u * kWords;
-    coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
-    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
-      coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutRowMajor);
-    }
-    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
-      coopmat<float16_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
-      coopMatLoad(w, tile_words, kWeightTile + (corner.y + j * ${matrix.n}u) * kPitch + word, kPitch,
-                  gl_CooperativeMatrixLayoutColumnMajor);
-      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
 $if form == weight_q4_rows
-        of_group[i][j] = coopMatMulAdd(x[i], w, of_group[i][j]);
+#define SUMS of_group
 $else
-        sums[i][j] = coopMatMulAdd(x[i], w, sums[i][j]);
+#define SUMS sums
 $end
-      }
-    }
-  }
-}
+#define LOAD_COLUMNS(w, k, word, column) \
+  coopMatLoad(w, tile_words, kWeightTile + (column) * kPitch + word, kPitch, gl_CooperativeMatrixLayoutColumnMajor)
+$include "lib/half_matrices.glsl"
 
 // ---- outputs --------------------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ uint weight_row(uint i) { return (gl_LocalInvocationIndex + i * kInvocations) / 
 
 // Rows past the end repeat the last; what they give is not stored.
 void fetch(uint first_m, uint first_n, uint k, uint end) {
-  fetch_input(first_m, k, end, problem.k);
+  fetch_input(0u, first_m, k, end, problem.k);
   [[unroll]] for (uint i = 0u; i < kWords; ++i) {
     const uint row = min(first_n + weight_row(i), problem.n - 1u);
     const uint word = k / kPerWord + word_in_step(i);

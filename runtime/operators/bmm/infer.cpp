@@ -13,15 +13,6 @@
 namespace qgen::generated::operators {
 namespace {
 
-// Of [..., M, K] and [..., K, N].
-Expected<Shape> product_shape(const Shape& a, const Shape& b) {
-  auto shape = common_shape({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
-  if (!shape) return shape.error();
-  shape->push_back(a[a.size() - 2]);
-  shape->push_back(b.back());
-  return shape;
-}
-
 constexpr size_t kBatchRank = kMaxRank - 2;
 
 bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }

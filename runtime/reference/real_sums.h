@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Outputs that are sums of real products: in double, with the error that adding them up in f32, in any order, may make
+// of each. docs/linear_weights.md derives it.
+#pragma once
+
+#include "runtime/reference/exact.h"
+#include "runtime/reference/linear.h"
+
+namespace qgen::reference {
+
+constexpr double kSmallestNormal = 0x1p-126;  // of f32
+
+// The sum of one output, the sum of the magnitudes that entered it, and what subnormals may lose.
+struct RealSum {
+  double value = 0, magnitude = 0, absolute = 0;
+};
+
+// Outputs in their order.
+class RealOutputs {
+ public:
+  RealOutputs(DType dtype, const Shape& shape);
+
+  // Adds the bias and applies the activation to a sum that takes `roundings` f32 operations.
+  void add(const RealSum& sum, int64_t roundings, double bias = 0, Activation activation = Activation::none);
+
+  ExactOutput result() && { return std::move(result_); }
+
+ private:
+  ExactOutput result_;
+};
+
+}  // namespace qgen::reference

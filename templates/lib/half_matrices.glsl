@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// Products of halves on cooperative matrices, from the tile in shared memory (lib/matrix_tile.glsl), a step of k at a
+// time. The including kernel says what they are added to, and how a matrix of w is loaded: the k-th of the step, at
+// word `word` of its rows, from column `column` of the tile on.
+//
+//   #define SUMS sums
+//   #define LOAD_COLUMNS(w, k, word, column) coopMatLoad(w, ...)
+//
+// Multiplies what lies in shared memory. `corner`: of this subgroup's outputs in the tile.
+void multiply(uvec2 corner) {
+  [[unroll]] for (uint k = 0u; k < ${step} / ${matrix.k}u; ++k) {
+    const uint word = k * ${matrix.k / 8}u * kWords;
+    coopmat<float16_t, gl_ScopeSubgroup, ${matrix.m}, ${matrix.k}, gl_MatrixUseA> x[${blocks.m}];
+    [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+      coopMatLoad(x[i], tile_words, (corner.x + i * ${matrix.m}u) * kPitch + word, kPitch,
+                  gl_CooperativeMatrixLayoutRowMajor);
+    }
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      coopmat<float16_t, gl_ScopeSubgroup, ${matrix.k}, ${matrix.n}, gl_MatrixUseB> w;
+      LOAD_COLUMNS(w, k, word, corner.y + j * ${matrix.n}u);
+      [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) SUMS[i][j] = coopMatMulAdd(x[i], w, SUMS[i][j]);
+    }
+  }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// One element of the real operand `other`, which is of the dtype of `input`, as f32: as lib/load_real.glsl's.
+$if input_dtype == f16
+${declare_bits(other)}
+
+float load_other(uint index) { return f16_to_f32(uint(other_bits[index])); }
+$else
+float load_other(uint index) { return other_data[index]; }
+$end
