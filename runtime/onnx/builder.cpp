@@ -24,13 +24,6 @@ void set_bounds(graph::Node& node, const IntegerRange& range) {
   node.attributes.insert_or_assign("quant_max", AttributeValue(range.max));
 }
 
-// The reals of a constant, in one of the dtypes that operators take.
-HostTensor reals_of(const Tensor& tensor, DType dtype) {
-  HostTensor result = zeros(dtype, tensor.shape);
-  for (int64_t i = 0; i < tensor.size(); ++i) set_element(result, i, tensor.real(i));
-  return result;
-}
-
 }  // namespace
 
 Done Builder::spend(int64_t elements) {

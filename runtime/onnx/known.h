@@ -73,6 +73,7 @@ struct Pending {
   std::vector<Operand> operands = {};
   std::vector<graph::Port> constants = {};  // weight, scales, bias
   Attributes attributes = {};
+  bool takes_bias = false;                // an operand `bias`, a real for each output
   Dims shape = {};                        // of the operation's result
   std::optional<Function> function = {};  // of the result
   int functions = 0;                      // that it is made of

@@ -55,8 +55,7 @@ Expected<std::optional<ValueId>> bias_at(Builder& builder, const Node& node, Arg
   if (const auto* constant = codes) {
     reals = dequantized(*constant);
   } else if (const TensorPtr tensor = known->tensor(); tensor && is_real(tensor->type)) {
-    reals = zeros(DType::f32, tensor->shape);
-    for (int64_t i = 0; i < tensor->size(); ++i) reals.as<float>()[static_cast<size_t>(i)] = tensor->real(i);
+    reals = reals_of(*tensor, DType::f32);
   } else {
     return unsupported("its bias is no constant");
   }
@@ -95,6 +94,7 @@ void add_weight(Builder& builder, const TensorPtr& source, Pending& pending, Sym
   const ValueId scales = builder.constant(pending.name + " weight_scales", std::move(weight.scales));
   pending.constants.push_back({"weight", codes});
   pending.constants.push_back({"weight_scales", scales});
+  pending.takes_bias = true;
 }
 
 Done add_bias(Builder& builder, const Node& node, Arguments arguments, size_t index, int64_t count, Pending& pending,

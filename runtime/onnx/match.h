@@ -13,7 +13,7 @@ using Match = Expected<Pending>(Builder& builder, const Node& node, Arguments ar
 // match_convolutions.cpp
 Match conv, conv_of_reals, conv_of_pixels, conv_transposed;
 // match_products.cpp
-Match linear_of_bytes, linear_of_nibbles, linear_of_reals, bmm, bmm_of_reals;
+Match linear_of_bytes, linear_of_nibbles, linear_of_reals, bmm, matmul, bmm_of_reals;
 // match_elements.cpp
 Match both_bytes, of_any, difference_of_bytes, difference_of_any, parts;
 // match_rows.cpp
@@ -31,7 +31,7 @@ Expected<const QuantizedConstant*> constant_at(Builder& builder, Arguments argum
 // Whatever it is, as reals.
 Expected<Real> real_at(Builder& builder, Arguments arguments, size_t index);
 
-// Operands weight and weight_scales; `form` says what was made of the source.
+// Operands weight and weight_scales of a layer that takes a bias; `form` says what was made of the source.
 void add_weight(Builder& builder, const TensorPtr& source, Pending& pending, SymmetricWeight weight,
                 const std::string& form);
 // The operand bias, if input `index` is there: `count` reals. Operators add reals, so that a bias of integers needs no

@@ -128,6 +128,67 @@ Expected<Pending> bmm(Builder& builder, const Node& node, Arguments arguments) {
   return two_matrices(builder, node, arguments, true);
 }
 
+namespace {
+
+// Of the operands of a product. A matrix that is known lies transposed, as linear layers' weights do: few rows are
+// multiplied fastest so.
+struct Factor {
+  Real real;
+  bool is_transposed;
+};
+
+Expected<Factor> second_factor(Builder& builder, const Known& known, bool is_transposed, DType dtype) {
+  const TensorPtr constant = known.tensor();
+  if (!constant || constant->shape.size() != 2 || is_transposed || !is_real(constant->type)) {
+    const auto real = builder.real_of(known, dtype);
+    if (!real) return real.error();
+    return Factor{*real, is_transposed};
+  }
+  if (Done spent = builder.spend(2 * constant->size()); !spent) return spent.error();
+  const ValueId value = builder.constant_of(constant, dtype == DType::f16 ? " turned f16" : " turned", [&] {
+    return reals_of(transposed(*constant, {1, 0}), dtype);
+  });
+  return Factor{{value, dtype}, true};
+}
+
+}  // namespace
+
+Expected<Pending> matmul(Builder& builder, const Node& node, Arguments arguments) {
+  const auto product = product_of(node);
+  if (!product) return product.error();
+  if (product->alpha != 1) return unsupported(fmt::format("alpha is {}", product->alpha));
+  if (at(arguments, 2) && product->beta != 1) return unsupported(fmt::format("beta is {}", product->beta));
+  for (size_t i = 0; i < 2; ++i) {
+    const auto known = needed(arguments, i);
+    if (!known) return known.error();
+    if ((*known)->as<View>() || (*known)->as<QuantizedConstant>())
+      return unsupported(fmt::format("input {} is quantized", i));
+  }
+  Dims matrices = arguments[1]->shape;
+  if (product->is_turned && matrices.size() >= 2) std::swap(matrices.back(), matrices[matrices.size() - 2]);
+  auto shape = product_shape(arguments[0]->shape, matrices);
+  if (!shape) return shape.error();
+
+  // A constant has the dtype of what it is multiplied by.
+  const bool is_constant = arguments[0]->tensor() != nullptr;
+  const auto computed = builder.real_of(*arguments[is_constant ? 1 : 0]);
+  if (!computed) return computed.error();
+  const auto first = is_constant ? builder.real_of(*arguments[0], computed->dtype) : computed;
+  if (!first) return first.error();
+  const auto second = second_factor(builder, *arguments[1], product->is_turned, computed->dtype);
+  if (!second) return second.error();
+
+  Pending pending{.name = node.name, .takes_bias = true, .shape = *std::move(shape)};
+  pending.operands.push_back({"input", *first, arguments[0]->shape});
+  pending.operands.push_back({"other", second->real, arguments[1]->shape});
+  pending.attributes.insert_or_assign("transpose_other", AttributeValue(second->is_transposed));
+  if (!at(arguments, 2)) return pending;
+  const Number columns = pending.shape.back();
+  if (columns.is_symbol) return unsupported("it has a bias, and a number of columns that is not known");
+  if (Done biased = add_bias(builder, node, arguments, 2, columns.value, pending); !biased) return biased.error();
+  return pending;
+}
+
 Expected<Pending> bmm_of_reals(Builder& builder, const Node& node, Arguments arguments) {
   return two_matrices(builder, node, arguments, false);
 }

@@ -162,6 +162,12 @@ HostTensor dequantized(const QuantizedConstant& constant) {
   return reals;
 }
 
+HostTensor reals_of(const Tensor& tensor, DType dtype) {
+  HostTensor result = zeros(dtype, tensor.shape);
+  for (int64_t i = 0; i < tensor.size(); ++i) set_element(result, i, tensor.real(i));
+  return result;
+}
+
 Tensor transposed(const Tensor& tensor, const std::vector<int64_t>& order) {
   Tensor result{tensor.name, tensor.type, {}, std::vector<std::byte>(tensor.data.size())};
   const Strides strides = row_major_strides(tensor.shape);

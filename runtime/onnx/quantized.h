@@ -46,6 +46,8 @@ struct QuantizedConstant {
 };
 Expected<TensorPtr> quantized(const Tensor& reals, const Parameters& parameters);  // as ONNX divides and rounds
 HostTensor dequantized(const QuantizedConstant& constant);                         // f32
+// A constant of reals, in one of the dtypes that operators take.
+HostTensor reals_of(const Tensor& tensor, DType dtype);
 
 // Errors: scales that would be cut apart.
 Expected<QuantizedConstant> reshaped(const QuantizedConstant& constant, const Shape& shape);

@@ -82,9 +82,7 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     if (!waiting || !other) continue;
     const Pending& layer = **waiting;
     const bool has_bias = std::ranges::find(layer.constants, "bias", &graph::Port::operand) != layer.constants.end();
-    const bool has_weight =
-        std::ranges::find(layer.constants, "weight", &graph::Port::operand) != layer.constants.end();
-    if (!has_weight || has_bias || layer.function || layer.reshaped) continue;
+    if (!layer.takes_bias || has_bias || layer.function || layer.reshaped) continue;
     // Channels are second in images and last in rows of a linear layer.
     const bool is_linear = layer.pattern->op == "MatMul" || layer.pattern->op == "Gemm";
     const size_t from_end = is_linear ? 1 : layer.shape.size() - 1;
@@ -95,8 +93,7 @@ std::optional<Known> Importer::add_bias(const Node& node, Arguments arguments) {
     if (!fits) continue;
     HostTensor reals;
     if (const TensorPtr tensor = other->tensor(); tensor && is_real(tensor->type)) {
-      reals = zeros(DType::f32, tensor->shape);
-      for (int64_t k = 0; k < tensor->size(); ++k) reals.as<float>()[static_cast<size_t>(k)] = tensor->real(k);
+      reals = reals_of(*tensor, DType::f32);
     } else if (const auto* constant = other->as<QuantizedConstant>()) {
       reals = dequantized(*constant);
     } else {

@@ -44,6 +44,11 @@ class ModelBuilder {
   std::string reals(const Shape& shape, std::vector<float> values) {
     return constant(tensor_of<float>(ElementType::f32, shape, values));
   }
+  std::string random_reals(const Shape& shape, double low, double high) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < element_count(shape); ++i) values.push_back(static_cast<float>(random.real(low, high)));
+    return reals(shape, std::move(values));
+  }
   std::string scalar(float value) { return reals({}, {value}); }
   std::string integers(ElementType type, const Shape& shape, const std::vector<int64_t>& values) {
     Tensor tensor{.type = type, .shape = shape};

@@ -176,6 +176,32 @@ TEST(Transformer, Block) {
   compare(m, {kBatch, kTokens, kChannels}, 0.25f);
 }
 
+// The attention of a block that nobody quantized.
+TEST(Transformer, AttentionOfReals) {
+  constexpr int64_t kTokens = 5, kChannels = 8, kHeads = 2;
+  ModelBuilder m(21);
+  const std::string x = m.input("x", {-1, kTokens, kChannels});
+  const auto project = [&](const std::string& y) {
+    const std::string product = m.node("MatMul", {y, m.random_reals({kChannels, kChannels}, -0.5, 0.5)});
+    return m.node("Add", {product, m.random_reals({kChannels}, -1, 1)});
+  };
+  const auto heads = [&](const std::vector<int64_t>& order) {
+    const std::string parts = m.node("Reshape", {project(x), m.list({0, kTokens, kHeads, kChannels / kHeads})});
+    return m.node("Transpose", {parts}, {{"perm", order}});
+  };
+  const std::string query = heads({0, 2, 1, 3}), key = heads({0, 2, 3, 1}), values = heads({0, 2, 1, 3});
+  const std::string shares = m.node("Softmax", {m.node("Mul", {m.node("MatMul", {query, key}), m.scalar(0.5f)})});
+  const std::string mixed =
+      m.node("Transpose", {m.node("MatMul", {shares, values})}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  const std::string sum = m.node("Add", {x, project(m.node("Reshape", {mixed, m.list({0, kTokens, kChannels})}))});
+  m.output(m.node("Relu", {project(sum)}));
+  EXPECT_EQ(
+      imported_operators(m),
+      "matmul reshape permute matmul reshape permute matmul fused_mul matmul reshape permute softmax matmul permute "
+      "reshape matmul fused_add matmul");
+  compare(m, {kBatch, kTokens, kChannels}, 1e-3f);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, Networks,
                          ::testing::Values(Format{"i8", ElementType::i8, -128}, Format{"u8", ElementType::u8, 0}),
                          [](const auto& format) { return format.param.name; });

@@ -714,6 +714,113 @@ TEST(Linear, WeightsWithZeroPointsRunInReals) {
   compare(m, {2, 5, 8}, 1e-3f);
 }
 
+// ---- products of reals ----------------------------------------------------------------------------------------------
+
+struct Reals : ModelBuilder {
+  std::string x = input("x", {-1, 5, 8});
+  std::string w = random_reals({8, 6}, -1, 1);
+};
+
+// A constant lies transposed, once for all that multiply by it.
+TEST(Matmul, ByAConstant) {
+  Reals m;
+  m.output(m.node("Add", {m.node("MatMul", {m.x, m.w}), m.node("MatMul", {m.node("Sigmoid", {m.x}), m.w})}));
+  EXPECT_EQ(imported_operators(m), "fused_sigmoid matmul matmul fused_add");
+  const auto imported = m.import();
+  std::vector<ValueId> matrices;
+  for (const graph::Node& node : imported->graph.nodes) {
+    if (node.op != "matmul") continue;
+    EXPECT_TRUE(attribute_of<bool>(node, "transpose_other"));
+    matrices.push_back(std::ranges::find(node.inputs, "other", &graph::Port::operand)->value);
+  }
+  ASSERT_EQ(matrices.size(), 2u);
+  EXPECT_EQ(matrices[0], matrices[1]);
+  EXPECT_EQ(imported->graph.values[matrices[0]].shape, (Shape{6, 8}));
+  compare(m, {2, 5, 8}, 1e-3f);
+}
+
+TEST(Matmul, GemmBothWaysWithItsBiasAndActivation) {
+  for (const int64_t turned : {0, 1}) {
+    ModelBuilder m;
+    const std::string x = m.input("x", {-1, 8}), w = m.random_reals(turned ? Shape{6, 8} : Shape{8, 6}, -1, 1);
+    m.output(m.node("Relu", {m.node("Gemm", {x, w, m.random_reals({6}, -1, 1)}, {{"transB", turned}})}));
+    const auto imported = m.import();
+    ASSERT_TRUE(imported) << to_text(imported.error());
+    EXPECT_EQ(operators_of(imported->graph), "matmul");
+    EXPECT_EQ(imported->graph.nodes[0].name, "Gemm_0 + Relu_1");
+    EXPECT_TRUE(reads(imported->graph.nodes[0], "bias"));
+    EXPECT_EQ(attribute_of<std::string>(imported->graph.nodes[0], "activation"), "relu");
+    compare(m, {3, 8}, 1e-3f);
+  }
+}
+
+TEST(Matmul, AConstantThatIsAddedIsTheBias) {
+  Reals m;
+  m.output(m.node("Add", {m.reals({6}, {1, -1, 2, -2, 0, 3}), m.node("MatMul", {m.x, m.w})}));
+  EXPECT_EQ(imported_operators(m), "matmul");
+  compare(m, {2, 5, 8}, 1e-3f);
+  Reals rows;
+  rows.output(rows.node("Add", {rows.node("MatMul", {rows.x, rows.w}), rows.reals({5, 1}, {1, -1, 2, -2, 0})}));
+  EXPECT_EQ(imported_operators(rows), "matmul fused_add");
+  compare(rows, {2, 5, 8}, 1e-3f);
+}
+
+// The operator has words for some functions, and an operator behind it for others.
+TEST(Matmul, OtherFunctionsStandBehindIt) {
+  Reals m;
+  m.output(m.node("Sigmoid", {m.node("MatMul", {m.x, m.w})}));
+  EXPECT_EQ(imported_operators(m), "matmul fused_sigmoid");
+  compare(m, {2, 5, 8}, 1e-3f);
+}
+
+TEST(Matmul, OfTwoActivations) {
+  Reals m;
+  const std::string turned = m.node("Transpose", {m.x}, {{"perm", Pads{0, 2, 1}}});
+  m.output(m.node("MatMul", {m.x, turned}));
+  EXPECT_EQ(imported_operators(m), "permute matmul");
+  compare(m, {2, 5, 8}, 1e-3f);
+}
+
+TEST(Matmul, OfHalves) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 8}, ElementType::f16);
+  m.output(m.node("Relu", {m.node("MatMul", {x, m.random_reals({8, 6}, -1, 1)})}));
+  const auto imported = m.import();
+  ASSERT_TRUE(imported) << to_text(imported.error());
+  EXPECT_EQ(operators_of(imported->graph), "matmul");
+  const auto other = std::ranges::find(imported->graph.nodes[0].inputs, "other", &graph::Port::operand);
+  EXPECT_EQ(imported->graph.values[other->value].dtype, DType::f16);
+}
+
+TEST(Matmul, BeforeAQuantization) {
+  Reals m;
+  m.output(m.view(m.node("MatMul", {m.x, m.w}), 0.1f, 2));
+  EXPECT_EQ(imported_operators(m), "matmul q8ta_quantize q8ta_dequantize");
+  compare(m, {2, 5, 8}, 0.1f);
+}
+
+// An operand that is quantized keeps the operator that takes it as it is, and its sum to the bit.
+TEST(Matmul, IsNotOfQuantizedOperands) {
+  ModelBuilder m;
+  const std::string x = m.input("x", {-1, 5, 8});
+  m.output(m.node("MatMul", {m.view(x, 0.05f, 3), m.node("Transpose", {x}, {{"perm", Pads{0, 2, 1}}})}));
+  EXPECT_EQ(imported_operators(m), "q8ta_quantize permute fused_bmm");
+  compare(m, {2, 5, 8}, 1e-3f);
+}
+
+TEST(Matmul, IsNotScaled) {
+  const auto refused = [](const std::map<std::string, AttributeData, std::less<>>& attributes) {
+    ModelBuilder m;
+    const std::string x = m.input("x", {-1, 8});
+    m.output(m.node("Gemm", {x, m.random_reals({8, 8}, -1, 1), m.random_reals({8}, -1, 1)}, attributes));
+    return imported_operators(m);
+  };
+  EXPECT_EQ(refused({}), "matmul");
+  EXPECT_THAT(refused({{"alpha", 0.5f}}), HasSubstr("real, real: alpha is 0.5"));
+  EXPECT_THAT(refused({{"beta", 2.0f}}), HasSubstr("real, real: beta is 2"));
+  EXPECT_THAT(refused({{"transA", int64_t{1}}}), HasSubstr("its first matrix is turned (transA)"));
+}
+
 // ---- convolutions that are not matched ------------------------------------------------------------------------------
 
 TEST(Refusals, SayNodeAndReason) {
