@@ -290,6 +290,65 @@ constexpr StepInfo matrices_steps[] = {
   {&conv_real_finish::op, conv_real_finish_operands, conv_real_finish_problem},
 };
 
+constexpr ConditionInfo matrices_of_pixels_conditions[] = {
+  {"products == 1", table::kNamesOf<Name::products>},
+  {"4 * m * n * max(1, min(ceil_div(k / max(channels, 1) * 16 * ceil_div(channels, 16), 512), ceil_div(2 * device.compute_units, max(1, ceil_div(m, 64) * ceil_div(n, 64))))) <= device.max_storage_buffer_bytes",
+      table::kNamesOf<Name::m, Name::n, Name::k, Name::channels,
+      table::after(Name::kDevice, table::DeviceNumber::max_storage_buffer_bytes),
+      table::after(Name::kDevice, table::DeviceNumber::compute_units)>},
+};
+
+int matrices_of_pixels_first_failing(const SelectionScope& scope) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer slices = max(1, min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  return table::first_false({
+      Integer(problem.products) == 1,
+      4 * Integer(problem.m) * Integer(problem.n) * slices <= Integer(device.max_storage_buffer_bytes),
+  });
+}
+
+constexpr ScratchInfo matrices_of_pixels_scratch[] = {{"partial", DType::f32, partial_elements}};
+constexpr OperandSource conv_real_coopmat_operands[] = {
+  table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales), table::scratch(0),
+};
+void conv_real_coopmat_problem(const SelectionScope& scope, void* step_problem) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer tiles = max(1, ceil_div(Integer(problem.m), 64) * ceil_div(Integer(problem.n), 64));
+  const Integer slices = max(1, min(ceil_div(padded_k, 512), ceil_div(2 * Integer(device.compute_units), tiles)));
+  const Integer slice_k = 64 * ceil_div(padded_k, 64 * slices);
+  auto& to = *static_cast<conv_real_coopmat::Problem*>(step_problem);
+  to.m = problem.m;
+  to.n = problem.n;
+  table::set(to.k, padded_k);
+  to.channels = problem.channels;
+  to.row_pixels = problem.row_pixels;
+  table::set(to.slices, slices);
+  table::set(to.slice_k, slice_k);
+  to.input_sides = problem.input_sides;
+  to.output_sides = problem.output_sides;
+  to.input_strides = problem.input_strides;
+  to.output_strides = problem.output_strides;
+  to.taps = problem.taps;
+  to.stride = problem.stride;
+  to.padding = problem.padding;
+  to.dilation = problem.dilation;
+}
+
+constexpr OperandSource matrices_of_pixels_conv_real_finish_operands[] = {
+  table::scratch(0), table::ours(Operand::bias), table::ours(Operand::output),
+};
+constexpr StepInfo matrices_of_pixels_steps[] = {
+  {&conv_real_coopmat::op, conv_real_coopmat_operands, conv_real_coopmat_problem},
+  {&conv_real_finish::op, matrices_of_pixels_conv_real_finish_operands, conv_real_finish_problem},
+};
+
 constexpr OperandSource conv_real_plain_operands[] = {
   table::ours(Operand::input), table::ours(Operand::weight), table::ours(Operand::weight_scales),
   table::ours(Operand::bias), table::ours(Operand::output),
@@ -406,6 +465,11 @@ constexpr RecipeInfo kRecipes[] = {
       .first_failing = matrices_first_failing,
       .scratch = scratch,
       .steps = matrices_steps},
+  {.id = "conv2d_q8csw.matrices_of_pixels",
+      .conditions = matrices_of_pixels_conditions,
+      .first_failing = matrices_of_pixels_first_failing,
+      .scratch = matrices_of_pixels_scratch,
+      .steps = matrices_of_pixels_steps},
   {.id = "conv2d_q8csw.plain",
       .first_failing = table::all_hold,
       .steps = plain_steps},

@@ -17,6 +17,7 @@
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_quantize.h"
+#include "conv_real_coopmat.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_tile.h"
@@ -98,7 +99,8 @@ namespace conv_depthwise { constexpr uint32_t kFirstModule = conv_coopmat::kFirs
 namespace conv_finish { constexpr uint32_t kFirstModule = conv_depthwise::kFirstModule + conv_depthwise::kVariants; }
 namespace conv_plain { constexpr uint32_t kFirstModule = conv_finish::kFirstModule + conv_finish::kVariants; }
 namespace conv_quantize { constexpr uint32_t kFirstModule = conv_plain::kFirstModule + conv_plain::kVariants; }
-namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
+namespace conv_real_coopmat { constexpr uint32_t kFirstModule = conv_quantize::kFirstModule + conv_quantize::kVariants; }
+namespace conv_real_finish { constexpr uint32_t kFirstModule = conv_real_coopmat::kFirstModule + conv_real_coopmat::kVariants; }
 namespace conv_real_plain { constexpr uint32_t kFirstModule = conv_real_finish::kFirstModule + conv_real_finish::kVariants; }
 namespace conv_tile { constexpr uint32_t kFirstModule = conv_real_plain::kFirstModule + conv_real_plain::kVariants; }
 namespace copy_words { constexpr uint32_t kFirstModule = conv_tile::kFirstModule + conv_tile::kVariants; }

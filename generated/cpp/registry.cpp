@@ -17,6 +17,7 @@
 #include "conv_finish.h"
 #include "conv_plain.h"
 #include "conv_quantize.h"
+#include "conv_real_coopmat.h"
 #include "conv_real_finish.h"
 #include "conv_real_plain.h"
 #include "conv_tile.h"
@@ -106,6 +107,7 @@ constexpr const OperatorInfo* kOperators[] = {
   &conv_finish::op,
   &conv_plain::op,
   &conv_quantize::op,
+  &conv_real_coopmat::op,
   &conv_real_finish::op,
   &conv_real_plain::op,
   &conv_tile::op,

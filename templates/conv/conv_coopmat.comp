@@ -40,6 +40,8 @@ $include "lib/conv_rows_words.glsl"
 $else
 $include "lib/conv_rows_lines.glsl"
 $end
+$include "lib/conv_units.glsl"
+$include "lib/conv_weight.glsl"
 $include "lib/conv_rows.glsl"
 
 // Rows past the part's last repeat it; what they give is not stored.

@@ -34,6 +34,8 @@ const uint kUnitWords = 1u;
 const uint kUnits = ${step / 4}u;
 const uint kFetches = (kRows * kUnits + kInvocations - 1u) / kInvocations;
 $include "lib/conv_rows_words.glsl"
+$include "lib/conv_units.glsl"
+$include "lib/conv_weight.glsl"
 $include "lib/conv_rows.glsl"
 $include "lib/dot4.glsl"
 

@@ -4,6 +4,7 @@
 // Units of lib/conv_rows.glsl that are four taps of a line of the window, side by side, of up to four channels: a tap
 // of the walk is a line.
 $include "lib/conv_tap.glsl"
+$include "lib/conv_reach.glsl"
 ${declare_words(input)}
 $include "lib/conv_bounds.glsl"
 

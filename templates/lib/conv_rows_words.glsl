@@ -3,6 +3,7 @@
 //
 // Units of lib/conv_rows.glsl, read four channels at a time, in any layout.
 $include "lib/conv_tap.glsl"
+$include "lib/conv_reach.glsl"
 $include "lib/conv_input.glsl"
 
 uint units_of_a_tap() { return max(1u, (problem.channels + 4u * kUnitWords - 1u) / (4u * kUnitWords)); }

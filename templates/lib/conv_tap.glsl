@@ -12,6 +12,3 @@ Tap tap;
 // The divisions that it takes are made once a row; then each invocation keeps its own.
 shared ivec4 tile_rows[kRows];
 ivec4 fetched_rows[kFetches];
-
-// How far a tap reads from the origin.
-ivec2 reach_of(uvec2 at) { return ivec2(at) * ivec2(problem.tap_reach[0], problem.tap_reach[1]); }

@@ -48,27 +48,19 @@ $include "lib/matrix_tile.glsl"
 const uint kRowLoads = ${step} / kPerLoad;
 const uint kLoadVectors = kPerLoad / 8u;
 
-// An integer u below 1024 in the mantissa of 1024 is the half 1024 + u. Two of `even` and two of `odd`, in turns.
-uvec2 as_halves(uint even, uint odd, float16_t offset) {
-  const f16vec2 a = unpackFloat2x16(even | float_bits(0x64006400u)) - offset;
-  const f16vec2 b = unpackFloat2x16(odd | float_bits(0x64006400u)) - offset;
-  return uvec2(packFloat2x16(f16vec2(a.x, b.x)), packFloat2x16(f16vec2(a.y, b.y)));
-}
+$if form == weight_q4_rows
+$include "lib/weight_halves.glsl"
 
 // The eight weights of vector `i` of a load.
 uvec4 load_vector(uvec4 load, uint i) {
-$if form == weight_q4_rows
   const uint word = load[i];  // lib/weight_q4_rows.glsl: plus 8
   const uint kLow = 0x000f000fu;
   return uvec4(as_halves(word & kLow, word >> 8 & kLow, float16_t(1032.0)),
                as_halves(word >> 4 & kLow, word >> 12 & kLow, float16_t(1032.0)));
-$else
-  const uvec2 words = uvec2(load[2u * i], load[2u * i + 1u]) ^ 0x80808080u;  // plus 128
-  const uint kLow = 0x00ff00ffu;
-  return uvec4(as_halves(words.x & kLow, words.x >> 8 & kLow, float16_t(1152.0)),
-               as_halves(words.y & kLow, words.y >> 8 & kLow, float16_t(1152.0)));
-$end
 }
+$else
+$include "lib/weight_q8_halves.glsl"
+$end
 
 $include "lib/matrix_weight.glsl"
 
@@ -143,13 +135,7 @@ void put_block(uint i, uint j, uint word) {
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 
 $if form == weight_q8_rows
-struct Columns { vec4 scale; };
-
-Columns tile_columns_at(uint column) {
-  Columns columns;
-  for (uint lane = 0u; lane < 4u; ++lane) columns.scale[lane] = weight_scales_data[min(column + lane, problem.n - 1u)];
-  return columns;
-}
+$include "lib/column_scales.glsl"
 $else
 $include "lib/no_columns.glsl"
 $end

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// A convolution of halves and an integer weight on cooperative matrices of halves with f32 sums: the product of a
+// matrix that is never written, of what each pixel of the output reads, and the weight. lib/conv_rows.glsl says where
+// its rows are, lib/matrix_tile.glsl how a tile walks along k.
+//
+// A workgroup stores the sums over one slice of k as output[slice, pixel, n], scaled: conv_real_finish.comp adds them
+// up.
+#version 450
+${extensions()}
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_control_flow_attributes : require
+${local_size(subgroups.workgroup)}
+${declare_bits(input)}
+${declare(weight_scales)}
+${declare(output)}
+${declare_problem()}
+$include "lib/grid.glsl"
+$include "lib/tile_order.glsl"
+$include "lib/weight_q8_rows.glsl"
+$include "lib/image_bounds.glsl"
+$include "lib/conv_pixels.glsl"
+
+// A vector is eight halves of a row. A load of the weight becomes two.
+const uint kVectors = ${step} / 8u;
+$include "lib/matrix_tile.glsl"
+
+const uint kUnits = kVectors;
+const uint kFetches = kInputFetches;
+$include "lib/conv_rows_halves.glsl"
+$include "lib/conv_units.glsl"
+
+void begin_tap(uint unit) { tap = tap_of(unit + gl_LocalInvocationIndex % kUnits); }
+
+$include "lib/conv_rows.glsl"
+
+const uint kRowLoads = ${step} / kPerLoad;
+const uint kLoadVectors = kPerLoad / 8u;
+$include "lib/weight_q8_halves.glsl"
+$include "lib/matrix_weight.glsl"
+
+void fetch(uint first_n, uint k, uint end) {
+  const bool is_read = k / 8u + gl_LocalInvocationIndex % kUnits < end / 8u;
+  [[unroll]] for (uint i = 0u; i < kInputFetches; ++i) next_input[i] = row_unit(i, is_read);
+  fetch_weight(first_n, k);
+}
+
+coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator> sums[${blocks.m}][${blocks.n}];
+
+#define SUMS sums
+#define LOAD_COLUMNS(w, k, word, column) \
+  coopMatLoad(w, tile_words, kWeightTile + (column) * kPitch + word, kPitch, gl_CooperativeMatrixLayoutColumnMajor)
+$include "lib/half_matrices.glsl"
+
+// ---- outputs --------------------------------------------------------------------------------------------------------
+
+void put_block(uint i, uint j, uint word) {
+  coopMatStore(sums[i][j], tile_words, word, kStripPitch, gl_CooperativeMatrixLayoutRowMajor);
+}
+
+$include "lib/column_scales.glsl"
+
+// `row` counts through all slices.
+void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
+  sums *= columns.scale;
+  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
+    if (column + lane < problem.n) output_data[row * problem.n + column + lane] = sums[lane];
+  }
+}
+
+vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
+
+$include "lib/product_outputs.glsl"
+$include "lib/plain_strips.glsl"
+$include "lib/matrix_strips.glsl"
+
+void main() {
+  const uvec2 tiles = uvec2((problem.m + kRows - 1u) / kRows, (problem.n + kColumns - 1u) / kColumns);
+  const uint slice = workgroup_index() / (tiles.x * tiles.y);
+  if (slice >= problem.slices) return;
+  const uvec2 tile = tile_of(workgroup_index() % (tiles.x * tiles.y), tiles) * uvec2(kRows, kColumns);
+  const uvec2 corner = subgroup_corner();
+  const uint row_end = 8u * units_of_a_row();
+  const uint begin = min(slice * problem.slice_k, row_end);
+  const uint end = min(begin + problem.slice_k, row_end);
+
+  [[unroll]] for (uint i = 0u; i < ${blocks.m}; ++i) {
+    [[unroll]] for (uint j = 0u; j < ${blocks.n}; ++j) {
+      sums[i][j] = coopmat<float, gl_ScopeSubgroup, ${matrix.m}, ${matrix.n}, gl_MatrixUseAccumulator>(0.0);
+    }
+  }
+  begin_part();
+  begin_rows(tile.x, begin / 8u);
+  if (begin < end) fetch(tile.y, begin, end);
+  for (uint k = begin; k < end; k += ${step}) {
+    barrier();  // the matrices of the step before have been read
+    put_down_input();
+    put_down_weight();
+    barrier();
+    next_step();
+    if (k + ${step} < end) fetch(tile.y, k + ${step}, end);
+    multiply(corner);
+  }
+  barrier();  // the last matrices have been read
+  store_sums(tile + corner, slice * problem.m);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The Columns of lib/matrix_strips.glsl where each column has a scale of its weight, which its sums are multiplied by.
+struct Columns { vec4 scale; };
+
+Columns tile_columns_at(uint column) {
+  Columns columns;
+  for (uint lane = 0u; lane < 4u; ++lane) columns.scale[lane] = weight_scales_data[min(column + lane, problem.n - 1u)];
+  return columns;
+}

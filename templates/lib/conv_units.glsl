@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: qgen authors
+//
+// The units of a row of lib/conv_rows.glsl, which is included behind it: how many there are, and the tap of each.
+uint units_of_a_row() {
+  return problem.channels == 0u ? 0u : walked_taps().x * walked_taps().y * units_of_a_tap();
+}
+
+Tap tap_of(uint unit) {
+  const uint index = unit / units_of_a_tap();
+  const uint width = max(1u, walked_taps().x);  // a phase may have no tap
+  return Tap(uvec2(index % width, index / width), unit % units_of_a_tap());
+}
+
+void settle_tap();  // lib/conv_rows.glsl
