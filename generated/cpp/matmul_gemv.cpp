@@ -40,6 +40,7 @@ enum class Name : uint16_t {
   group_workgroup,
   group_team,
   columns,
+  transposed,
   rows,
   batches,
   m,
@@ -72,6 +73,7 @@ constexpr auto kNames = table::names<kFields>({
   {"group.workgroup", {}},
   {"group.team", {}},
   {"columns", {}},
+  {"transposed", {}},
   {"rows", {}},
 });
 
@@ -85,19 +87,22 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::group_workgroup: return scope.specialization[0];
     case Name::group_team: return scope.specialization[1];
     case Name::columns: return scope.specialization[2];
-    case Name::rows: return scope.specialization[3];
+    case Name::transposed: return scope.specialization[3];
+    case Name::rows: return scope.specialization[4];
     default: break;
   }
-  return table::value_behind_own(name - 8, kFields, scope);
+  return table::value_behind_own(name - 9, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
-  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3]};
+  return {scope.specialization[0], scope.specialization[1], scope.specialization[2], scope.specialization[3],
+      scope.specialization[4]};
 }
 
 constexpr ConditionInfo kConditions[] = {
-  {"transpose_other == 1", table::kNamesOf<Name::transpose_other>},
+  {"transposed == transpose_other", table::kNamesOf<Name::transposed, Name::transpose_other>},
   {"k * weight_bits % 128 == 0", table::kNamesOf<Name::k, Name::weight_bits>},
+  {"transposed == 1 or n * weight_bits % 128 == 0", table::kNamesOf<Name::transposed, Name::n, Name::weight_bits>},
   {"rows == 1 or m > 1 and (batches == 1 or matrix_rows % rows == 0)",
       table::kNamesOf<Name::rows, Name::batches, Name::m, Name::matrix_rows>},
 };
@@ -106,8 +111,9 @@ int first_failing(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
   const auto& problem = table::problem<Problem>(scope);
   return table::first_false({
-      Integer(problem.transpose_other) == 1,
+      Integer(specialization.transposed) == Integer(problem.transpose_other),
       Integer(problem.k) * Integer(problem.weight_bits) % 128 == 0,
+      Integer(specialization.transposed) == 1 || Integer(problem.n) * Integer(problem.weight_bits) % 128 == 0,
       Integer(specialization.rows) == 1
           || (Integer(problem.m) > 1
           && (Integer(problem.batches) == 1 || Integer(problem.matrix_rows) % Integer(specialization.rows) == 0)),
@@ -134,20 +140,32 @@ int first_failing_device(const SelectionScope& scope) {
   });
 }
 
-constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.team", "columns", "rows"};
+constexpr std::string_view kSpecializationNames[] = {"group.workgroup", "group.team", "columns", "transposed", "rows"};
 constexpr uint32_t kSpecializations[] = {
-  128, 128, 8, 1,
-  128, 128, 8, 4,
-  128, 128, 4, 1,
-  128, 128, 4, 4,
-  64, 32, 8, 1,
-  64, 32, 8, 4,
-  64, 32, 4, 1,
-  64, 32, 4, 4,
-  64, 16, 8, 1,
-  64, 16, 8, 4,
-  64, 16, 4, 1,
-  64, 16, 4, 4,
+  128, 128, 8, 0, 1,
+  128, 128, 8, 0, 4,
+  128, 128, 8, 1, 1,
+  128, 128, 8, 1, 4,
+  128, 128, 4, 0, 1,
+  128, 128, 4, 0, 4,
+  128, 128, 4, 1, 1,
+  128, 128, 4, 1, 4,
+  64, 32, 8, 0, 1,
+  64, 32, 8, 0, 4,
+  64, 32, 8, 1, 1,
+  64, 32, 8, 1, 4,
+  64, 32, 4, 0, 1,
+  64, 32, 4, 0, 4,
+  64, 32, 4, 1, 1,
+  64, 32, 4, 1, 4,
+  64, 16, 8, 0, 1,
+  64, 16, 8, 0, 4,
+  64, 16, 8, 1, 1,
+  64, 16, 8, 1, 4,
+  64, 16, 4, 0, 1,
+  64, 16, 4, 0, 4,
+  64, 16, 4, 1, 1,
+  64, 16, 4, 1, 4,
 };
 
 OperandForm form(const void* kernel_parameters, size_t operand) {
@@ -215,43 +233,50 @@ constexpr BindingInfo bindings_cffcf8af[] = {
   table::buffer(3, Operand::output, Access::write),
 };
 constexpr BlockField push_constants_e224d509[] = {{offsetof(PushConstants, batches), offsetof(Problem, batches), 112}};
-constexpr SpecializationSlot slots_1b5ef3dc[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
-constexpr InterfaceInfo binds_8e28e37d = {
+constexpr SpecializationSlot slots_37ba095e[] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}};
+constexpr InterfaceInfo binds_f91d0fed = {
     .bindings = bindings_cffcf8af,
     .push_constants = push_constants_e224d509,
     .push_constants_bytes = sizeof(PushConstants),
-    .specialization = slots_1b5ef3dc,
+    .specialization = slots_37ba095e,
 };
-constexpr uint32_t workgroup_1eb2d14e[][3] = {
-  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
-  {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+constexpr uint32_t workgroup_fae1aaa8[][3] = {
+  {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {128, 1, 1}, {64, 1, 1},
+  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
+  {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1}, {64, 1, 1},
 };
-constexpr uint32_t shared_bytes_75c1fc5f[] = {4096, 16384, 2048, 8192, 2048, 8192, 1024, 4096, 2048, 8192, 1024, 4096};
-constexpr uint32_t shared_bytes_873c7939[] = {1024, 4096, 512, 2048, 512, 2048, 256, 1024, 512, 2048, 256, 1024};
+constexpr uint32_t shared_bytes_a4ff2839[] = {
+  4096, 16384, 4096, 16384, 2048, 8192, 2048, 8192, 2048, 8192, 2048, 8192, 1024, 4096, 1024, 4096, 2048, 8192, 2048,
+  8192, 1024, 4096, 1024, 4096,
+};
+constexpr uint32_t shared_bytes_a5c1e070[] = {
+  1024, 4096, 1024, 4096, 512, 2048, 512, 2048, 512, 2048, 512, 2048, 256, 1024, 256, 1024, 512, 2048, 512, 2048, 256,
+  1024, 256, 1024,
+};
 enum Interface : uint16_t {
-  uses_56d7a8ec,
-  uses_9e813e7d,
-  uses_e49e1106,
-  uses_ecd9e14d,
-  uses_f1fd2af7,
+  uses_7abd2a53,
+  uses_94abb743,
+  uses_a3bb3504,
+  uses_b2a26179,
+  uses_eaa0a20a,
 };
 constexpr table::InterfaceRow kInterfaceRows[] = {
-  {&binds_8e28e37d, workgroup_1eb2d14e, shared_bytes_75c1fc5f},  // uses_56d7a8ec
-  {&binds_8e28e37d, workgroup_1eb2d14e, shared_bytes_873c7939, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_9e813e7d
-  {&binds_8e28e37d, workgroup_1eb2d14e, shared_bytes_873c7939, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_e49e1106
-  {&binds_8e28e37d, workgroup_1eb2d14e, shared_bytes_75c1fc5f, bit(Feature::storage_buffer_16bit)},  // uses_ecd9e14d
-  {&binds_8e28e37d, workgroup_1eb2d14e, shared_bytes_873c7939, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_f1fd2af7
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839, bit(Feature::storage_buffer_16bit)},  // uses_7abd2a53
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_94abb743
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a4ff2839},  // uses_a3bb3504
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic)},  // uses_b2a26179
+  {&binds_f91d0fed, workgroup_fae1aaa8, shared_bytes_a5c1e070, bit(Feature::shader_float16) | bit(Feature::storage_buffer_16bit) | bit(Feature::subgroup_basic) | bit(Feature::subgroup_arithmetic) | bit(Feature::float16_denormals)},  // uses_eaa0a20a
 };
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
   using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"matmul_gemv.f16.f16.shared.bits", {f16, f16, Reduce::shared, Halves::bits}, uses_ecd9e14d},
-    {"matmul_gemv.f16.f16.subgroup.bits", {f16, f16, Reduce::subgroup, Halves::bits}, uses_f1fd2af7},
-    {"matmul_gemv.f16.f16.subgroup.native", {f16, f16, Reduce::subgroup, Halves::native}, uses_e49e1106},
-    {"matmul_gemv.f32.f32.shared.bits", {f32, f32, Reduce::shared, Halves::bits}, uses_56d7a8ec},
-    {"matmul_gemv.f32.f32.subgroup.bits", {f32, f32, Reduce::subgroup, Halves::bits}, uses_9e813e7d},
+    {"matmul_gemv.f16.f16.shared.bits", {f16, f16, Reduce::shared, Halves::bits}, uses_7abd2a53},
+    {"matmul_gemv.f16.f16.subgroup.bits", {f16, f16, Reduce::subgroup, Halves::bits}, uses_94abb743},
+    {"matmul_gemv.f16.f16.subgroup.native", {f16, f16, Reduce::subgroup, Halves::native}, uses_eaa0a20a},
+    {"matmul_gemv.f32.f32.shared.bits", {f32, f32, Reduce::shared, Halves::bits}, uses_a3bb3504},
+    {"matmul_gemv.f32.f32.subgroup.bits", {f32, f32, Reduce::subgroup, Halves::bits}, uses_b2a26179},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

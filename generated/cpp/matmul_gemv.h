@@ -83,6 +83,7 @@ struct Specialization {
   uint32_t group_workgroup = 128;
   uint32_t group_team = 128;
   uint32_t columns = 8;
+  uint32_t transposed = 0;
   uint32_t rows = 1;
 };
 

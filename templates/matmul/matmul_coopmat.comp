@@ -4,8 +4,8 @@
 // The sum of matmul/matmul_plain.comp on cooperative matrices: halves, summed in f32.
 //
 // A workgroup makes a tile of outputs: lib/matrix_tile.glsl says how it walks along k. What lies past the end of k
-// counts as zero in both matrices, since it may be infinite; rows and columns past the last repeat it, and what they give
-// is not stored.
+// counts as zero in both matrices, since it may be infinite; rows and columns past the last repeat it, and what they
+// give is not stored.
 //
 //   stage       whole: the tile's sum is finished and stored
 //               slice: a workgroup stores the sum over one slice of k as output[slice, b, m, n]: sum_slices.comp
