@@ -208,7 +208,11 @@ TEST_F(ConvTest, OfRealsTakesALinearLayer) {
 }
 
 TEST_F(ConvTest, OfRealsGivesTheReferenceWithEverySpecialization) {
-  expect_right_of_reals({{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}}, kEverythingAsAsked);
+  const ConvCase c{{1, 16, 7, 7}, {18, 16, 3, 3}, {1}, {1}};
+  expect_right_of_reals(c, kEverythingAsAsked);
+  Request halves = of_real_sums(c);
+  halves.inputs["input"] = Random(21).reals(DType::f16, c.input, -3, 3);
+  expect_reference("conv2d_q8csw", halves, kEverythingAsAsked);
 }
 
 // k is cut into slices.
