@@ -214,15 +214,17 @@ Real cost(const SelectionScope& scope) {
       Integer(problem.n)
       * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
   return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + ceil_div(Integer(problem.m), Integer(specialization.rows))
-      * max(reading,
+      + max(reading,
+      ceil_div(Integer(problem.m), Integer(specialization.rows))
+      * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+      / Real(device.bytes_per_us),
       Integer(problem.n) * Integer(problem.k)
       * (3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns))) / Real(device.f32_ops_per_us));
+      / Integer(specialization.columns))) / Real(device.f32_ops_per_us)));
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
