@@ -12,7 +12,6 @@
 #include <charconv>
 #include <chrono>
 #include <optional>
-#include <ranges>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
@@ -249,10 +248,10 @@ namespace {
 std::vector<TunedRow*> newest_of(std::vector<TunedRow>& rows) {
   const auto kernel_of = [](const TunedRow* row) { return std::tie(row->kernel, row->is_cold); };
   std::vector<TunedRow*> newest;
-  for (TunedRow& row : std::views::reverse(rows)) newest.push_back(&row);
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) newest.push_back(&*row);
   std::ranges::stable_sort(newest, {}, kernel_of);
-  const auto older = std::ranges::unique(newest, {}, kernel_of);
-  newest.erase(older.begin(), older.end());
+  const auto is_older = [&](const TunedRow* a, const TunedRow* b) { return kernel_of(a) == kernel_of(b); };
+  newest.erase(std::unique(newest.begin(), newest.end(), is_older), newest.end());
   std::ranges::sort(newest, {}, [](const TunedRow* row) { return std::tie(row->us, row->kernel, row->is_cold); });
   return newest;
 }
