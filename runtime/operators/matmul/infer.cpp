@@ -9,6 +9,7 @@
 
 #include "matmul.h"
 #include "operators.h"
+#include "runtime/calls/placement.h"
 #include "runtime/operators/broadcast.h"
 #include "runtime/operators/fused/shape.h"
 
@@ -62,6 +63,8 @@ Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttribut
   }
   const auto shape = product_shape(input.shape, matrices);
   if (!shape) return shape.error();
+  const TensorDesc output{input.dtype, *shape};
+  if (Done size = check_size("output", output); !size) return size.error();
   const Product product = product_of(input.shape, matrices, *shape);
   const matmul::Problem fields{
       .batches = u32(product.batches),
@@ -77,9 +80,7 @@ Expected<Call> infer(const MatmulInputs<Described>& inputs, const MatmulAttribut
       .input_strides = of_operand<kBatchRank>(product.batch, 0, &FusedSide::stride),
       .other_strides = of_operand<kBatchRank>(product.batch, 1, &FusedSide::stride),
   };
-  return make_call(
-      fields,
-      {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = TensorDesc{input.dtype, *shape}});
+  return make_call(fields, {.input = inputs.input, .other = inputs.other, .bias = inputs.bias, .output = output});
 }
 
 }  // namespace qgen::generated::operators
