@@ -186,6 +186,12 @@ TEST_F(MatmulTest, Refusals) {
   EXPECT_EQ(said({DType::f16, {8, 4}}, false),
             "input is f32 and other f16, and no kernel takes both\n  hint: convert one of them");
   EXPECT_EQ(said({DType::i8, {8, 4}}, false), "other is i8, and can be f32, f16");
+  const auto large =
+      matmul_call({.input = TensorDesc{DType::f32, {70'000, 1}}, .other = TensorDesc{DType::f32, {1, 70'000}}}, {});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(to_text(large.error()),
+            "output of shape [70000, 70000] takes 4900000000 elements as strided, and kernels count to 4294967295\n"
+            "  hint: split the tensor");
   EXPECT_EQ(said({DType::f32, {8, 4}}, false, TensorDesc{DType::f32, {5}}),
             "bias has shape [5]\n  hint: it is [N], and N of other is 4");
 }
