@@ -43,7 +43,10 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& ar
   for (const StoredDevice& stored : *devices) {
     auto device = profiles::read_device(stored.profile, store.path().string());
     if (!device) return device.error();
-    if (device->name.find(arguments.device) == std::string::npos) continue;
+    const auto names = {device->name, uuid_text(device->device_uuid)};
+    if (std::ranges::none_of(names,
+                             [&](const std::string& name) { return name.find(arguments.device) != std::string::npos; }))
+      continue;
     auto rows = store.rows(stored.key);
     if (!rows) return rows.error();
     keep_operators(*rows, arguments.operators);
@@ -59,7 +62,10 @@ Expected<std::vector<TuningFile>> stored_files(Store& store, const Arguments& ar
 
 Error several_devices(const std::vector<TuningFile>& files, std::string hint) {
   std::vector<std::string> names;
-  for (const TuningFile& file : files) names.push_back(fmt::format("{} {}", file.device.name, file.device.driver_info));
+  for (const TuningFile& file : files) {
+    names.push_back(
+        fmt::format("{} {} of UUID {}", file.device.name, file.device.driver_info, uuid_text(file.device.device_uuid)));
+  }
   return refused(fmt::format("there are {} devices: {}", files.size(), fmt::join(names, ", ")), std::move(hint));
 }
 

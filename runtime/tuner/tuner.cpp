@@ -64,9 +64,10 @@ Done Tuner::start() {
 
 Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   const Reply reply = worker_->ask(request_of(task), {});
-  if (!reply.answer) {
+  if (!reply.answer) {  // the next problem may do better, with another worker
     worker_.reset();
-    return Error{Error::Kind::device, fmt::format("the worker could not open the problem: {}", reply.end), ""};
+    if (Done counted = count_death(); !counted) return counted.error();
+    return Error{Error::Kind::unsupported, fmt::format("the worker could not open the problem: {}", reply.end), ""};
   }
   const Json& answer = *reply.answer;
   if (answer.contains("error")) return told(answer);
@@ -82,11 +83,14 @@ Expected<Tuner::Opened> Tuner::open(const runner::Task& task) {
   return opened;
 }
 
+Done Tuner::count_death() {
+  if (++deaths_ <= kMostDeaths) return std::monostate{};
+  return Error{Error::Kind::device, fmt::format("{} workers died", deaths_), "the driver may be broken"};
+}
+
 // Another worker, with the same problem.
 Done Tuner::reopen() {
-  if (++deaths_ > kMostDeaths) {
-    return Error{Error::Kind::device, fmt::format("{} workers died", deaths_), "the driver may be broken"};
-  }
+  if (Done counted = count_death(); !counted) return counted;
   if (Done started = start(); !started) return started;
   const auto opened = open(*task_);
   return opened ? Done(std::monostate{}) : Done(opened.error());

@@ -80,6 +80,7 @@ class Tuner {
 
   Done start();
   Expected<Opened> open(const runner::Task& task);
+  Done count_death();
   Done reopen();
   Done skip_quarantined(TaskReport& report);
   std::vector<Measured> known_times() const;

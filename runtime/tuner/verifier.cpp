@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "runtime/measure/trial.h"
+#include "runtime/report/work.h"
 #include "runtime/tuner/relatives.h"
 
 namespace qgen::tuner {
@@ -19,20 +20,13 @@ constexpr double kSecondsAllowed = 120;
 // Results of reals whose error the reference alone can bound are held to one another within this part of the largest.
 constexpr double kConsensus = 1.0 / 64;
 
-// About how many multiplications the reference makes. A product of matrices m x k and n x k makes m * n * k, the root
-// of the product of its three tensors' sizes; so does a convolution, but for a part of its window.
-double operations_of(const OperatorEntry& entry, const Call& call) {
-  double product = 1, largest = 0;
-  bool has_weight = false;
-  for (const TensorInfo& info : entry.tensors) {
-    const auto& operand = call.operands[info.operand];
-    if (!operand) continue;
-    const auto count = static_cast<double>(element_count(operand->shape));
-    largest = std::max(largest, count);
-    has_weight |= info.role == TensorInfo::Role::weight;
-    if (operand->shape.size() > 1 && info.role != TensorInfo::Role::derived) product *= std::max(count, 1.0);
+// About how many steps the reference takes: one for each element, or for each term of a sum of products.
+double operations_of(const Call& call) {
+  double operations = report::work_of(call.problem).value_or(report::Work{}).operations / 2;
+  for (const auto& operand : call.operands) {
+    if (operand) operations = std::max(operations, static_cast<double>(element_count(operand->shape)));
   }
-  return has_weight ? std::max(largest, std::sqrt(product)) : largest;
+  return operations;
 }
 
 double largest_of(const HostTensor& tensor) {
@@ -67,13 +61,13 @@ Done Verifier::prepare(const OperatorEntry& entry, const runner::Task& task, con
     const auto complete_request = complete(entry, *std::move(parsed));
     if (!complete_request) continue;
     auto call = qgen::prepare(context_, entry, *complete_request);
-    if (!call || operations_of(entry, call->call) > kMostOperations) continue;
+    if (!call || operations_of(call->call) > kMostOperations) continue;
     auto expected = measure::expectation_by_reference(entry, *complete_request, program_.answers);
     if (!expected) break;
     is_known = true;
     relatives_.push_back({*std::move(call), *std::move(expected)});
   }
-  if (operations_of(entry, problem_.call) <= kMostOperations) {
+  if (operations_of(problem_.call) <= kMostOperations) {
     expected_ = measure::expectation_by_reference(entry, request, program_.answers);
     is_known = expected_.has_value();
   }

@@ -31,8 +31,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr int64_t kDeadly = 4097;  // elements whose reference ends the process
+
 std::optional<reference::Answer> answer(std::string_view name, const Request& request) {
   if (name != "seeded") return std::nullopt;
+  if (element_count(request.inputs.at("input").shape) == kDeadly) ::_exit(9);
   HostTensor output = request.inputs.at("input");
   for (int32_t& x : output.as<int32_t>()) x = static_cast<int32_t>(3 * static_cast<uint32_t>(x) + 1);
   reference::Answer made;
@@ -145,6 +148,9 @@ TEST_F(FaultsTest, SaysWhatCannotBeTuned) {
   EXPECT_THAT(to_text(tuner.tune({"seeded", {}}, 10).error()), HasSubstr("input"));
   EXPECT_THAT(to_text(tuner.tune({"sorted", {}}, 10).error()), HasSubstr("sorted"));
   EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {"input=4:f32"}}}, 10).error()), HasSubstr("f32"));
+  EXPECT_THAT(to_text(tuner.tune({"seeded", {.shapes = {fmt::format("input={}:i32", kDeadly)}}}, 10).error()),
+              HasSubstr("the worker could not open the problem: it ended with code 9"));
+  EXPECT_TRUE(tuner.tune(kTask, 1e-6)) << "one bad problem is no end of the others";
   Tuner dead(*store_, {.worker = {.work = [] { return 7; }}});
   EXPECT_THAT(to_text(dead.tune(kTask, 10).error()), HasSubstr("the worker could not begin: it ended with code 7"));
 }

@@ -17,6 +17,7 @@
 namespace qgen::tuner {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const Program kShipped{.library = {.name = "qgen-tune", .kernels = generated::library()}};
@@ -43,6 +44,29 @@ TEST_F(ReportTest, DrawsTheShippedTable) {
   EXPECT_THAT(*page, HasSubstr("<h2 id=\"op-q8ta_linear\">"));
   EXPECT_THAT(*page, HasSubstr("tile space, time relative to the best"));
   EXPECT_THAT(*page, HasSubstr("estimated against measured"));
+}
+
+// Two cards of one model and driver differ in their UUID alone.
+TEST_F(ReportTest, TellsTwoDevicesOfOneNameApart) {
+  auto table = read_file(tests::source_folder() + "/tuning/nvidia-h200.yaml", size_t{2} << 20);
+  ASSERT_TRUE(table) << to_text(table.error());
+  const std::string first = "0ab483155af47ece5b910bb58874e1c9", second = "1ab483155af47ece5b910bb58874e1c9";
+  const size_t at = table->find("uuid: " + first);
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_TRUE(write_file(path("first.yaml"), *table));
+  ASSERT_TRUE(write_file(path("second.yaml"), table->replace(at + 6, second.size(), second)));
+  const std::string store = path("two.sqlite");
+  ASSERT_TRUE(import_files({.store = store, .files = {path("first.yaml"), path("second.yaml")}}));
+
+  const auto either = export_file(kShipped, {.store = store, .output = path("either.yaml")});
+  ASSERT_FALSE(either);
+  const auto uuid = [](std::string digits) {
+    for (const size_t dash : {20, 16, 12, 8}) digits.insert(dash, "-");
+    return digits;
+  };
+  EXPECT_THAT(to_text(either.error()), AllOf(HasSubstr(uuid(first)), HasSubstr(uuid(second))));
+  ASSERT_TRUE(export_file(kShipped, {.device = uuid(second), .store = store, .output = path("one.yaml")}));
+  EXPECT_THAT(*read_file(path("one.yaml"), size_t{2} << 20), HasSubstr("uuid: " + second));
 }
 
 TEST_F(ReportTest, SaysThatThereIsNothing) {
