@@ -88,7 +88,7 @@ class Resolver {
     if (const Expression* meaning = scope_.find_definition(node.name)) {
       const std::string node_name = node.name;
       node = copy_at(meaning->root(), node.where);
-      node.definition = node_name;
+      if (node.definition.empty()) node.definition = node_name;  // else it is another name of that definition
       return node.type;
     }
     const Symbol* found = scope_.find(node.name);

@@ -144,6 +144,14 @@ TEST(Expression, NamesTheDivisionsThatRoundAndGoOnAsNumbers) {
   EXPECT_EQ(rounded("half_width * eps"), "");
 }
 
+TEST(Expression, KnowsTheDefinitionBehindItsOtherNames) {
+  Scope scope = scope_for_tests();
+  scope.define("half_width", *parse("width / 2", {}, scope));
+  scope.define("half", *parse("half_width", {}, scope));
+  scope.define("size", *parse("numel", {}, scope));
+  EXPECT_EQ(definitions_of(*parse("half + size", {}, scope)), (std::set<std::string, std::less<>>{"half_width"}));
+}
+
 TEST(Expression, OfAWantedTypeTakesAnIntegerForARealAndABareNameForAWord) {
   const Scope scope = scope_for_tests();
   EXPECT_TRUE(parse("numel * 2", {}, scope, Type::real));
