@@ -18,7 +18,7 @@ constexpr OperandInfo kOperands[] = {
 constexpr FieldInfo kFields[] = {
   {"m", FieldInfo::Kind::u32, offsetof(Problem, m), 1},
   {"n", FieldInfo::Kind::u32, offsetof(Problem, n), 1},
-  table::data({"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1}),
+  {"k", FieldInfo::Kind::u32, offsetof(Problem, k), 1},
   table::data({"channels", FieldInfo::Kind::u32, offsetof(Problem, channels), 1}),
   table::data({"row_pixels", FieldInfo::Kind::u32, offsetof(Problem, row_pixels), 1}),
   {"slices", FieldInfo::Kind::u32, offsetof(Problem, slices), 1},
@@ -38,6 +38,7 @@ enum class Name : uint16_t {
   matrix_m,
   matrix_n,
   matrix_k,
+  output_dtype,
   subgroups_m,
   subgroups_n,
   subgroups_workgroup,
@@ -58,6 +59,7 @@ constexpr auto kNames = table::names<kFields>({
   {"matrix.m", {}},
   {"matrix.n", {}},
   {"matrix.k", {}},
+  {"output_dtype", table::kDTypes},
   {"subgroups.m", {}},
   {"subgroups.n", {}},
   {"subgroups.workgroup", {}},
@@ -72,6 +74,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::matrix_m: return parameters->matrix_m;
     case Name::matrix_n: return parameters->matrix_n;
     case Name::matrix_k: return parameters->matrix_k;
+    case Name::output_dtype: return table::word(parameters->output_dtype);
     case Name::subgroups_m: return scope.specialization[0];
     case Name::subgroups_n: return scope.specialization[1];
     case Name::subgroups_workgroup: return scope.specialization[2];
@@ -80,7 +83,7 @@ Integer value(size_t name, const SelectionScope& scope) {
     case Name::step: return scope.specialization[5];
     default: break;
   }
-  return table::value_behind_own(name - 9, kFields, scope);
+  return table::value_behind_own(name - 10, kFields, scope);
 }
 
 [[maybe_unused]] Specialization specialization_of(const SelectionScope& scope) {
@@ -151,12 +154,13 @@ constexpr uint32_t kSpecializations[] = {
   2, 4, 256, 4, 2, 64,
 };
 
-OperandForm form(const void*, size_t operand) {
+OperandForm form(const void* kernel_parameters, size_t operand) {
+  const Parameters& parameters = *static_cast<const Parameters*>(kernel_parameters);
   switch (static_cast<Operand>(operand)) {
     case Operand::input: return {DType::f16, Storage::buffer, 0};
     case Operand::weight: return {DType::i8, Storage::buffer, table::only(Layout::weight_q8_rows)};
     case Operand::weight_scales: return {DType::f32, Storage::buffer, 0};
-    case Operand::output: return {DType::f32, Storage::buffer, 0};
+    case Operand::output: return {parameters.output_dtype, Storage::buffer, 0};
   }
   return {};
 }
@@ -177,15 +181,18 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"lone_step_us", "lone_k_us", "step_us", "unit_ops"};
-constexpr double kFitValues[] = {0.25, 0.007, 0.1, 200};
+constexpr std::string_view kFitNames[] = {
+  "begin_us", "lone_step_us", "lone_invocations", "step_us", "product_ops", "cache_speed", "output_ops", "unit_ops",
+  "crowded",
+};
+constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.1, 2.8, 180, 320, 0.08};
 
 struct Fit {
-  double lone_step_us, lone_k_us, step_us, unit_ops;
+  double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops, unit_ops, crowded;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -201,16 +208,23 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.n), columns);
   const Integer tiles = row_tiles * column_tiles;
-  return Real(device.launch_us)
-      + max(Integer(problem.slice_k) * (Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us)),
+  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
+  const Real product_us = steps
+      * (Real(fit.step_us)
+      + Integer(specialization.step) * Integer(device.compute_units)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
+      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))))
+      + Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us);
+  const Real fetches = rows * Integer(specialization.step) / (Real(8.0) * Integer(specialization.subgroups_workgroup));
+  const Real tile_us = (product_us
+      + steps * Integer(specialization.step) * Integer(device.compute_units) * rows * Real(fit.unit_ops) / 4
+      / Real(device.f32_ops_per_us)) * (1 + Real(fit.crowded) * max(Real(0.0), fetches - 2));
+  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
+      + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us)
+      + tile_us * max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup)),
       (ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units))
       + max(Real(1.0), tiles * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units))) / Real(2.0)
-      * (Integer(problem.slice_k) + 64)
-      * (Real(fit.step_us) / Integer(specialization.step)
-      + Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
-      + (2 * rows + columns) / (3 * Real(device.bytes_per_us))
-      + rows * Real(fit.unit_ops) / Real(4.0) / Real(device.f32_ops_per_us))));
+      * tile_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -285,10 +299,11 @@ constexpr table::InterfaceRow kInterfaceRows[] = {
 constexpr auto kInterfaces = table::interfaces(kInterfaceRows);
 
 constexpr auto kRows = [] {
+  using enum DType;
   return std::to_array<table::Row<Parameters>>({
-    {"conv_real_coopmat.m16n16k16", {16, 16, 16}, uses_491af79e},
-    {"conv_real_coopmat.m16n8k16", {16, 8, 16}, uses_e556bd13},
-    {"conv_real_coopmat.m8n8k8", {8, 8, 8}, uses_f95678c8},
+    {"conv_real_coopmat.m16n16k16.f32", {16, 16, 16, f32}, uses_491af79e},
+    {"conv_real_coopmat.m16n8k16.f32", {16, 8, 16, f32}, uses_e556bd13},
+    {"conv_real_coopmat.m8n8k8.f32", {8, 8, 8, f32}, uses_f95678c8},
   });
 }();
 static_assert(std::size(kRows) == kVariants, "header and tables are of two runs of qgen");

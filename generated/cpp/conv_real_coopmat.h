@@ -66,6 +66,7 @@ struct Parameters {
   uint32_t matrix_m;
   uint32_t matrix_n;
   uint32_t matrix_k;
+  DType output_dtype;
 };
 
 // Chosen when a pipeline is made.
@@ -115,11 +116,11 @@ static_assert(sizeof(PushConstants) == 124);
 
 // Every module there is, in the order of the table.
 enum class Variant : uint16_t {
-  m16n16k16,
-  m16n8k16,
-  m8n8k8,
+  m16n16k16_f32,
+  m16n8k16_f32,
+  m8n8k8_f32,
 };
-constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::m8n8k8) + 1;
+constexpr uint32_t kVariants = static_cast<uint32_t>(Variant::m8n8k8_f32) + 1;
 
 inline const KernelInfo& kernel(Variant variant) { return op.kernels[static_cast<size_t>(variant)]; }
 inline const Parameters& parameters(const KernelInfo& kernel) {

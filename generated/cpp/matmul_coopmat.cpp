@@ -237,15 +237,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"lone_step_us", "lone_k_us", "step_us"};
-constexpr double kFitValues[] = {0.25, 0.007, 0.1};
+constexpr std::string_view kFitNames[] = {
+  "begin_us", "lone_step_us", "lone_invocations", "step_us", "product_ops", "cache_speed", "output_ops",
+};
+constexpr double kFitValues[] = {0.9, 0.04, 130, 0.06, 0.1, 2.8, 180};
 
 struct Fit {
-  double lone_step_us, lone_k_us, step_us;
+  double begin_us, lone_step_us, lone_invocations, step_us, product_ops, cache_speed, output_ops;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -261,16 +263,21 @@ Real cost(const SelectionScope& scope) {
   const Integer row_tiles = ceil_div(Integer(problem.m), rows);
   const Integer column_tiles = ceil_div(Integer(problem.n), columns);
   const Integer tiles = row_tiles * column_tiles;
+  const Integer steps = ceil_div(Integer(problem.slice_k), Integer(specialization.step));
+  const Real product_us = steps
+      * (Real(fit.step_us)
+      + Integer(specialization.step) * Integer(device.compute_units)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(fit.product_ops)) / Real(device.f32_ops_per_us)
+      + 2 * (rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us))))
+      + Real(fit.output_ops) * rows * columns * Integer(device.compute_units) / Real(device.f32_ops_per_us);
   return Real(device.launch_us)
-      + max(Integer(problem.slice_k) * (Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us)),
+      + Integer(problem.batches) * Integer(problem.n) * Integer(problem.k) * 2 / Real(device.bytes_per_us)
+      + max(Real(fit.begin_us) + steps * Real(fit.lone_step_us)
+      + product_us * max(Real(1.0), Real(fit.lone_invocations) / Integer(specialization.subgroups_workgroup)),
       (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
       + max(Real(1.0),
       tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
-      / Real(2.0) * (Integer(problem.slice_k) + 64)
-      * (Real(fit.step_us) / Integer(specialization.step)
-      + Integer(device.compute_units)
-      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
-      + 2 * (rows + columns) / (3 * Real(device.bytes_per_us)))));
+      / Real(2.0) * product_us);
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.

@@ -189,15 +189,17 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-constexpr std::string_view kFitNames[] = {"shared_us", "row_ops", "half_ops", "packed_half_ops", "real_ops"};
-constexpr double kFitValues[] = {0.5, 7.5, 20, 40, 28};
+constexpr std::string_view kFitNames[] = {
+  "shared_us", "row_ops", "half_ops", "packed_half_ops", "real_ops", "row_reads",
+};
+constexpr double kFitValues[] = {0.5, 10, 20, 170, 28, 2.5};
 
 struct Fit {
-  double shared_us, row_ops, half_ops, packed_half_ops, real_ops;
+  double shared_us, row_ops, half_ops, packed_half_ops, real_ops, row_reads;
 };
 Fit fit_of(const SelectionScope& scope) {
   const double* values = scope.fit ? scope.fit : kFitValues;
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 Real cost(const SelectionScope& scope) {
@@ -213,10 +215,11 @@ Real cost(const SelectionScope& scope) {
       / max(1,
       Integer(problem.n)
       * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
+  const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
   return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
-      + max(reading,
+      + max(read_times * reading,
       ceil_div(Integer(problem.m), Integer(specialization.rows))
-      * max(Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+      * max(read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
       / Real(device.bytes_per_us),
       Integer(problem.n) * Integer(problem.k)
       * (3

@@ -63,13 +63,11 @@ void put_block(uint i, uint j, uint word) {
 }
 
 $include "lib/column_scales.glsl"
+$include "lib/real_row_store.glsl"
 
 // `row` counts through all slices.
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
-  sums *= columns.scale;
-  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane < problem.n) output_data[row * problem.n + column + lane] = sums[lane];
-  }
+  store_row(row, column, sums * columns.scale);
 }
 
 vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }

@@ -16,13 +16,15 @@ float f16_to_f32(uint half_bits) {
   return uintBitsToFloat(floatBitsToUint(value) | sign);
 }
 
-// Rounded half to even; 65520 and more become infinity.
+// Rounded half to even; 65520 and more become infinity. All three ways are taken: a branch for each would cost more.
 uint f32_to_f16(float x) {
   const uint sign = (floatBitsToUint(x) >> 16) & 0x8000u;
   const uint magnitude = floatBitsToUint(x) & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return sign | 0x7e00u;
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-  if (magnitude < 0x38800000u) return sign | uint(roundEven(uintBitsToFloat(magnitude) * 16777216.0));  // m * 2^-24
-  const uint rounded = magnitude + 0x0fffu + ((magnitude >> 13) & 1u);
-  return sign | ((rounded - 0x38000000u) >> 13);
+  const uint rounded = (magnitude + 0x0fffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
+  // Below 2^-14: the sum with a half is rounded to a multiple of 2^-24, and counts them in its low bits.
+  precise const float shifted = uintBitsToFloat(magnitude) + 0.5;
+  const uint subnormal = floatBitsToUint(shifted) - 0x3f000000u;
+  const uint special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const uint finite = magnitude < 0x38800000u ? subnormal : rounded;
+  return sign | (magnitude < 0x477ff000u ? finite : special);
 }

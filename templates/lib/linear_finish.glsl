@@ -12,3 +12,10 @@ float finished(float sum, uint n) {
   const float positive = max(sum, 0.0);
   return problem.activation == kActivationRelu6 ? min(positive, 6.0) : positive;
 }
+
+// Of four columns from n on; those past the last become something that is dropped.
+vec4 finished_row(vec4 sums, uint n) {
+  const uvec4 columns = min(n + uvec4(0u, 1u, 2u, 3u), problem.n - 1u);
+  return vec4(finished(sums.x, columns.x), finished(sums.y, columns.y), finished(sums.z, columns.z),
+              finished(sums.w, columns.w));
+}

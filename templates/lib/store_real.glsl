@@ -3,7 +3,7 @@
 //
 // One element of the real operand `output`, from f32. A half is rounded half to even, and goes as its bits, which no
 // device needs f16 arithmetic for.
-$if output_dtype == f16
+$if bytes(output_dtype) == 2
 ${declare_bits(output)}
 
 void store_real(uint index, float value) { output_bits[index] = uint16_t(f32_to_f16(value)); }

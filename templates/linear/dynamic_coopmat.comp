@@ -31,8 +31,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/float16.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_row_store.glsl"
 $include "lib/weight_q4_rows.glsl"
 $include "lib/linear_finish.glsl"
 
@@ -136,10 +135,7 @@ vec4 sums_at(uint word) { return uintBitsToFloat(tile_vector(word)); }
 $include "lib/no_columns.glsl"
 
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
-  sums *= scale_data[row];
-  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane < problem.n) store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
-  }
+  store_row(row, column, finished_row(sums * scale_data[row], column));
 }
 
 $include "lib/product_outputs.glsl"

@@ -30,8 +30,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/float16.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_row_store.glsl"
 $if form == weight_q4_rows
 $include "lib/weight_q4_rows.glsl"
 $else
@@ -145,15 +144,10 @@ void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
 $if form == weight_q8_rows
   sums *= columns.scale;
 $end
-  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane < problem.n) {
 $if stage == whole
-      store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
-$else
-      store_real(row * problem.n + column + lane, sums[lane]);
+  sums = finished_row(sums, column);
 $end
-    }
-  }
+  store_row(row, column, sums);
 }
 
 $include "lib/product_outputs.glsl"

@@ -29,8 +29,7 @@ ${declare(output)}
 ${declare_problem()}
 $include "lib/grid.glsl"
 $include "lib/tile_order.glsl"
-$include "lib/float16.glsl"
-$include "lib/store_real.glsl"
+$include "lib/real_row_store.glsl"
 $if stage == whole
 $include "lib/linear_finish.glsl"
 $end
@@ -105,15 +104,10 @@ $include "lib/no_columns.glsl"
 
 // `row` counts through all slices and batches.
 void store_outputs(uint row, uint column, vec4 sums, Columns columns) {
-  [[unroll]] for (uint lane = 0u; lane < 4u; ++lane) {
-    if (column + lane < problem.n) {
 $if stage == whole
-      store_real(row * problem.n + column + lane, finished(sums[lane], column + lane));
-$else
-      store_real(row * problem.n + column + lane, sums[lane]);
+  sums = finished_row(sums, column);
 $end
-    }
-  }
+  store_row(row, column, sums);
 }
 
 $include "lib/product_outputs.glsl"
