@@ -217,6 +217,7 @@ Real cost(const SelectionScope& scope) {
       * min(Integer(specialization.group_team), ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128))));
   const Real read_times = choose(Integer(specialization.transposed) == 1, Real(1.0), Real(fit.row_reads));
   return Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0)
+      + choose(parameters.halves == Halves::native, Integer(0), Real(0.01))
       + max(read_times * reading,
       ceil_div(Integer(problem.m), Integer(specialization.rows))
       * max(read_times * Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
