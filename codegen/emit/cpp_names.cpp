@@ -30,8 +30,9 @@ constexpr auto kReserved = std::to_array<std::string_view>({
 
 // Types that every operator's namespace holds.
 constexpr auto kOwnTypes = std::to_array<std::string_view>({
-    "Access", "BindingInfo", "BindingKind", "BlockField", "DType", "Fit", "Interface", "Layout", "Name", "Operand",
-    "Operands", "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Specialization", "Storage", "Variant",
+    "Access", "BindingInfo", "BindingKind", "BlockField", "CostTerms", "DType", "Fit", "Interface", "Layout", "Name",
+    "Operand", "Operands", "Parameters", "Problem", "ProblemBuffer", "PushConstants", "Specialization", "Storage",
+    "Variant",
 });
 // clang-format on
 

@@ -30,22 +30,11 @@ std::string read_symbol(const Spec& spec, const Symbol& symbol) {
   return symbol.type == expression::Type::boolean ? fmt::format("({} != 0)", value) : value;
 }
 
-std::string_view cpp_type(expression::Type type) {
-  switch (type) {
-    case expression::Type::boolean: return "bool";
-    case expression::Type::integer: return "Integer";
-    case expression::Type::real: return "Real";
-    case expression::Type::word:
-    case expression::Type::text: break;
-  }
-  assert(false && "a definition that is a word stands for a name, and needs no variable");
-  return "auto";
-}
-
 // What functions of expressions call their parameters and structs, and what they call.
-constexpr std::string_view kTaken[] = {
-    "parameters", "specialization", "problem", "device", "fit",    "scope",   "groups", "to",          "table", "min",
-    "max",        "ceil_div",       "choose",  "bytes",  "packed", "Integer", "Real",   "step_problem"};
+constexpr std::string_view kTaken[] = {"parameters", "specialization", "problem",      "device", "fit",
+                                       "scope",      "groups",         "to",           "table",  "min",
+                                       "max",        "ceil_div",       "choose",       "bytes",  "packed",
+                                       "Integer",    "Real",           "step_problem", "kernel", "kernels"};
 
 // The variable that holds a definition.
 std::string local(std::string_view definition) {
@@ -66,6 +55,18 @@ std::string name_list(const Spec& spec, const Expression& expression) {
 }
 
 }  // namespace
+
+std::string_view cpp_type(expression::Type type) {
+  switch (type) {
+    case expression::Type::boolean: return "bool";
+    case expression::Type::integer: return "Integer";
+    case expression::Type::real: return "Real";
+    case expression::Type::word:
+    case expression::Type::text: break;
+  }
+  assert(false && "a definition that is a word stands for a name, and needs no variable");
+  return "auto";
+}
 
 Source source_of(const Spec& spec, std::string_view name) {
   if (name.starts_with(kDevicePrefix)) return Source::device;
@@ -104,16 +105,18 @@ void Reads::print(TextWriter& out) const {
   for (const std::string& line : lines()) out.code(line);
 }
 
+expression::CppPrinter cpp_printer(const Spec& spec) {
+  return {.print_symbol = [&](const Symbol& symbol) { return read_symbol(spec, symbol); },
+          .print_word =
+              [&](const Symbol& compared_with, std::string_view word) {
+                const spec::Axis* axis = find_axis(spec.parameters, compared_with.name);
+                return axis ? cpp_word(*axis, word) : cpp_word(*find_field(spec, compared_with.name), word);
+              },
+          .print_definition = local};
+}
+
 std::string as_cpp(const Spec& spec, const Expression& expression) {
-  return expression::to_cpp(expression, spec.scope,
-                            {.print_symbol = [&](const Symbol& symbol) { return read_symbol(spec, symbol); },
-                             .print_word =
-                                 [&](const Symbol& compared_with, std::string_view word) {
-                                   const spec::Axis* axis = find_axis(spec.parameters, compared_with.name);
-                                   return axis ? cpp_word(*axis, word)
-                                               : cpp_word(*find_field(spec, compared_with.name), word);
-                                 },
-                             .print_definition = local});
+  return expression::to_cpp(expression, spec.scope, cpp_printer(spec));
 }
 
 void print_function(TextWriter& out, const Spec& spec, std::string_view result, std::string_view name,

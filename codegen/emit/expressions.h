@@ -43,15 +43,17 @@ class Reads {
   std::string_view scope_name() const { return sources_.empty() ? "" : " scope"; }
   std::vector<std::string> lines() const;
   void print(TextWriter& out) const;
+  bool has(Source source) const { return sources_.count(source) != 0; }
 
  private:
-  bool has(Source source) const { return sources_.count(source) != 0; }
   const spec::Spec& spec_;
   std::set<Source> sources_;
   std::set<std::string, std::less<>> definitions_;
 };
 
+expression::CppPrinter cpp_printer(const spec::Spec& spec);
 std::string as_cpp(const spec::Spec& spec, const expression::Expression& expression);
+std::string_view cpp_type(expression::Type type);  // "bool", "Integer", "Real"
 
 // `RESULT NAME(const SelectionScope& scope) { return EXPRESSION; }`
 void print_function(TextWriter& out, const spec::Spec& spec, std::string_view result, std::string_view name,

@@ -216,10 +216,16 @@ void print_grid_function(TextWriter& out, const Spec& spec) {
   out.blank();
 }
 
-void print_cost_function(TextWriter& out, const Spec& spec) {
-  if (spec.cost) return print_function(out, spec, "Real", "cost", *spec.cost);
-  out.text("Real cost(const SelectionScope&) { return 0; }");
-  out.blank();
+// What the operator calls its cost.
+std::string_view print_cost(TextWriter& out, const Spec& spec) {
+  if (spec.cost && print_staged_cost(out, spec)) return "table::cost<cost_terms, costs>";
+  if (spec.cost) {
+    print_function(out, spec, "Real", "cost", *spec.cost);
+  } else {
+    out.text("Real cost(const SelectionScope&) { return 0; }");
+    out.blank();
+  }
+  return "cost";
 }
 
 // ---- the operator ---------------------------------------------------------------------------------------------------
@@ -238,7 +244,7 @@ std::string tolerance_of(const Spec& spec) {
   return parts.empty() ? "" : fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-void print_operator(TextWriter& out, const OperatorModel& model) {
+void print_operator(TextWriter& out, const OperatorModel& model, std::string_view cost) {
   const Spec& spec = model.spec();
   const bool has_kernels = !model.family->kernels.empty();
   out.text("constinit const OperatorInfo op = {");
@@ -267,11 +273,12 @@ void print_operator(TextWriter& out, const OperatorModel& model) {
     field(true, "first_failing", spec.applies_when.empty() ? "table::all_hold" : "first_failing");
     field(true, "first_failing_device", spec.require_device.empty() ? "table::all_hold" : "first_failing_device");
     field(has_kernels, "grid", "grid");
-    field(has_kernels, "cost", "cost");
+    field(has_kernels, "cost", cost);
     const std::string tolerance = tolerance_of(spec);
     field(!tolerance.empty(), "tolerance", tolerance);
     field(!spec.fit.empty(), "fit_names", "kFitNames");
     field(!spec.fit.empty(), "fit_values", "kFitValues");
+    field(cost != "cost", "staged_cost", "&table::kStagedCost<cost_terms, costs>");
   }
   out.text("};");
   out.blank();
@@ -319,19 +326,20 @@ Result<std::string> operator_tables(const OperatorModel& model, std::span<const 
   if (!spec.specialization.empty()) print_specialization_of(out, spec);
   print_conditions(out, spec, spec.applies_when, "kConditions", "first_failing");
   print_conditions(out, spec, spec.require_device, "kDeviceConditions", "first_failing_device");
+  std::string_view cost = "cost";
   if (!model.family->kernels.empty()) {
     print_specializations(out, spec);
     print_form_function(out, spec);
     print_grid_function(out, spec);
     print_fit(out, spec);
-    print_cost_function(out, spec);
+    cost = print_cost(out, spec);
     print_interfaces(out, model);
     print_kernels(out, model);
   }
   if (Diagnostics errors = print_recipes(out, spec, families); !errors.empty()) return errors;
   out.text("}  // namespace");
   out.blank();
-  print_operator(out, model);
+  print_operator(out, model, cost);
   print_signatures(out, spec);
   out.text(close_namespace(options, identifier(spec.name.value)));
   return std::move(out).take();

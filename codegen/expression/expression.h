@@ -131,6 +131,11 @@ std::vector<SymbolUse> uses_of(const Expression& expression);
 // The definitions that an expression mentions, and those that they do, except such as stand for a name or a number.
 std::set<std::string, std::less<>> definitions_of(const Expression& expression);
 
+// The expression with names for parts of it, as if each were the definition of its name: the largest for which
+// `name_of` has one. It is not asked about single names and numbers, and definitions that it leaves alone are not looked into.
+using NameOfPart = std::function<std::optional<std::string>(const Expression& part, std::string_view definition)>;
+Expression with_parts(const Expression& expression, const NameOfPart& name_of);
+
 // The divisions of two integers whose rounded quotient goes on as a number: not those that ceil_div, % or a comparison
 // takes, nor what definitions stand for.
 struct RoundingDivision {

@@ -150,32 +150,50 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term4;
+  Integer sector;
+  Integer term5;
+  Integer term6;
+  Integer term8;
+  Integer joins;
+  Integer team;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
   const Integer sector = 32 / Integer(bytes(parameters.input_dtype));
-  const Integer in_flight = choose(Integer(parameters.vec) == 4, 16,
-      choose(Integer(problem.step) != 0, Integer(8), Integer(1)));
-  const Integer instructions = choose(Integer(parameters.vec) == 4, 3,
-      choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank)));
-  const Integer moved = choose(Integer(specialization.team) == 1 && Integer(problem.run) >= sector,
-      sector / Integer(parameters.vec),
-      ceil_div(sector, Integer(problem.run) * (Integer(specialization.workgroup) / Integer(specialization.team))));
   const Integer joins = choose(parameters.reduce == Reduce::subgroup, 2,
       choose(Integer(specialization.team) == 1, 0,
       choose(Integer(specialization.team) == 8, 3,
       choose(Integer(specialization.team) == 64, Integer(6), Integer(8)))));
-  return Real(device.launch_us)
-      + max(Integer(problem.parameters) * Integer(problem.block_elements) * Integer(bytes(parameters.input_dtype))
-      / Real(device.bytes_per_us) * moved,
-      max(Integer(problem.parameters) * Integer(problem.block_elements) * instructions * 2
-      / Real(device.f32_ops_per_us),
-      ceil_div(Integer(problem.parameters) * Integer(specialization.team), Integer(specialization.workgroup))
-      * Real(0.08) / Integer(device.compute_units)))
-      + ceil_div(Integer(problem.block_elements), Integer(specialization.team) * in_flight) / Real(2.0)
-      + Integer(problem.parameters) * Integer(specialization.team) * joins * 50 * 2 / Real(device.f32_ops_per_us);
+  return {Integer(parameters.vec) == 4, Integer(specialization.team) == 1, sector, sector / Integer(parameters.vec),
+      Integer(specialization.workgroup) / Integer(specialization.team), Integer(bytes(parameters.input_dtype)), joins,
+      specialization.team, specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer term2 = choose(Integer(problem.step) != 0, Integer(8), Integer(1));
+  const Integer term3 = choose(Integer(problem.step) != 0, 10, 75 * Integer(problem.rank));
+  const Integer term7 = Integer(problem.parameters) * Integer(problem.block_elements);
+  for (const CostTerms& kernel : kernels) {
+    const Integer in_flight = choose((kernel.term1 != 0), 16, term2);
+    const Integer instructions = choose((kernel.term1 != 0), 3, term3);
+    const Integer moved = choose((kernel.term4 != 0) && Integer(problem.run) >= kernel.sector, kernel.term5,
+        ceil_div(kernel.sector, Integer(problem.run) * kernel.term6));
+    *to++ = Real(device.launch_us)
+        + max(term7 * kernel.term8 / Real(device.bytes_per_us) * moved,
+        max(term7 * instructions * 2 / Real(device.f32_ops_per_us),
+        ceil_div(Integer(problem.parameters) * Integer(kernel.team), Integer(kernel.workgroup)) * Real(0.08)
+        / Integer(device.compute_units)))
+        + ceil_div(Integer(problem.block_elements), Integer(kernel.team) * in_flight) / Real(2.0)
+        + Integer(problem.parameters) * Integer(kernel.team) * kernel.joins * 50 * 2 / Real(device.f32_ops_per_us);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -342,7 +360,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

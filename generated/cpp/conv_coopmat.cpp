@@ -363,36 +363,54 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = bands * Integer(problem.products) * Integer(problem.slices);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer rows;
+  Integer columns;
+  Integer term1;
+  Integer step;
+  Real term4;
+  Real term5;
+  Real term6;
+  Integer subgroups_workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  const Integer walked_k = min(Integer(problem.slice_k),
-      choose(parameters.reads == Reads::lines,
-      Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4), padded_k));
-  const Integer steps = ceil_div(walked_k, Integer(specialization.step));
-  const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
-      Integer(device.compute_units));
-  return Real(device.launch_us) + Real(1.25)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + steps * Real(0.09)
-      + tiles_of_a_unit * Integer(device.compute_units)
-      * (steps * Integer(specialization.step) * choose(parameters.reads == Reads::words, Real(1.9), Integer(1))
-      * (choose(device.is_cpu, Real(8.0), Real(0.32)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.64) * (rows + columns) / Real(device.bytes_per_us))
-      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(74)) * rows
-      * columns / Real(device.f32_ops_per_us))
-      * choose(tiles_of_a_unit * Integer(specialization.subgroups_workgroup) <= 128, Real(1.13), Integer(1));
+  return {rows, columns, parameters.reads == Reads::lines, specialization.step,
+      choose(parameters.reads == Reads::words, Real(1.9), Integer(1)),
+      choose(device.is_cpu, Real(8.0), Real(0.32)) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.64) * (rows + columns) / Real(device.bytes_per_us),
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(74)) * rows
+      * columns / Real(device.f32_ops_per_us), specialization.subgroups_workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer term2 = Integer(problem.window_lines) * 16 * ceil_div(Integer(problem.line_taps), 4);
+  const Real term3 = Real(device.launch_us) + Real(1.25)
+      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
+    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
+    const Integer tiles = row_tiles * column_tiles;
+    const Integer walked_k = min(Integer(problem.slice_k), choose((kernel.term1 != 0), term2, padded_k));
+    const Integer steps = ceil_div(walked_k, Integer(kernel.step));
+    const Integer tiles_of_a_unit = ceil_div(tiles * Integer(problem.products) * Integer(problem.slices),
+        Integer(device.compute_units));
+    *to++ = term3 + steps * Real(0.09)
+        + tiles_of_a_unit * Integer(device.compute_units)
+        * (steps * Integer(kernel.step) * kernel.term4 * kernel.term5 + kernel.term6)
+        * choose(tiles_of_a_unit * Integer(kernel.subgroups_workgroup) <= 128, Real(1.13), Integer(1));
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -901,7 +919,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_coopmat

@@ -199,21 +199,38 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer strip;
+  Integer term4;
+  Real term7;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  return {parameters.strip, Integer(specialization.workgroup) * Integer(device.compute_units),
+      choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1), specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer invocations = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1)
-      * ceil_div(Integer(problem.row_pixels), Integer(parameters.strip)) * ceil_div(Integer(problem.outputs), 4);
-  return Real(device.launch_us) + Real(fit.begin_us)
-      + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us)
-      + ceil_div(invocations, Integer(specialization.workgroup) * Integer(device.compute_units))
-      * Integer(specialization.workgroup) * Integer(device.compute_units)
-      * (Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k)
-      + Real(fit.product_ops) * Integer(problem.k) * Integer(parameters.strip)) / Real(device.f32_ops_per_us)
-      * choose(Integer(parameters.known_taps) == 0, Real(fit.unknown_taps), 1);
+  const Integer term1 = Integer(problem.pixels) / max(Integer(problem.row_pixels), 1);
+  const Integer term2 = ceil_div(Integer(problem.outputs), 4);
+  const Real term3 = Real(device.launch_us) + Real(fit.begin_us)
+      + 2 * Integer(problem.pixels) * Integer(problem.outputs) / Real(device.bytes_per_us);
+  const Real term5 = Real(fit.begin_ops) + Real(fit.tap_ops) * Integer(problem.k);
+  const Real term6 = Real(fit.product_ops) * Integer(problem.k);
+  for (const CostTerms& kernel : kernels) {
+    const Integer invocations = term1 * ceil_div(Integer(problem.row_pixels), Integer(kernel.strip)) * term2;
+    *to++ = term3
+        + ceil_div(invocations, kernel.term4) * Integer(kernel.workgroup) * Integer(device.compute_units)
+        * (term5 + term6 * Integer(kernel.strip)) / Real(device.f32_ops_per_us) * kernel.term7;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -412,9 +429,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_depthwise

@@ -227,32 +227,50 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term3;
+  Integer term6;
+  Real term7;
+  Real term9;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
-      * ceil_div(Integer(problem.channels), 16);
-  const Integer tiles = ceil_div(Integer(problem.m), Integer(specialization.group_m) * Integer(parameters.tile_m))
-      * ceil_div(ceil_div(Integer(problem.n), 4), Integer(specialization.group_n) * Integer(parameters.tile_n) / 4);
-  return Real(device.launch_us) + Real(fit.begin_us)
-      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
-      * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
-      + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
-      * (Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
-      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us)
-      + min(Integer(problem.slice_k), padded_k)
-      * max(Real(fit.step_us),
+  return {Integer(specialization.group_m) * Integer(parameters.tile_m),
+      Integer(specialization.group_n) * Integer(parameters.tile_n) / 4, Integer(bytes(parameters.output_dtype)),
+      Real(fit.output_ops) * Integer(device.compute_units) * Integer(specialization.group_workgroup)
+      * Integer(parameters.tile_m) * Integer(parameters.tile_n) / Real(device.f32_ops_per_us),
+      max(Real(fit.step_us),
       Integer(device.compute_units) * Integer(specialization.group_workgroup)
       * max(Integer(parameters.tile_m) * Integer(parameters.tile_n)
       * choose(parameters.dot == Dot::packed, Real(fit.packed_ops) / Real(device.int8_ops_per_us),
       Real(fit.unpacked_ops) / Real(device.f32_ops_per_us))
       + choose(device.is_cpu, Real(fit.cpu_step_ops), 0) / Real(device.int8_ops_per_us),
       (Integer(parameters.tile_m) + Integer(parameters.tile_n))
-      / (Real(fit.cache_speed) * Real(device.bytes_per_us)))));
+      / (Real(fit.cache_speed) * Real(device.bytes_per_us))))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Integer padded_k = Integer(problem.k) / max(Integer(problem.channels), 1) * 16
+      * ceil_div(Integer(problem.channels), 16);
+  const Integer term2 = ceil_div(Integer(problem.n), 4);
+  const Real term4 = Real(device.launch_us) + Real(fit.begin_us)
+      + Integer(problem.products) * Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Integer term5 = Integer(problem.products) * Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  const Integer term8 = min(Integer(problem.slice_k), padded_k);
+  for (const CostTerms& kernel : kernels) {
+    const Integer tiles = ceil_div(Integer(problem.m), kernel.term1) * ceil_div(term2, kernel.term3);
+    *to++ = term4 + term5 * kernel.term6 / Real(device.bytes_per_us)
+        + ceil_div(tiles * Integer(problem.products) * Integer(problem.slices), Integer(device.compute_units))
+        * (kernel.term7 + term8 * kernel.term9);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -449,9 +467,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::conv_tile

@@ -76,12 +76,22 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term2;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
+  return {Integer(specialization.items) / Real(1000.0)};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us)
-      + Integer(specialization.items) / Real(1000.0);
+  const Real term1 = Real(device.launch_us) + 8 * Integer(problem.numel) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = term1 + kernel.term2;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -134,7 +144,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::copy_words

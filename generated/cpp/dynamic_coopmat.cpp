@@ -261,31 +261,55 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer rows;
+  Integer columns;
+  Integer term3;
+  Integer term5;
+  Real term6;
+  Integer term8;
+  Real term10;
+  Integer step_k;
+  Integer subgroups_workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
-  const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  return Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us))
-      + Integer(problem.m) * Integer(problem.n) * Integer(bytes(parameters.output_dtype)) / Real(device.bytes_per_us)
-      + (ceil_div(tiles * Integer(specialization.subgroups_workgroup), 256 * Integer(device.compute_units))
-      * ceil_div(Integer(problem.k), Integer(specialization.step_k)) * Real(fit.step_us)
-      + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
-      * (rows * columns
-      * (Integer(problem.k) * (1 + Real(8.0) / Integer(specialization.step_span)) * Real(fit.product_ops)
-      / Real(device.int8_ops_per_us) + Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us))
-      + Integer(problem.k) * (2 * rows + columns) / (Real(fit.cache_speed) * Real(device.bytes_per_us)))
-      * choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
-      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1))
-      * choose(device.is_cpu, Integer(32), Integer(1));
+  return {rows, columns, Integer(bytes(parameters.output_dtype)), rows * columns,
+      1 + Real(8.0) / Integer(specialization.step_span), 2 * rows + columns,
+      choose(Integer(specialization.subgroups_m) * Integer(specialization.subgroups_n) < 8
+      && Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Real(fit.few_subgroups), 1),
+      specialization.step_k, specialization.subgroups_workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  const Real term1 = Real(device.launch_us) + Integer(problem.n) * Integer(problem.k) / (2 * Real(device.bytes_per_us));
+  const Integer term2 = Integer(problem.m) * Integer(problem.n);
+  const Integer term4 = 256 * Integer(device.compute_units);
+  const Real term7 = Integer(problem.runs) * Real(fit.run_ops) / Real(device.f32_ops_per_us);
+  const Real term9 = Real(fit.cache_speed) * Real(device.bytes_per_us);
+  const Integer term11 = choose(device.is_cpu, Integer(32), Integer(1));
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
+    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
+    const Integer tiles = row_tiles * column_tiles;
+    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
+        + (ceil_div(tiles * Integer(kernel.subgroups_workgroup), term4)
+        * ceil_div(Integer(problem.k), Integer(kernel.step_k)) * Real(fit.step_us)
+        + ceil_div(tiles, Integer(device.compute_units)) * Integer(device.compute_units)
+        * (kernel.term5
+        * (Integer(problem.k) * kernel.term6 * Real(fit.product_ops) / Real(device.int8_ops_per_us) + term7)
+        + Integer(problem.k) * kernel.term8 / term9) * kernel.term10) * term11;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -491,9 +515,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::dynamic_coopmat

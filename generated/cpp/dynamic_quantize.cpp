@@ -98,18 +98,32 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term2;
+  Real term4;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const Fit fit = fit_of(scope);
+  return {Integer(bytes(parameters.input_dtype)), Integer(specialization.workgroup) * Real(fit.invocation_us),
+      specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return Real(device.launch_us)
-      + max(2 * Integer(problem.m) * Integer(problem.k) * Integer(bytes(parameters.input_dtype))
-      / Real(device.bytes_per_us),
-      ceil_div(Integer(problem.m) * Integer(specialization.workgroup), 1024 * Integer(device.compute_units))
-      * (ceil_div(Integer(problem.k), Integer(specialization.workgroup)) * Real(fit.round_us)
-      + Integer(specialization.workgroup) * Real(fit.invocation_us)));
+  const Integer term1 = 2 * Integer(problem.m) * Integer(problem.k);
+  const Integer term3 = 1024 * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us)
+        + max(term1 * kernel.term2 / Real(device.bytes_per_us),
+        ceil_div(Integer(problem.m) * Integer(kernel.workgroup), term3)
+        * (ceil_div(Integer(problem.k), Integer(kernel.workgroup)) * Real(fit.round_us) + kernel.term4));
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -168,9 +182,10 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::dynamic_quantize

@@ -94,16 +94,28 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term2;
+  Integer term3;
+  Integer term4;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(bytes(parameters.output_dtype)) + Real(0.5), 5 - Integer(parameters.vec),
+      Integer(specialization.workgroup) * Integer(parameters.vec)};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.output_dtype)) + Real(0.5))
-      / Real(device.bytes_per_us) * (5 - Integer(parameters.vec))
-      + ceil_div(Integer(problem.m) * Integer(problem.k), Integer(specialization.workgroup) * Integer(parameters.vec))
-      / (Real(50.0) * Integer(device.compute_units));
+  const Integer term1 = Integer(problem.m) * Integer(problem.k);
+  const Real term5 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us) + term1 * kernel.term2 / Real(device.bytes_per_us) * kernel.term3
+        + ceil_div(term1, kernel.term4) / term5;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -166,7 +178,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -136,22 +136,36 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term2;
+  Real term4;
+  Real term5;
+  Integer term6;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {4 * Integer(specialization.workgroup) * Integer(specialization.items), 4 * Integer(specialization.items),
+      Integer(specialization.items) * Real(0.25), Integer(specialization.workgroup) / Real(10000.0),
+      Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
+      + Integer(bytes(parameters.output_dtype))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer workgroups = ceil_div(Integer(problem.numel),
-      4 * Integer(specialization.workgroup) * Integer(specialization.items));
-  const Real launching = ceil_div(Integer(problem.numel), 4 * Integer(specialization.items)) * 256
-      / Real(device.f32_ops_per_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.items) * Real(0.25) + Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us) + launching
-      + max(Integer(problem.numel)
-      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.other_dtype))
-      + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us),
-      Integer(problem.numel) * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank))
-      / Real(device.f32_ops_per_us));
+  const Real term3 = Real(50.0) * Integer(device.compute_units);
+  const Real term7 = Integer(problem.numel) * (40 + (1 - Integer(problem.is_simple)) * 150 * Integer(problem.rank))
+      / Real(device.f32_ops_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer workgroups = ceil_div(Integer(problem.numel), kernel.term1);
+    const Real launching = ceil_div(Integer(problem.numel), kernel.term2) * 256 / Real(device.f32_ops_per_us)
+        + workgroups / term3 + kernel.term4 + kernel.term5;
+    *to++ = Real(device.launch_us) + launching
+        + max(Integer(problem.numel) * kernel.term6 / Real(device.bytes_per_us), term7);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -513,7 +527,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -116,18 +116,30 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term3;
+  Real term5;
+  Integer unit;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)),
+      Integer(specialization.workgroup) / Real(10000.0), parameters.unit};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return Real(device.launch_us) + Real(fit.begin_us)
-      + 4 * Integer(problem.m) * Integer(problem.row_units)
-      * (Integer(bytes(parameters.input_dtype)) + 2 * Integer(bytes(parameters.patch_dtype)))
-      / Real(device.bytes_per_us)
-      + 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops) / Integer(parameters.unit)
-      / Real(device.f32_ops_per_us) + Integer(specialization.workgroup) / Real(10000.0);
+  const Real term1 = Real(device.launch_us) + Real(fit.begin_us);
+  const Integer term2 = 4 * Integer(problem.m) * Integer(problem.row_units);
+  const Real term4 = 4 * Integer(problem.m) * Integer(problem.row_units) * Real(fit.unit_ops);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
+        + term4 / Integer(kernel.unit) / Real(device.f32_ops_per_us) + kernel.term5;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -194,9 +206,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::im2col

@@ -250,10 +250,16 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer rows;
+  Integer columns;
+  Real term1;
+  Real term3;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
@@ -278,6 +284,28 @@ Real cost(const SelectionScope& scope) {
       + max(Real(1.0),
       tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
       / Real(2.0) * product_us);
+  return {rows, columns, Real(fit.lone_step_us) / Integer(specialization.step) + Real(fit.lone_k_us),
+      Real(fit.step_us) / Integer(specialization.step)
+      + Integer(device.compute_units)
+      * (2 * rows * columns * choose(device.is_cpu, Real(8.0), Real(0.25)) / Real(device.f32_ops_per_us)
+      + 2 * (rows + columns) / (3 * Real(device.bytes_per_us)))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Integer term2 = Integer(problem.slice_k) + 64;
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
+    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
+    const Integer tiles = row_tiles * column_tiles;
+    *to++ = Real(device.launch_us)
+        + max(Integer(problem.slice_k) * kernel.term1,
+        (ceil_div(tiles * Integer(problem.batches) * Integer(problem.slices), Integer(device.compute_units))
+        + max(Real(1.0),
+        tiles * Integer(problem.batches) * Integer(problem.slices) * Real(1.0) / Integer(device.compute_units)))
+        / Real(2.0) * term2 * kernel.term3);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -421,9 +449,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::matmul_coopmat

@@ -202,10 +202,16 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer group_team;
+  Real term4;
+  Real term6;
+  Integer rows;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
   const Real reading = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
@@ -224,11 +230,31 @@ Real cost(const SelectionScope& scope) {
       / Real(device.bytes_per_us),
       Integer(problem.n) * Integer(problem.k)
       * (3
+  return {specialization.group_team,
+      Real(device.launch_us) + choose(parameters.reduce == Reduce::shared, Real(fit.shared_us), 0),
+      3
       + Integer(specialization.rows)
       * (Real(fit.row_ops)
       + choose(parameters.halves == Halves::native, Real(fit.half_ops),
       choose(parameters.input_dtype == DType::f16, Real(fit.packed_half_ops), Real(fit.real_ops)))
-      / Integer(specialization.columns))) / Real(device.f32_ops_per_us)));
+      / Integer(specialization.columns)), specialization.rows};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Real term1 = Integer(problem.n) * Integer(problem.k) * Integer(problem.weight_bits) / Real(8.0)
+      / Real(device.bytes_per_us);
+  const Real term2 = Real(2048.0) * Integer(device.compute_units);
+  const Integer term3 = ceil_div(Integer(problem.k) * Integer(problem.weight_bits), 128);
+  const Integer term5 = Integer(problem.n) * Integer(problem.k);
+  for (const CostTerms& kernel : kernels) {
+    const Real reading = term1 * max(1, term2 / max(1, Integer(problem.n) * min(Integer(kernel.group_team), term3)));
+    *to++ = kernel.term4
+        + max(reading,
+        ceil_div(Integer(problem.m), Integer(kernel.rows))
+        * max(term1, term5 * kernel.term6 / Real(device.f32_ops_per_us)));
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -309,9 +335,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::matmul_gemv

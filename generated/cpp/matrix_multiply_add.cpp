@@ -99,14 +99,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer matrix_k;
+  Integer matrix_n;
+  Integer matrix_m;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
+  return {specialization.matrix_k, specialization.matrix_n, specialization.matrix_m};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size) * Integer(problem.steps)
-      * Integer(specialization.matrix_m) * Integer(specialization.matrix_n) * Integer(specialization.matrix_k)
-      / Real(device.f32_ops_per_us);
+  const Real term1 = Real(8.0) * Integer(problem.numel) / Integer(device.subgroup_size) * Integer(problem.steps);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us)
+        + term1 * Integer(kernel.matrix_m) * Integer(kernel.matrix_n) * Integer(kernel.matrix_k)
+        / Real(device.f32_ops_per_us);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -233,7 +245,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::matrix_multiply_add

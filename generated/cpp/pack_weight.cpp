@@ -93,15 +93,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term3;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
+  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Real term1 = Real(device.launch_us)
       + max(Integer(problem.words) * Real(32.0) / Integer(problem.bits) * 30 / Real(device.f32_ops_per_us),
-      Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us))
-      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+      Integer(problem.words) * (4 + Real(32.0) / Integer(problem.bits)) / Real(device.bytes_per_us));
+  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = term1 + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / term2 + kernel.term3;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -161,7 +172,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

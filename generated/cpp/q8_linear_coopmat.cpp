@@ -308,29 +308,49 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = bands * Integer(problem.slices);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer rows;
+  Integer columns;
+  Integer term3;
+  Real term4;
+  Real term5;
+  Real term6;
+  Integer step;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
-  const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer rows = Integer(specialization.subgroups_m) * Integer(specialization.blocks_m)
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  const Integer row_tiles = ceil_div(Integer(problem.m), rows);
-  const Integer column_tiles = ceil_div(Integer(problem.n), columns);
-  const Integer tiles = row_tiles * column_tiles;
-  return Real(device.launch_us) + Real(1.25) + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      + Integer(problem.m) * Integer(problem.n) * Integer(problem.slices)
-      * (Integer(bytes(parameters.output_dtype)) - 1) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Real(0.03)
-      + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
-      * (ceil_div(Integer(problem.slice_k), Integer(specialization.step)) * Integer(specialization.step)
-      * (choose(device.is_cpu, Real(8.0), Real(0.36)) * rows * columns / Real(device.int8_ops_per_us)
-      + Real(0.47) * (rows + columns) / Real(device.bytes_per_us))
-      + choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(72)) * rows
-      * columns / Real(device.f32_ops_per_us))
-      * choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1));
+  return {rows, columns, Integer(bytes(parameters.output_dtype)) - 1,
+      choose(device.is_cpu, Real(8.0), Real(0.36)) * rows * columns / Real(device.int8_ops_per_us)
+      + Real(0.47) * (rows + columns) / Real(device.bytes_per_us),
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(72)) * rows
+      * columns / Real(device.f32_ops_per_us),
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1)),
+      specialization.step};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
+  const auto& problem = table::problem<Problem>(scope);
+  const auto& device = *scope.device;
+  const Real term1 = Real(device.launch_us) + Real(1.25)
+      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Integer term2 = Integer(problem.m) * Integer(problem.n) * Integer(problem.slices);
+  for (const CostTerms& kernel : kernels) {
+    const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
+    const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
+    const Integer tiles = row_tiles * column_tiles;
+    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
+        + ceil_div(Integer(problem.slice_k), Integer(kernel.step)) * Real(0.03)
+        + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
+        * (ceil_div(Integer(problem.slice_k), Integer(kernel.step)) * Integer(kernel.step) * kernel.term4
+        + kernel.term5) * kernel.term6;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -701,7 +721,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::q8_linear_coopmat

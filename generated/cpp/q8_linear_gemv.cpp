@@ -212,23 +212,40 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1], values[2], values[3]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term4;
+  Real term6;
+  Integer unroll;
+  Integer group_team;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  const Fit fit = fit_of(scope);
+  return {Real(16.0) * Integer(specialization.group_team),
+      Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
+      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0), specialization.unroll, specialization.group_team};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  return Real(device.launch_us)
-      + Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us)
-      * max(1,
-      Real(fit.bytes_in_flight) * Integer(device.compute_units)
-      / (max(1,
-      ceil_div(Integer(problem.n), 4) * Integer(specialization.group_team)
-      * min(Integer(specialization.unroll),
-      max(1, Integer(problem.k) / (Real(16.0) * Integer(specialization.group_team))))) * 64))
-      + Integer(problem.n) * Integer(problem.k)
-      * (Integer(parameters.rows) * choose(parameters.dot == Dot::packed, Real(fit.packed_ops), Real(fit.unpacked_ops))
-      + choose(device.is_cpu, Real(fit.cpu_weight_ops), 0)) / Real(device.int8_ops_per_us);
+  const Real term1 = Integer(problem.n) * Integer(problem.k) / Real(device.bytes_per_us);
+  const Real term2 = Real(fit.bytes_in_flight) * Integer(device.compute_units);
+  const Integer term3 = ceil_div(Integer(problem.n), 4);
+  const Integer term5 = Integer(problem.n) * Integer(problem.k);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us)
+        + term1
+        * max(1,
+        term2
+        / (max(1,
+        term3 * Integer(kernel.group_team) * min(Integer(kernel.unroll), max(1, Integer(problem.k) / kernel.term4)))
+        * 64)) + term5 * kernel.term6 / Real(device.int8_ops_per_us);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -490,9 +507,10 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::q8_linear_gemv

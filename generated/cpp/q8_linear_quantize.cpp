@@ -70,14 +70,24 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term2;
+  Real term3;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(bytes(parameters.input_dtype)) + 1, Integer(specialization.workgroup) / Real(10000.0)};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + Integer(problem.m) * Integer(problem.k) * (Integer(bytes(parameters.input_dtype)) + 1)
-      / Real(device.bytes_per_us) + Integer(specialization.workgroup) / Real(10000.0);
+  const Integer term1 = Integer(problem.m) * Integer(problem.k);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us) + term1 * kernel.term2 / Real(device.bytes_per_us) + kernel.term3;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -134,7 +144,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::q8_linear_quantize

@@ -129,18 +129,32 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer flat;
+  Real term3;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {1 - Integer(parameters.flat), parameters.flat, Integer(specialization.workgroup) / Real(10000.0),
+      specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer invocations = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 64
-      + Integer(parameters.flat) * Integer(problem.flat_blocks);
-  const Real bytes_moved = (1 - Integer(parameters.flat)) * Integer(problem.boxes) * 1024 * Real(1.25)
-      + Integer(parameters.flat) * Integer(problem.flat_blocks) * 16;
-  const Real launching = ceil_div(invocations, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + launching;
+  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    const Integer invocations = kernel.term1 * Integer(problem.boxes) * 64
+        + Integer(kernel.flat) * Integer(problem.flat_blocks);
+    const Real bytes_moved = kernel.term1 * Integer(problem.boxes) * 1024 * Real(1.25)
+        + Integer(kernel.flat) * Integer(problem.flat_blocks) * 16;
+    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / term2 + kernel.term3;
+    *to++ = Real(device.launch_us) + 3 * bytes_moved / Real(device.bytes_per_us) + launching;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -277,7 +291,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -87,16 +87,29 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term3;
+  Integer workgroup;
+  Integer term5;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup,
+      1 + Integer(bytes(parameters.output_dtype))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us)
-      + Integer(problem.boxes) * 1024 * (1 + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      + launching;
+  const Integer term1 = Integer(problem.boxes) * 64;
+  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  const Integer term4 = Integer(problem.boxes) * 1024;
+  for (const CostTerms& kernel : kernels) {
+    const Real launching = ceil_div(term1, Integer(kernel.workgroup)) / term2 + kernel.term3;
+    *to++ = Real(device.launch_us) + term4 * kernel.term5 / Real(device.bytes_per_us) + launching;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -218,7 +231,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

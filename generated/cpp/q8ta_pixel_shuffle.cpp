@@ -79,13 +79,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Real term3;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
+  return {Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Real launching = ceil_div(Integer(problem.boxes) * 64, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us) + launching;
+  const Integer term1 = Integer(problem.boxes) * 64;
+  const Real term2 = Real(50.0) * Integer(device.compute_units);
+  const Real term4 = Real(device.launch_us) + Integer(problem.boxes) * 2048 / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Real launching = ceil_div(term1, Integer(kernel.workgroup)) / term2 + kernel.term3;
+    *to++ = term4 + launching;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -178,7 +191,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -163,26 +163,40 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term2;
+  Integer team;
+  Real term3;
+  Real term5;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(packed(parameters.input_layout)) == 2 && Integer(packed(parameters.output_layout)) == 2,
+      parameters.way == Way::sliding, specialization.team,
+      choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 16, Integer(4), Integer(8)))
+      / Real(30.0), Integer(specialization.workgroup) / Real(10000.0), specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer loads = choose(Integer(packed(parameters.input_layout)) == 2
-      && Integer(packed(parameters.output_layout)) == 2, 1, Integer(problem.lanes));
-  const Integer invocations = choose(parameters.way == Way::sliding, Integer(problem.slides),
-      Integer(problem.pieces) * Integer(specialization.team));
-  const Integer steps = choose(parameters.way == Way::sliding, Integer(problem.slide_taps),
-      ceil_div(Integer(problem.window_taps), Integer(specialization.team)) * loads);
-  const Real computing = invocations * (steps + 5) * 16 * 2 / Real(device.f32_ops_per_us);
-  const Real waiting = steps / Real(10.0)
-      + choose(Integer(specialization.team) == 1, 0, choose(Integer(specialization.team) == 16, Integer(4), Integer(8)))
-      / Real(30.0);
-  const Real launching = ceil_div(invocations, Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us)
-      + max((Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us), computing) + waiting
-      + launching;
+  const Real term4 = Real(50.0) * Integer(device.compute_units);
+  const Real term6 = (Integer(problem.elements) + 4 * Integer(problem.pieces)) / Real(device.bytes_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer loads = choose((kernel.term1 != 0), 1, Integer(problem.lanes));
+    const Integer invocations = choose((kernel.term2 != 0), Integer(problem.slides),
+        Integer(problem.pieces) * Integer(kernel.team));
+    const Integer steps = choose((kernel.term2 != 0), Integer(problem.slide_taps),
+        ceil_div(Integer(problem.window_taps), Integer(kernel.team)) * loads);
+    const Real computing = invocations * (steps + 5) * 16 * 2 / Real(device.f32_ops_per_us);
+    const Real waiting = steps / Real(10.0) + kernel.term3;
+    const Real launching = ceil_div(invocations, Integer(kernel.workgroup)) / term4 + kernel.term5;
+    *to++ = Real(device.launch_us) + max(term6, computing) + waiting + launching;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -361,7 +375,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -156,26 +156,44 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term3;
+  Integer items;
+  Integer vec;
+  Integer workgroup;
+  Integer term5;
+  Integer term6;
+  Real term7;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(parameters.vec) == 4, Integer(specialization.items) > 1, specialization.items, parameters.vec,
+      specialization.workgroup, Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype)),
+      5 - Integer(parameters.vec), Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0)};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const bool takes_words = Integer(parameters.vec) == 4 && Integer(problem.image_steps) == 0;
   const Integer words = ceil_div(Integer(problem.numel), 4);
-  const Integer invocations = choose(takes_words && Integer(specialization.items) > 1,
-      ceil_div(words, Integer(specialization.items) * Integer(problem.distance)) * Integer(problem.distance),
-      ceil_div(max(ceil_div(Integer(problem.numel), Integer(parameters.vec)), Integer(problem.image_steps)),
-      Integer(specialization.items)));
-  const Integer workgroups = ceil_div(invocations, Integer(specialization.workgroup));
-  const Integer blocks_made = choose(Integer(parameters.vec) == 4
-      && (Integer(problem.image_steps) > 0 || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0)),
-      Integer(4), Integer(1));
-  const Real moving = Integer(problem.numel)
-      * (Integer(bytes(parameters.input_dtype)) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      * (5 - Integer(parameters.vec)) + workgroups * Real(0.02) / Integer(device.compute_units)
-      + Integer(specialization.items) * Integer(specialization.workgroup) / Real(10000.0);
-  return Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
+  const bool term2 = Integer(problem.image_steps) == 0;
+  const bool term4 = Integer(problem.image_steps) > 0
+      || (Integer(problem.parameters) > 1 && Integer(problem.run) % 4 != 0);
+  for (const CostTerms& kernel : kernels) {
+    const bool takes_words = (kernel.term1 != 0) && term2;
+    const Integer invocations = choose(takes_words && (kernel.term3 != 0),
+        ceil_div(words, Integer(kernel.items) * Integer(problem.distance)) * Integer(problem.distance),
+        ceil_div(max(ceil_div(Integer(problem.numel), Integer(kernel.vec)), Integer(problem.image_steps)),
+        Integer(kernel.items)));
+    const Integer workgroups = ceil_div(invocations, Integer(kernel.workgroup));
+    const Integer blocks_made = choose((kernel.term1 != 0) && term4, Integer(4), Integer(1));
+    const Real moving = Integer(problem.numel) * kernel.term5 / Real(device.bytes_per_us) * kernel.term6
+        + workgroups * Real(0.02) / Integer(device.compute_units) + kernel.term7;
+    *to++ = Real(device.launch_us) + moving + invocations * (20 + 40 * blocks_made) * 2 / Real(device.f32_ops_per_us);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -331,7 +349,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

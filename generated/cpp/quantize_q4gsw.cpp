@@ -115,17 +115,32 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term2;
+  Integer term3;
+  Real term5;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {choose(Integer(parameters.vec) == 1, Integer(200), Integer(30)),
+      4 + 8 * Integer(bytes(parameters.input_dtype)), Integer(specialization.workgroup) / Real(10000.0),
+      specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + max(Integer(problem.words) * 8 * choose(Integer(parameters.vec) == 1, Integer(200), Integer(30))
-      / Real(device.f32_ops_per_us),
-      Integer(problem.words) * (4 + 8 * Integer(bytes(parameters.input_dtype))) / Real(device.bytes_per_us))
-      + ceil_div(Integer(problem.words), Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units)) + Integer(specialization.workgroup) / Real(10000.0);
+  const Integer term1 = Integer(problem.words) * 8;
+  const Real term4 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us)
+        + max(term1 * kernel.term2 / Real(device.f32_ops_per_us),
+        Integer(problem.words) * kernel.term3 / Real(device.bytes_per_us))
+        + ceil_div(Integer(problem.words), Integer(kernel.workgroup)) / term4 + kernel.term5;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -192,7 +207,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

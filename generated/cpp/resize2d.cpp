@@ -88,16 +88,30 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer workgroup;
+  Real term2;
+  Integer term4;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {specialization.workgroup, Integer(specialization.workgroup) / Real(10000.0),
+      Integer(bytes(parameters.input_dtype))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer workgroups = ceil_div(Integer(problem.numel), Integer(specialization.workgroup));
-  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
-      + max(2 * Integer(problem.numel) * Integer(bytes(parameters.input_dtype)) / Real(device.bytes_per_us),
-      Integer(problem.numel) * 100 / Real(device.f32_ops_per_us));
+  const Real term1 = Real(50.0) * Integer(device.compute_units);
+  const Integer term3 = 2 * Integer(problem.numel);
+  const Real term5 = Integer(problem.numel) * 100 / Real(device.f32_ops_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer workgroups = ceil_div(Integer(problem.numel), Integer(kernel.workgroup));
+    *to++ = Real(device.launch_us) + workgroups / term1 + kernel.term2
+        + max(term3 * kernel.term4 / Real(device.bytes_per_us), term5);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -154,7 +168,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -93,20 +93,34 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer workgroup;
+  Integer term2;
+  Real term4;
+  Integer term6;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const auto& device = *scope.device;
+  return {choose(parameters.reduce == Reduce::subgroup,
+      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16), specialization.workgroup,
+      Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)),
+      Integer(specialization.workgroup) / Real(10000.0), Integer(bytes(parameters.input_dtype))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(specialization.workgroup))
-      + choose(parameters.reduce == Reduce::subgroup,
-      2 * Integer(specialization.workgroup) / Integer(device.subgroup_size), 16);
-  const Integer waves = ceil_div(Integer(problem.rows),
-      Integer(device.compute_units) * max(1, 2048 / Integer(specialization.workgroup)));
-  return Real(device.launch_us) + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
-      + max(2 * Integer(problem.rows) * Integer(problem.columns) * Integer(bytes(parameters.input_dtype))
-      / Real(device.bytes_per_us), waves * steps / Real(20.0));
+  const Real term3 = Real(device.launch_us) + Integer(problem.rows) / (Real(50.0) * Integer(device.compute_units));
+  const Integer term5 = 2 * Integer(problem.rows) * Integer(problem.columns);
+  for (const CostTerms& kernel : kernels) {
+    const Integer steps = 3 * ceil_div(Integer(problem.columns), Integer(kernel.workgroup)) + kernel.term1;
+    const Integer waves = ceil_div(Integer(problem.rows), kernel.term2);
+    *to++ = term3 + kernel.term4 + max(term5 * kernel.term6 / Real(device.bytes_per_us), waves * steps / Real(20.0));
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -169,8 +183,9 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .tolerance = {.f16 = {2.9802322387695312e-08, 0.00048828125}, .is_computed = true},
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

@@ -93,19 +93,33 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer workgroup;
+  Real term2;
+  Integer term3;
+  Integer term4;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {specialization.workgroup, Integer(specialization.workgroup) / Real(10000.0), Integer(bytes(parameters.dtype)),
+      4 * Integer(bytes(parameters.dtype))};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Integer quads = ceil_div(Integer(problem.numel), 4);
-  const Integer workgroups = ceil_div(quads, Integer(specialization.workgroup));
   const Integer places = quads * (1 + 3 * (1 - Integer(problem.is_quads)));
-  return Real(device.launch_us) + workgroups / (Real(50.0) * Integer(device.compute_units))
-      + Integer(specialization.workgroup) / Real(10000.0)
-      + max((Integer(problem.numel) * Integer(bytes(parameters.dtype))
-      + places * max(4, 4 * Integer(bytes(parameters.dtype)) * Integer(problem.is_quads))) / Real(device.bytes_per_us),
-      places * (10 + 12 * Integer(problem.rank)) / Real(device.f32_ops_per_us));
+  const Real term1 = Real(50.0) * Integer(device.compute_units);
+  const Real term5 = places * (10 + 12 * Integer(problem.rank)) / Real(device.f32_ops_per_us);
+  for (const CostTerms& kernel : kernels) {
+    const Integer workgroups = ceil_div(quads, Integer(kernel.workgroup));
+    *to++ = Real(device.launch_us) + workgroups / term1 + kernel.term2
+        + max((Integer(problem.numel) * kernel.term3 + places * max(4, kernel.term4 * Integer(problem.is_quads)))
+        / Real(device.bytes_per_us), term5);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -164,7 +178,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 namespace {

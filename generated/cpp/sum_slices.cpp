@@ -74,16 +74,27 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term3;
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  return {Integer(bytes(parameters.output_dtype)), specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
-      + Integer(problem.m) * Integer(problem.n)
-      * (4 * Integer(problem.slices) + Integer(bytes(parameters.output_dtype))) / Real(device.bytes_per_us)
-      + ceil_div(Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units));
+  const Integer term1 = Integer(problem.m) * Integer(problem.n);
+  const Integer term2 = 4 * Integer(problem.slices);
+  const Real term4 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = Real(device.launch_us) + term1 * (term2 + kernel.term3) / Real(device.bytes_per_us)
+        + ceil_div(term1, Integer(kernel.workgroup)) / term4;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -141,7 +152,8 @@ constinit const OperatorInfo op = {
     .first_failing = table::all_hold,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::sum_slices

@@ -103,15 +103,26 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
   groups[2] = Integer(1);
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer workgroup;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto specialization = specialization_of(scope);
+  return {specialization.workgroup};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
-  return Real(device.launch_us)
+  const Real term1 = Real(device.launch_us)
       + max(Real(20.0) * Integer(problem.m) * Integer(problem.n) * Integer(problem.k) / Real(device.f32_ops_per_us),
-      Integer(problem.k) / Real(20.0))
-      + ceil_div(Integer(problem.m) * Integer(problem.n), Integer(specialization.workgroup))
-      / (Real(50.0) * Integer(device.compute_units));
+      Integer(problem.k) / Real(20.0));
+  const Integer term2 = Integer(problem.m) * Integer(problem.n);
+  const Real term3 = Real(50.0) * Integer(device.compute_units);
+  for (const CostTerms& kernel : kernels) {
+    *to++ = term1 + ceil_div(term2, Integer(kernel.workgroup)) / term3;
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -175,7 +186,8 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = table::all_hold,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::weight_only_plain

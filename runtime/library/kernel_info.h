@@ -216,6 +216,16 @@ struct RecipeInfo {
   std::span<const StepInfo> steps;
 };
 
+// ---- costs ----------------------------------------------------------------------------------------------------------
+
+// A cost in two steps, for those who want it of many kernels and many problems: terms that kernel and device decide, and
+// the rest. Kernels whose terms have the same bytes cost the same, whatever the problem.
+struct StagedCost {
+  size_t terms_bytes;                                                                  // of one kernel
+  void (*terms)(const SelectionScope&, void* terms);                                   // the problem may be null
+  void (*costs)(const SelectionScope&, const void* terms, size_t count, Real* costs);  // the kernel may be null
+};
+
 // ---- operators ------------------------------------------------------------------------------------------------------
 
 struct OperatorInfo {
@@ -243,6 +253,7 @@ struct OperatorInfo {
   ToleranceInfo tolerance = {};
   std::span<const std::string_view> fit_names = {};  // the constants of the cost that are fitted to measured times
   std::span<const double> fit_values = {};
+  const StagedCost* staged_cost = nullptr;  // null: `cost` has no steps
 
   constexpr size_t specialization_count() const {
     return specialization_names.empty() ? 1 : specializations.size() / specialization_names.size();

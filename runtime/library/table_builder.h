@@ -11,6 +11,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <new>
 #include <span>
 #include <string_view>
 
@@ -269,6 +270,23 @@ template <typename Enumerator>
 constexpr uint8_t place(Enumerator enumerator) {
   return static_cast<uint8_t>(enumerator);
 }
+
+// ---- costs in two steps ---------------------------------------------------------------------------------------------
+
+template <auto terms_of, auto costs_of>
+Real cost(const SelectionScope& scope) {
+  const auto terms = terms_of(scope);
+  Real cost;
+  costs_of(scope, {&terms, 1}, &cost);
+  return cost;
+}
+
+template <auto terms_of, auto costs_of, typename Terms = decltype(terms_of(SelectionScope{}))>
+inline constexpr StagedCost kStagedCost = {
+    sizeof(Terms), [](const SelectionScope& scope, void* terms) { new (terms) Terms(terms_of(scope)); },
+    [](const SelectionScope& scope, const void* terms, size_t count, Real* costs) {
+      costs_of(scope, {static_cast<const Terms*>(terms), count}, costs);
+    }};
 
 // ---- steps of recipes -----------------------------------------------------------------------------------------------
 

@@ -56,11 +56,11 @@ template <typename Ranked>
 std::pair<TimeSource, double> rank_of(const Ranked& ranked) {
   return {ranked.source, ranked.time_us};
 }
-// As the spec estimates it; a cost that is no number is the largest.
-inline double cost_of(const OperatorInfo& op, const SelectionScope& scope) {
-  const double cost = op.cost(scope).value;
-  return std::isfinite(cost) ? cost : std::numeric_limits<double>::max();
+// A cost that is no number is the largest.
+inline double ranked_cost(Real cost) {
+  return std::isfinite(cost.value) ? cost.value : std::numeric_limits<double>::max();
 }
+inline double cost_of(const OperatorInfo& op, const SelectionScope& scope) { return ranked_cost(op.cost(scope)); }
 // What is known of the id; null: nothing.
 const KnownTime* known(const Request& request, std::string_view id);
 // The time of what costs `cost_us` by the spec.

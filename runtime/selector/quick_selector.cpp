@@ -3,9 +3,15 @@
 #include "runtime/selector/quick_selector.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -19,22 +25,47 @@ using selector::Candidate;
 using selector::Request;
 using selector::Step;
 
-// A variant, and those of its specializations that the device can run.
-struct Runnable {
-  const KernelInfo* kernel;
-  std::vector<uint32_t> rows;
+// A kernel: a variant with a row of its specializations.
+struct Kernel {
+  const KernelInfo* variant;
+  uint32_t row;
 };
+// As select() ranks kernels of one cost.
+bool is_before(const KernelInfo& variant, size_t row, const Candidate& other) {
+  return !other.kernel || std::tuple(variant.id, row) < std::tuple(other.kernel->id, other.row);
+}
 
-// Variants that take the same operands, by id.
+// Kernels that take the same operands, those of equal cost together whatever the problem: classes, of which each ends
+// where the next begins.
 struct SameForms {
   std::vector<OperandForm> forms;
-  std::vector<Runnable> kernels;
+  std::vector<Kernel> kernels;   // of one class by id, then row
+  std::vector<uint32_t> ends;    // of the classes
+  std::vector<std::byte> terms;  // of the classes' costs, where those have two steps
+  size_t variants = 0;
+
+  std::span<const Kernel> of_class(size_t index) const {
+    const uint32_t begin = index == 0 ? 0 : ends[index - 1];
+    return std::span(kernels).subspan(begin, ends[index] - begin);
+  }
 };
 
+// The kernels of an operator that one step may run: all, or those that it takes.
+struct FamilyKey {
+  const OperatorInfo* op;
+  bool (*takes)(const void* parameters);  // null: all
+  friend bool operator==(const FamilyKey&, const FamilyKey&) = default;
+};
+struct HashOfFamily {
+  size_t operator()(const FamilyKey& family) const {
+    return std::hash<const void*>()(family.op) * 31 + std::hash<decltype(family.takes)>()(family.takes);
+  }
+};
 struct Family {
   std::once_flag is_known;
   std::vector<SameForms> groups;
-  std::vector<bool> is_of_variant;  // of each of applies_when: whether all rows of a variant agree
+  std::vector<size_t> same, different;  // operands, by whether all groups take them alike
+  std::vector<bool> is_of_variant;      // of each of applies_when: whether all rows of a variant agree
 };
 
 bool reads_specialization(const ConditionInfo& condition, const OperatorInfo& op) {
@@ -49,29 +80,69 @@ std::vector<OperandForm> forms_of(const OperatorInfo& op, const KernelInfo& kern
   return forms;
 }
 
-std::vector<SameForms> groups_of(const OperatorInfo& op, const DeviceProfile& device) {
+// Puts the kernels of a group into classes; without steps each is one of its own.
+void divide(SameForms& group, const OperatorInfo& op, const DeviceProfile& device) {
+  if (!op.staged_cost) {
+    for (uint32_t end = 1; end <= group.kernels.size(); ++end) group.ends.push_back(end);
+    return;
+  }
+  std::map<std::string, std::vector<Kernel>> classes;  // by the bytes of their terms
+  std::vector<std::byte> terms(op.staged_cost->terms_bytes);
+  for (const Kernel& kernel : group.kernels) {
+    op.staged_cost->terms({nullptr, kernel.variant->parameters, op.specialization(kernel.row), &device.numbers},
+                          terms.data());
+    classes[std::string(reinterpret_cast<const char*>(terms.data()), terms.size())].push_back(kernel);
+  }
+  group.kernels.clear();
+  for (const auto& [equal, kernels] : classes) {
+    std::ranges::copy(std::as_bytes(std::span(equal)), std::back_inserter(group.terms));
+    group.kernels.insert(group.kernels.end(), kernels.begin(), kernels.end());
+    group.ends.push_back(static_cast<uint32_t>(group.kernels.size()));
+  }
+}
+
+// Of what the device can run at all.
+std::vector<SameForms> groups_of(const FamilyKey& family, const DeviceProfile& device) {
+  const OperatorInfo& op = *family.op;
   const Request nothing{.op = &op, .device = &device};  // what is asked here reads no problem
   std::vector<SameForms> groups;
   for (const KernelInfo& kernel : op.kernels) {
+    if (family.takes && !family.takes(kernel.parameters)) continue;
     if (selector::check_module(device, selector::interface_of(nothing, kernel))) continue;
-    Runnable runnable{&kernel, {}};
-    for (uint32_t row = 0; row < op.specialization_count(); ++row) {
-      if (!selector::check_device(nothing, kernel, row)) runnable.rows.push_back(row);
-    }
-    if (runnable.rows.empty()) continue;
     auto forms = forms_of(op, kernel);
     auto group = std::ranges::find(groups, forms, &SameForms::forms);
-    if (group == groups.end()) group = groups.insert(group, {std::move(forms), {}});
-    group->kernels.push_back(std::move(runnable));
+    if (group == groups.end()) group = groups.insert(group, {std::move(forms), {}, {}, {}});
+    const size_t before = group->kernels.size();
+    for (uint32_t row = 0; row < op.specialization_count(); ++row) {
+      if (!selector::check_device(nothing, kernel, row)) group->kernels.push_back({&kernel, row});
+    }
+    group->variants += group->kernels.size() > before;
   }
+  std::erase_if(groups, [](const SameForms& group) { return group.kernels.empty(); });
+  for (SameForms& group : groups) divide(group, op, device);
   return groups;
 }
 
-bool take(const SameForms& group, const Request& request) {
-  for (size_t i = 0; i < group.forms.size(); ++i) {
-    if (selector::check_operand(request, i, group.forms[i])) return false;
+// Of those operands.
+bool take(const SameForms& group, std::span<const size_t> operands, const Request& request) {
+  return std::ranges::none_of(
+      operands, [&](size_t i) { return selector::check_operand(request, i, group.forms[i]).has_value(); });
+}
+
+// Of classes `first` and so on, as many as there is room for in `costs`; the number of them.
+size_t costs_of(const OperatorInfo& op, const SameForms& group, size_t first, SelectionScope scope,
+                std::span<Real> costs) {
+  const size_t count = std::min(costs.size(), group.ends.size() - first);
+  if (op.staged_cost) {
+    op.staged_cost->costs(scope, group.terms.data() + first * op.staged_cost->terms_bytes, count, costs.data());
+  } else {
+    for (size_t i = 0; i < count; ++i) {
+      scope.parameters = group.kernels[first + i].variant->parameters;
+      scope.specialization = op.specialization(group.kernels[first + i].row);
+      costs[i] = op.cost(scope);
+    }
   }
-  return true;
+  return count;
 }
 
 // A way to run the whole: one kernel, or one for each step of a recipe.
@@ -91,21 +162,26 @@ struct Way {
 
 struct QuickSelector::Families {
   const DeviceProfile& device;
-  std::unordered_map<const OperatorInfo*, Family> families;
+  std::unordered_map<FamilyKey, Family, HashOfFamily> families;
 
   void add(const OperatorInfo& op) {
-    families.try_emplace(&op);
+    families.try_emplace(FamilyKey{&op, nullptr});
     for (const RecipeInfo& recipe : op.recipes) {
-      for (const StepInfo& step : recipe.steps) families.try_emplace(step.family);
+      for (const StepInfo& step : recipe.steps) families.try_emplace(FamilyKey{step.family, step.takes});
     }
   }
 
-  const Family& family_of(const OperatorInfo& op) {
-    Family& family = families.at(&op);
+  const Family& family_of(const FamilyKey& key) {
+    Family& family = families.at(key);
     std::call_once(family.is_known, [&] {
-      family.groups = groups_of(op, device);
-      for (const ConditionInfo& condition : op.conditions) {
-        family.is_of_variant.push_back(!reads_specialization(condition, op));
+      family.groups = groups_of(key, device);
+      for (size_t i = 0; i < key.op->operands.size(); ++i) {
+        const bool is_same = std::ranges::all_of(
+            family.groups, [&](const SameForms& group) { return group.forms[i] == family.groups.front().forms[i]; });
+        (is_same ? family.same : family.different).push_back(i);
+      }
+      for (const ConditionInfo& condition : key.op->conditions) {
+        family.is_of_variant.push_back(!reads_specialization(condition, *key.op));
       }
     });
     return family;
@@ -114,24 +190,44 @@ struct QuickSelector::Families {
   // The cheapest that fits: of equals the first by id, then by row.
   std::optional<Candidate> cheapest(const Request& request, bool (*takes)(const void* parameters)) {
     const OperatorInfo& op = *request.op;
-    const Family& family = family_of(op);
+    const Family& family = family_of({&op, takes});
+    if (family.groups.empty() || !take(family.groups.front(), family.same, request)) return std::nullopt;
     Candidate best{.cost_us = std::numeric_limits<double>::infinity()};
-    SelectionScope scope{request.problem, nullptr, nullptr, &device.numbers};
-    for (const SameForms& group : family.groups) {
-      if (!take(group, request)) continue;
-      for (const auto& [kernel, rows] : group.kernels) {
-        if (takes && !takes(kernel->parameters)) continue;
-        scope.parameters = kernel->parameters;
-        for (const uint32_t row : rows) {
-          scope.specialization = op.specialization(row);
-          const double cost = selector::cost_of(op, scope);
-          if (cost > best.cost_us || (cost == best.cost_us && kernel->id >= best.kernel->id)) continue;
-          if (const auto refusal = selector::check_problem(request, *kernel, row)) {
-            if (refusal->cause == selector::Cause::condition && family.is_of_variant[refusal->index]) break;
-          } else {
-            best = {.kernel = kernel, .row = row, .cost_us = cost, .time_us = cost};
-          }
+    std::vector<bool> refused;  // variants, whatever the row
+    size_t left = 0;            // of a group
+    // The first of a class that fits is the best, if it is before what was.
+    const auto look_into = [&](const SameForms& group, size_t index, double cost) {
+      if (cost > best.cost_us) return;
+      for (const auto& [variant, row] : group.of_class(index)) {
+        if (cost == best.cost_us && !is_before(*variant, row, best)) return;
+        const auto place = static_cast<size_t>(variant - op.kernels.data());
+        if (!refused.empty() && refused[place]) continue;
+        const auto refusal = selector::check_problem(request, *variant, row);
+        if (!refusal) {
+          best = {.kernel = variant, .row = row, .cost_us = cost, .time_us = cost};
+          return;
         }
+        if (refusal->cause == selector::Cause::condition && family.is_of_variant[refusal->index]) {
+          refused.resize(op.kernels.size());
+          refused[place] = true;
+          --left;
+        }
+      }
+    };
+    const SelectionScope scope{request.problem, nullptr, nullptr, &device.numbers};
+    std::array<Real, 32> costs;
+    for (const SameForms& group : family.groups) {
+      if (!take(group, family.different, request)) continue;
+      left = group.variants;
+      for (size_t first = 0; first < group.ends.size() && left > 0; first += costs.size()) {
+        const std::span some(costs.data(), costs_of(op, group, first, scope, costs));
+        double least = std::numeric_limits<double>::max();
+        for (Real& cost : some) least = std::min(least, (cost = selector::ranked_cost(cost)).value);
+        if (least > best.cost_us) continue;
+        // The cheapest first: it mostly fits, and then no other is asked whether it does.
+        const auto cheapest = std::ranges::find(some, Real(least));
+        look_into(group, first + static_cast<size_t>(cheapest - some.begin()), least);
+        for (size_t i = 0; i < some.size() && left > 0; ++i) look_into(group, first + i, some[i].value);
       }
     }
     if (!best.kernel) return std::nullopt;
@@ -147,7 +243,8 @@ QuickSelector::QuickSelector(const DeviceProfile& device, const KernelLibrary& l
 QuickSelector::~QuickSelector() = default;
 
 std::optional<Choice> QuickSelector::best(const Problem& problem) const {
-  if (!problem.op || !families_->families.contains(problem.op) || !selector::fault_of(problem).empty()) return {};
+  if (!problem.op || !families_->families.contains({problem.op, nullptr}) || !selector::fault_of(problem).empty())
+    return {};
   const Request request{problem.op, problem.fields.data(), problem.operands, &device_};
   Way best, way;
   const auto add = [&](const Request& asked, bool (*takes)(const void* parameters)) {

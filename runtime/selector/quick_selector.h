@@ -7,8 +7,9 @@
 //   if (const auto choice = quick.best(problem)) ...     // select(problem, profile, library).ranked.front()
 //
 // Of each family of kernels it finds out once, when a problem first asks for it, which the device can run at all, and
-// keeps those that take the same operands together. A problem then costs an evaluation of the spec's cost for each that
-// is left; the spec's conditions are asked only of what would be cheaper than the best so far.
+// keeps those that take the same operands together, with the terms of their costs that no problem changes
+// (StagedCost). A problem then costs the rest of the spec's cost for all kernels of equal terms at once; the spec's
+// conditions are asked only of what would be cheaper than the best so far.
 #pragma once
 
 #include <memory>

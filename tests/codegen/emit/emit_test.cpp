@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <set>
+
 #include "codegen/emit/cpp_names.h"
 #include "codegen/emit/tuning.h"
 #include "codegen/spec/parse_spec.h"
@@ -449,6 +451,41 @@ TEST(GeneratedCode, EvaluatesTheSpecsExpressions) {
   EXPECT_EQ(op.first_failing_device(s.scope()), kAllHold);
   s.device.max_workgroup_invocations = 64;
   EXPECT_EQ(op.first_failing_device(s.scope()), 0);
+}
+
+// In one loop, and each by itself, to the bit; kernels of equal terms are known as such.
+TEST(GeneratedCode, CostsManyKernelsAtATime) {
+  const OperatorInfo& op = generated::scale::op;
+  ASSERT_NE(op.staged_cost, nullptr);
+  ScaleScope s;
+  s.device.bytes_per_us = 7e3;
+  std::set<std::string> classes;
+  std::vector<std::byte> all;
+  std::vector<double> expected;
+  for (const KernelInfo& kernel : op.kernels) {
+    for (size_t row = 0; row < op.specialization_count(); ++row) {
+      const SelectionScope of_kernel{nullptr, kernel.parameters, op.specialization(row), &s.device};
+      const size_t begin = all.size();
+      all.resize(begin + op.staged_cost->terms_bytes);
+      op.staged_cost->terms(of_kernel, all.data() + begin);
+      classes.insert(std::string(reinterpret_cast<const char*>(all.data() + begin), op.staged_cost->terms_bytes));
+      const double moved = 1021.0 * 2 * (generated::scale::parameters(kernel).dtype == DType::f16 ? 2 : 4);
+      expected.push_back(s.device.launch_us + 1.5 * moved / s.device.bytes_per_us + 0.25);
+    }
+  }
+  s.problem.numel = 1021;
+  std::vector<Real> costs(expected.size());
+  op.staged_cost->costs({&s.problem, nullptr, nullptr, &s.device}, all.data(), costs.size(), costs.data());
+  size_t i = 0;
+  for (const KernelInfo& kernel : op.kernels) {
+    for (size_t row = 0; row < op.specialization_count(); ++row, ++i) {
+      const SelectionScope scope{&s.problem, kernel.parameters, op.specialization(row), &s.device};
+      EXPECT_EQ(costs[i].value, expected[i]) << kernel.id;
+      EXPECT_EQ(op.cost(scope).value, expected[i]) << kernel.id;
+    }
+  }
+  EXPECT_LT(classes.size(), expected.size());
+  EXPECT_EQ(generated::row_sum_partial::op.staged_cost, nullptr) << "its cost reads no specialization constant";
 }
 
 TEST(GeneratedCode, NamesHaveValues) {

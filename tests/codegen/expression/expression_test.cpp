@@ -222,5 +222,31 @@ TEST(WithValues, LeavesWhatIsNotKnown) {
   }
 }
 
+// The largest that have a name, and no part of theirs.
+TEST(WithParts, NamesTheLargest) {
+  Scope scope = scope_for_tests();
+  scope.define("twice", *parse("2 * width", {}, scope));
+  const auto expression = parse("ceil_div(twice, 4 * vec) + (vec - 1) * 3 + width", {}, scope);
+  ASSERT_TRUE(expression);
+  std::vector<std::string> asked;
+  const Expression named =
+      with_parts(*expression, [&](const Expression& part, std::string_view definition) -> std::optional<std::string> {
+        asked.push_back(definition.empty() ? to_text(part) : std::string(definition));
+        return to_text(part) == "(vec - 1) * 3" ? std::optional("rest") : std::nullopt;
+      });
+  EXPECT_EQ(to_cpp(named, scope,
+                   {[](const Symbol& symbol) { return symbol.name; }, nullptr,
+                    [](std::string_view name) { return fmt::format("<{}>", name); }}),
+            "ceil_div(<twice>, 4 * Integer(vec)) + <rest> + Integer(width)");
+  EXPECT_EQ(to_text(named), to_text(*expression));
+  const std::vector<std::string> expected = {"ceil_div(2 * width, 4 * vec) + (vec - 1) * 3 + width",
+                                             "ceil_div(2 * width, 4 * vec) + (vec - 1) * 3",
+                                             "ceil_div(2 * width, 4 * vec)",
+                                             "twice",
+                                             "4 * vec",
+                                             "(vec - 1) * 3"};
+  EXPECT_EQ(asked, expected);
+}
+
 }  // namespace
 }  // namespace qgen::expression

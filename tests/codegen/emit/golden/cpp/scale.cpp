@@ -142,18 +142,31 @@ Fit fit_of(const SelectionScope& scope) {
   return {values[0], values[1]};
 }
 
-Real cost(const SelectionScope& scope) {
+// The cost in two steps: what it reads of a kernel, whatever the problem; and of many kernels by that.
+struct CostTerms {
+  Integer term1;
+  Integer term2;
+  Integer term3;
+};
+CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
   const auto specialization = specialization_of(scope);
+  const bool is_exact = parameters.mode == Mode::exact;
+  return {Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll),
+      Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)),
+      is_exact && Integer(bytes(parameters.dtype)) == 2};
+}
+
+void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
   const auto& problem = table::problem<Problem>(scope);
   const auto& device = *scope.device;
   const Fit fit = fit_of(scope);
-  const Integer groups_ = ceil_div(Integer(problem.numel),
-      Integer(parameters.vec) * Integer(specialization.workgroup) * Integer(specialization.unroll));
-  const bool is_exact = parameters.mode == Mode::exact;
-  const Integer moved = Integer(problem.numel) * (Integer(bytes(parameters.dtype)) + Integer(bytes(parameters.dtype)));
-  return Real(device.launch_us) + Real(fit.move) * moved / Real(device.bytes_per_us) + Real(fit.wait_us)
-      + choose(is_exact && Integer(bytes(parameters.dtype)) == 2, groups_ * Real(0.0), 0);
+  for (const CostTerms& kernel : kernels) {
+    const Integer groups_ = ceil_div(Integer(problem.numel), kernel.term1);
+    const Integer moved = Integer(problem.numel) * kernel.term2;
+    *to++ = Real(device.launch_us) + Real(fit.move) * moved / Real(device.bytes_per_us) + Real(fit.wait_us)
+        + choose((kernel.term3 != 0), groups_ * Real(0.0), 0);
+  }
 }
 
 // What modules bind, need and use; workgroups, shared bytes and matrices are in the order of kSpecializations.
@@ -216,10 +229,11 @@ constinit const OperatorInfo op = {
     .first_failing = first_failing,
     .first_failing_device = first_failing_device,
     .grid = grid,
-    .cost = cost,
+    .cost = table::cost<cost_terms, costs>,
     .tolerance = {.f16 = {0, 0.00048828125}, .others = {0.25, 1e-06}, .is_computed = true},
     .fit_names = kFitNames,
     .fit_values = kFitValues,
+    .staged_cost = &table::kStagedCost<cost_terms, costs>,
 };
 
 }  // namespace qgen::generated::scale
