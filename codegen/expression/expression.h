@@ -132,7 +132,8 @@ std::vector<SymbolUse> uses_of(const Expression& expression);
 std::set<std::string, std::less<>> definitions_of(const Expression& expression);
 
 // The expression with names for parts of it, as if each were the definition of its name: the largest for which
-// `name_of` has one. It is not asked about single names and numbers, and definitions that it leaves alone are not looked into.
+// `name_of` has one. It is not asked about single names and numbers; definitions that it leaves alone are not looked
+// into.
 using NameOfPart = std::function<std::optional<std::string>(const Expression& part, std::string_view definition)>;
 Expression with_parts(const Expression& expression, const NameOfPart& name_of);
 

@@ -54,7 +54,7 @@ std::shared_ptr<const Choice> OnlineTuning::choice_of(const Problem& problem, co
                      (kept->source == TimeSource::estimated || kept->time_us == tried.known.us);
   if (is_it) return kept;
   KernelTimes times;
-  if (tried.known.source != TimeSource::estimated) times.emplace(tried.id, tried.known);
+  if (tried.known.source != TimeSource::estimated) times.add(tried.id, tried.known);
   Selection selection = select(problem, device, library,
                                {.force = tried.id, .best_only = true, .best_or_nothing = true, .times = &times});
   return selection.ranked.empty() ? nullptr : choices_.keep(std::move(selection.ranked.front()));

@@ -218,8 +218,8 @@ struct RecipeInfo {
 
 // ---- costs ----------------------------------------------------------------------------------------------------------
 
-// A cost in two steps, for those who want it of many kernels and many problems: terms that kernel and device decide, and
-// the rest. Kernels whose terms have the same bytes cost the same, whatever the problem.
+// A cost in two steps, for those who want it of many kernels and many problems: terms that kernel and device decide,
+// and the rest. Kernels whose terms have the same bytes cost the same, whatever the problem.
 struct StagedCost {
   size_t terms_bytes;                                                                  // of one kernel
   void (*terms)(const SelectionScope&, void* terms);                                   // the problem may be null

@@ -231,7 +231,7 @@ Expected<Timings> time_together(SteadyClock& clock, std::span<const Contestant> 
 KernelTimes medians_of(std::span<const Contestant> contestants, const Timings& timings) {
   KernelTimes times;
   for (size_t i = 0; i < contestants.size(); ++i) {
-    times[contestants[i].choice->id] = {.us = timings.device_us[i].median};
+    times.add(contestants[i].choice->id, {.us = timings.device_us[i].median});
   }
   return times;
 }

@@ -61,17 +61,17 @@ std::shared_ptr<const Choice> KeptChoices::keep(Choice choice) {
 std::optional<Choice> DecisionCache::fastest_known(const Problem& problem, const KernelTimes& times) const {
   std::vector<const KernelTimes::value_type*> known;
   for (const auto& time : times) known.push_back(&time);
-  std::ranges::sort(known, {}, [](const auto* time) {
-    return std::tuple(time->second.source, time->second.us, std::string_view(time->first));
-  });
+  std::ranges::sort(known, {},
+                    [](const auto* time) { return std::tuple(time->second.source, time->second.us, time->first); });
   const auto is_scaled = [&](TimeSource source) {
     return std::ranges::any_of(
         known, [&](const auto* time) { return time->second.source == source && time->second.cost_us > 0; });
   };
   for (const auto* time : known) {
     if (is_scaled(time->second.source)) return std::nullopt;
-    Selection selection = select(problem, device_, library_,
-                                 {.force = time->first, .best_only = true, .best_or_nothing = true, .times = &times});
+    Selection selection =
+        select(problem, device_, library_,
+               {.force = std::string(time->first), .best_only = true, .best_or_nothing = true, .times = &times});
     if (!selection.ranked.empty()) return std::move(selection.ranked.front());
   }
   return std::nullopt;

@@ -48,7 +48,7 @@ Candidate candidate_of(const Request& request, const KernelInfo& kernel, size_t 
   if (const KnownTime* time = known(request, kernel_id(*request.op, kernel, row))) {
     candidate.time_us = time_of(*time, candidate.cost_us);
     candidate.source = time->source;
-    candidate.said = &time->said;
+    candidate.said = time->said.view();
   }
   return candidate;
 }
@@ -107,8 +107,7 @@ void fit_kernel(const Request& request, const Filter& filter, const KernelInfo& 
 
 const KnownTime* known(const Request& request, std::string_view id) {
   if (!request.times) return nullptr;
-  const auto time = request.times->find(id);
-  return time == request.times->end() ? nullptr : &time->second;
+  return request.times->find(id);
 }
 
 double time_of(const KnownTime& known, double cost_us) {
@@ -124,7 +123,7 @@ Choice choice_of(const Problem& problem, const Request& request, const Candidate
                 .cost_us = candidate.cost_us,
                 .time_us = candidate.time_us,
                 .source = candidate.source,
-                .said = candidate.said ? *candidate.said : ""};
+                .said = std::string(candidate.said)};
   choice.launches.push_back(launch_of(*request.op, candidate, problem.fields, std::move(sources)));
   return choice;
 }

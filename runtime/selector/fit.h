@@ -47,7 +47,7 @@ struct Candidate {
   double cost_us = 0;
   double time_us = 0;
   TimeSource source = TimeSource::estimated;
-  const std::string* said = nullptr;  // of what is known
+  std::string_view said = {};  // of what is known
   std::array<uint64_t, 3> groups{};
 };
 
@@ -88,6 +88,8 @@ std::string fault_of(const Problem& problem);
 std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row);
 // "workgroup128", the part after the slash; empty without specialization constants.
 std::string specialization_id(const OperatorInfo& op, size_t row);
+// The row that is called so; nullopt: none is.
+std::optional<size_t> specialization_row(const OperatorInfo& op, std::string_view id);
 
 // "width 1023 is not a multiple of vec 4"; generally "applies_when `width >= 64` does not hold: width = 12".
 std::string failed_condition(std::string_view keyword, const ConditionInfo& condition, const OperatorInfo& op,

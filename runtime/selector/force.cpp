@@ -69,9 +69,7 @@ FoundKernel find_kernel(const OperatorInfo& op, std::string_view id) {
   if (kernel == op.kernels.end() || kernel->id != variant) return {};
   if (slash == std::string_view::npos) return {&*kernel, std::nullopt, ""};
   const std::string_view wanted = id.substr(slash + 1);
-  for (size_t row = 0; row < op.specialization_count(); ++row) {
-    if (specialization_id(op, row) == wanted) return {&*kernel, row, ""};
-  }
+  if (const auto row = specialization_row(op, wanted)) return {&*kernel, row, ""};
   return {&*kernel, std::nullopt, std::string(wanted)};
 }
 

@@ -5,9 +5,10 @@
 // key with its fields in another order is the same key.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <map>
+#include <vector>
 
 #include "runtime/selector/problem.h"
 #include "vocabulary/layouts.h"
@@ -83,26 +84,41 @@ std::optional<OperandDesc> operand_of(std::string_view text) {
   return desc;
 }
 
-// The words of a key behind the operator; each is taken once.
+// The words of a key behind the operator; each is taken once, mostly in their order.
 class Words {
  public:
   // Nullopt: there is none of this name.
   std::optional<std::string_view> take(std::string_view name) {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return std::nullopt;
-    const std::string_view value = found->second;
-    values_.erase(found);
-    return value;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      const size_t place = (next_ + i) % words_.size();
+      Word& word = words_[place];
+      if (word.is_taken || word.name != name) continue;
+      word.is_taken = true;
+      next_ = place + 1;
+      return word.value;
+    }
+    return std::nullopt;
   }
   bool add(std::string_view word) {
     const size_t sign = word.find('=');
-    return sign != word.npos && values_.emplace(word.substr(0, sign), word.substr(sign + 1)).second;
+    const std::string_view name = word.substr(0, sign);
+    if (sign == word.npos || std::ranges::find(words_, name, &Word::name) != words_.end()) return false;
+    words_.push_back({name, word.substr(sign + 1)});
+    return true;
   }
   // The first that nobody took, or empty.
-  std::string_view left() const { return values_.empty() ? std::string_view() : values_.begin()->first; }
+  std::string_view left() const {
+    const auto word = std::ranges::find(words_, false, &Word::is_taken);
+    return word == words_.end() ? std::string_view() : word->name;
+  }
 
  private:
-  std::map<std::string_view, std::string_view> values_;
+  struct Word {
+    std::string_view name, value;
+    bool is_taken = false;
+  };
+  std::vector<Word> words_;
+  size_t next_ = 0;
 };
 
 constexpr std::string_view kOtherVersion = "another version of the spec wrote the key: measure the problem again";

@@ -84,9 +84,7 @@ void add_known(const RecipeInfo& recipe, const Request& request, const SelectOpt
                std::vector<Choice>& choices) {
   if (!request.times) return;
   const std::string beginning = fmt::format("{}(", recipe.id);
-  for (auto time = request.times->lower_bound(beginning); time != request.times->end(); ++time) {
-    const std::string& id = time->first;
-    if (!id.starts_with(beginning)) break;
+  for (const auto& [id, time] : request.times->beginning_with(beginning)) {
     const auto ids = step_ids(id);
     if (ids.size() != recipe.steps.size() || std::ranges::find(choices, id, &Choice::id) != choices.end()) continue;
     const auto steps = fit_steps(recipe, request, options, ids);
@@ -136,7 +134,7 @@ Choice choice_of(const RecipeInfo& recipe, const Request& request, std::span<con
   if (const KnownTime* time = known(request, choice.id)) {
     choice.time_us = time_of(*time, choice.cost_us);
     choice.source = time->source;
-    choice.said = time->said;
+    choice.said = time->said.view();
   }
   for (const ScratchInfo& scratch : recipe.scratch) {
     choice.scratch_elements.push_back(

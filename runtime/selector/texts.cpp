@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "runtime/selector/fit.h"
 
@@ -24,19 +28,55 @@ struct ConstantName {
   std::string_view own;
 };
 
+// What stands before the value of a constant: a dot, unless it goes on with a record or is the first, and its name.
+struct Before {
+  std::string_view dot, name;
+};
+Before before_value(const OperatorInfo& op, size_t constant) {
+  const ConstantName name(op.specialization_names[constant]);
+  const bool goes_on = constant != 0 && !name.record.empty() &&
+                       ConstantName(op.specialization_names[constant - 1]).record == name.record;
+  return {constant == 0 || goes_on ? "" : ".", name.own};
+}
+
+// Takes `start` off the text.
+bool take(std::string_view& text, std::string_view start) {
+  if (!text.starts_with(start)) return false;
+  text.remove_prefix(start.size());
+  return true;
+}
+// As specialization_id() writes it.
+bool take(std::string_view& text, uint32_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto digits = static_cast<size_t>(end - text.data());
+  if (error != std::errc() || (digits > 1 && text.front() == '0')) return false;
+  text.remove_prefix(digits);
+  return true;
+}
+
 }  // namespace
 
 std::string specialization_id(const OperatorInfo& op, size_t row) {
   std::string text;
   const uint32_t* values = op.specialization(row);
   for (size_t i = 0; i < op.specialization_names.size(); ++i) {
-    const ConstantName name(op.specialization_names[i]);
-    const bool goes_on =
-        i != 0 && !name.record.empty() && ConstantName(op.specialization_names[i - 1]).record == name.record;
-    if (i != 0 && !goes_on) text += '.';
-    text.append(name.own).append(std::to_string(values[i]));
+    const auto [dot, name] = before_value(op, i);
+    text.append(dot).append(name).append(std::to_string(values[i]));
   }
   return text;
+}
+
+std::optional<size_t> specialization_row(const OperatorInfo& op, std::string_view id) {
+  std::vector<uint32_t> values(op.specialization_names.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto [dot, name] = before_value(op, i);
+    if (!take(id, dot) || !take(id, name) || !take(id, values[i])) return std::nullopt;
+  }
+  if (!id.empty()) return std::nullopt;
+  for (size_t row = 0; row < op.specialization_count(); ++row) {
+    if (std::ranges::equal(values, std::span(op.specialization(row), values.size()))) return row;
+  }
+  return std::nullopt;
 }
 
 std::string kernel_id(const OperatorInfo& op, const KernelInfo& kernel, size_t row) {

@@ -3,13 +3,14 @@
 #include "runtime/selector/time_book.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <shared_mutex>
 #include <unordered_map>
@@ -24,37 +25,106 @@ namespace {
 const double kFarthest = std::log(4.0);  // of two problems, in all sizes together
 constexpr size_t kMostAnswers = 4096;
 
+enum class Relation : uint8_t { same, model, architecture, none };
+
 struct Row {
-  std::string kernel;
+  uint32_t kernel;  // of Table::kernels
+  uint32_t origin;  // of Table::origins
   double us;
-  std::string date;
-  bool is_cold = false;
 };
 
 // What was measured of a problem. What the key means is found out when a problem of its operator is first asked about
 // that has no times; the costs, when it is the nearest.
 struct Measured {
   std::string key;
-  std::vector<Row> rows;
+  std::vector<Row> rows;  // by kernel, each once
   std::once_flag is_parsed, has_costs;
   std::optional<Problem> problem;
   std::vector<double> costs;  // of the rows, as the spec estimates them there; none: nobody can read the key
+};
+
+// A problem among others that differ from it in sizes alone.
+struct Placed {
+  double logs;  // of all sizes, added: no problem is farther from another in this than in its sizes
+  size_t order;
+  Measured* measured;
+};
+
+struct OfOperator {
+  std::vector<Measured*> measured;
+  std::once_flag is_placed;
+  std::unordered_map<std::string, std::vector<Placed>> alike;  // by what but sizes tells problems apart; each by `logs`
+};
+
+// When and how times were measured, and that for people.
+struct Origin {
+  std::string date;
+  bool is_cold;
+  std::array<SharedText, 3> said = {};  // by Relation, of the very problem
 };
 
 // What was measured on one device.
 struct Table {
   DeviceProfile device;
   bool is_shipped = false;
+  std::vector<std::string> kernels;  // ids, sorted
+  std::vector<Origin> origins;
   std::unordered_map<std::string_view, std::unique_ptr<Measured>> by_key;
-  std::map<std::string, std::vector<Measured*>, std::less<>> by_operator;
+  std::map<std::string, std::unique_ptr<OfOperator>, std::less<>> by_operator;
 
   Measured& of(std::string_view key) {
     if (const auto found = by_key.find(key); found != by_key.end()) return *found->second;
     auto measured = std::make_unique<Measured>();
     measured->key = key;
-    by_operator[std::string(operator_of(key))].push_back(measured.get());
+    auto& of_operator = by_operator[std::string(operator_of(key))];
+    if (!of_operator) of_operator = std::make_unique<OfOperator>();
+    of_operator->measured.push_back(measured.get());
     const std::string_view kept = measured->key;
     return *by_key.emplace(kept, std::move(measured)).first->second;
+  }
+
+  uint32_t origin_of(std::string_view date, bool is_cold) {
+    const auto is_it = [&](const Origin& origin) { return origin.date == date && origin.is_cold == is_cold; };
+    const auto known = std::ranges::find_if(origins, is_it);
+    const auto place = static_cast<uint32_t>(known - origins.begin());
+    if (known == origins.end()) origins.push_back({std::string(date), is_cold});
+    return place;
+  }
+
+  // "measured 2026-11-23 on this driver"
+  std::string said(const Origin& origin, Relation relation, std::string_view nearest, bool is_scaled) const {
+    std::string text = is_shipped ? "shipped table, " : "";
+    text.append(nearest).append("measured ").append(origin.date);
+    if (origin.is_cold) text += " with a cold cache";
+    if (relation == Relation::same) text += " on this driver";
+    else text += fmt::format(" on {} {} {}", device.name, device.driver_name, device.driver_info);
+    if (is_scaled) text += ", by the ratio of costs";
+    return text;
+  }
+
+  // When all rows are there, of kernels in any order.
+  void finish() {
+    std::vector<uint32_t> order(kernels.size()), places(kernels.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, {}, [&](uint32_t kernel) -> const std::string& { return kernels[kernel]; });
+    std::vector<std::string> sorted;
+    for (const uint32_t kernel : order) {
+      places[kernel] = static_cast<uint32_t>(sorted.size());
+      sorted.push_back(std::move(kernels[kernel]));
+    }
+    kernels = std::move(sorted);
+    for (const auto& [key, measured] : by_key) {
+      auto& rows = measured->rows;
+      for (Row& row : rows) row.kernel = places[row.kernel];
+      std::ranges::stable_sort(rows, {}, &Row::kernel);
+      const auto repeated = std::ranges::unique(rows, {}, &Row::kernel);  // the first counts
+      rows.erase(repeated.begin(), repeated.end());
+    }
+    for (Origin& origin : origins) {
+      for (const Relation relation : {Relation::same, Relation::model, Relation::architecture}) {
+        origin.said[static_cast<size_t>(relation)] = said(origin, relation, "", relation == Relation::architecture);
+      }
+    }
   }
 };
 
@@ -73,20 +143,23 @@ DeviceProfile device_of(const TuningInfo& tuning) {
 }
 
 // qgen compared the digests when it compiled the table in.
-std::unique_ptr<Table> shipped_table(const TuningInfo& tuning) {
-  auto table = std::make_unique<Table>();
+std::shared_ptr<const Table> shipped_table(const TuningInfo& tuning) {
+  auto table = std::make_shared<Table>();
   table->device = device_of(tuning);
   table->is_shipped = true;
+  table->kernels.assign(tuning.choices.begin(), tuning.choices.end());
+  const uint32_t origins[] = {table->origin_of(tuning.date, false), table->origin_of(tuning.date, true)};
+  uint32_t begin = 0;
   for (const TunedProblem& problem : tuning.problems) {
     std::vector<Row>& rows = table->of(problem.key).rows;
-    for (const TunedTime& time : tuning.times_of(problem.key)) {
-      rows.push_back({std::string(tuning.choices[time.choice]), time.us, std::string(tuning.date), time.is_cold});
+    for (const TunedTime& time : tuning.times.subspan(begin, problem.end - begin)) {
+      rows.push_back({time.choice, origins[time.is_cold ? 1 : 0], time.us});
     }
+    begin = problem.end;
   }
+  table->finish();
   return table;
 }
-
-enum class Relation { same, model, architecture, none };
 
 Relation relation_of(const DeviceProfile& a, const DeviceProfile& b) {
   const bool is_model = a.vendor_id == b.vendor_id && a.device_id == b.device_id && a.name == b.name;
@@ -105,13 +178,15 @@ uint32_t word_at(const Problem& problem, const FieldInfo& field) {
   return word;
 }
 
+// Of those that tell problems apart; arrays are what kernels address by.
+bool is_compared(const FieldInfo& field) { return !field.is_data && field.count == 1; }
 bool is_size(const FieldInfo& field) { return field.kind == FieldInfo::Kind::u32 && field.words.empty(); }
 
 // How far one problem is from another of the same operator; nullopt: they differ in more than sizes.
 std::optional<double> distance(const Problem& a, const Problem& b) {
   double sum = 0;
   for (const FieldInfo& field : a.op->fields) {
-    if (field.is_data || field.count > 1) continue;  // arrays are what kernels address by
+    if (!is_compared(field)) continue;
     const uint32_t left = word_at(a, field), right = word_at(b, field);
     if (left == right) continue;
     if (!is_size(field) || left == 0 || right == 0) return std::nullopt;
@@ -124,15 +199,36 @@ std::optional<double> distance(const Problem& a, const Problem& b) {
   return std::ranges::equal(a.operands, b.operands, is_alike) ? std::optional(sum) : std::nullopt;
 }
 
+// Equal of problems that have a distance; and the logarithms of all sizes, added.
+std::pair<std::string, double> place_of(const Problem& problem) {
+  std::string words;
+  double logs = 0;
+  const auto add = [&](uint32_t word) { words.append(reinterpret_cast<const char*>(&word), sizeof(word)); };
+  words.reserve(4 * (problem.op->fields.size() + problem.operands.size()));
+  for (const FieldInfo& field : problem.op->fields) {
+    if (!is_compared(field)) continue;
+    const uint32_t word = word_at(problem, field);
+    add(is_size(field) ? word != 0 : word);
+    if (is_size(field) && word != 0) logs += std::log(static_cast<double>(word));
+  }
+  for (const OperandDesc& operand : problem.operands) {
+    add(operand.is_present
+            ? 1U + (static_cast<uint32_t>(operand.dtype) << 8 | static_cast<uint32_t>(operand.storage) << 16 |
+                    static_cast<uint32_t>(operand.layout) << 24)
+            : 0U);
+  }
+  return {std::move(words), logs};
+}
+
 // "m=512 k=4096", where it is another than `problem`.
 std::string difference(const Problem& from, const Problem& problem) {
-  std::vector<std::string> fields;
+  std::string text;
   for (const FieldInfo& field : problem.op->fields) {
-    const bool is_told =
-        field.count == 1 && !field.is_data && is_size(field) && word_at(from, field) != word_at(problem, field);
-    if (is_told) fields.push_back(fmt::format("{}={}", field.name, word_at(from, field)));
+    if (!is_compared(field) || !is_size(field) || word_at(from, field) == word_at(problem, field)) continue;
+    if (!text.empty()) text += ' ';
+    text.append(field.name).append("=").append(std::to_string(word_at(from, field)));
   }
-  return fmt::format("{}", fmt::join(fields, " "));
+  return text;
 }
 
 // What was asked before.
@@ -176,7 +272,7 @@ class Answers {
 struct TimeBook::State {
   const KernelLibrary* library;
   Answers answers;
-  std::vector<std::unique_ptr<Table>> tables;
+  std::vector<std::shared_ptr<const Table>> tables;
 
   // Of an operator's choices, by id: asked of the library once each.
   using Digests = std::map<std::string, std::optional<uint64_t>, std::less<>>;
@@ -204,60 +300,80 @@ struct TimeBook::State {
       DeviceProfile device = table.device.features == 0 ? asking : table.device;
       device.numbers = table.device.numbers;
       for (const Row& row : measured.rows) {
-        const Selection forced = select(*measured.problem, device, *library,
-                                        {.force = row.kernel, .best_only = true, .best_or_nothing = true});
+        const Selection forced =
+            select(*measured.problem, device, *library,
+                   {.force = table.kernels[row.kernel], .best_only = true, .best_or_nothing = true});
         measured.costs.push_back(forced.ranked.empty() ? 0 : forced.ranked.front().cost_us);
       }
     });
   }
 
+  void place(OfOperator& of_operator) const {
+    std::call_once(of_operator.is_placed, [&] {
+      for (size_t i = 0; i < of_operator.measured.size(); ++i) {
+        Measured* measured = of_operator.measured[i];
+        parse(*measured);
+        if (!measured->problem) continue;
+        auto [words, logs] = place_of(*measured->problem);
+        of_operator.alike[std::move(words)].push_back({logs, i, measured});
+      }
+      for (auto& [words, placed] : of_operator.alike) std::ranges::sort(placed, {}, &Placed::logs);
+    });
+  }
+
+  // Looks up and down from the problem's own place, as far as a nearer one can be; of equals the last counts.
   Measured* nearest(const Table& table, const Problem& problem) const {
-    const auto of_operator = table.by_operator.find(problem.op->name);
-    if (of_operator == table.by_operator.end()) return nullptr;
-    Measured* best = nullptr;
+    const auto found = table.by_operator.find(problem.op->name);
+    if (found == table.by_operator.end()) return nullptr;
+    place(*found->second);
+    const auto [words, logs] = place_of(problem);
+    const auto alike = found->second->alike.find(words);
+    if (alike == found->second->alike.end()) return nullptr;
+    const std::vector<Placed>& placed = alike->second;
+    const Placed* best = nullptr;
     double least = kFarthest;
-    for (Measured* measured : of_operator->second) {
-      parse(*measured);
-      const auto far = measured->problem ? distance(*measured->problem, problem) : std::nullopt;
-      if (!far || *far > least) continue;
+    const auto is_near = [&](const Placed& other) { return std::abs(other.logs - logs) <= least + 1e-9; };
+    const auto look_at = [&](const Placed& other) {
+      const auto far = distance(*other.measured->problem, problem);
+      if (!far || *far > least || (best && *far == least && other.order < best->order)) return;
       least = *far;
-      best = measured;
-    }
-    return best;
+      best = &other;
+    };
+    const auto middle = std::ranges::lower_bound(placed, logs, {}, &Placed::logs);
+    for (auto up = middle; up != placed.end() && is_near(*up); ++up) look_at(*up);
+    for (auto down = middle; down != placed.begin() && is_near(*std::prev(down)); --down) look_at(*std::prev(down));
+    return best ? best->measured : nullptr;
   }
 
   // What one table says; what `times` has stays.
-  void add_times(const Table& table, const DeviceProfile& asking, Relation relation, const std::string& key,
-                 const Problem& problem, KernelTimes& times) const {
-    const auto exact = table.by_key.find(key);
-    Measured* measured = exact == table.by_key.end() ? nearest(table, problem) : exact->second.get();
+  void add_times(const std::shared_ptr<const Table>& table, const DeviceProfile& asking, Relation relation,
+                 const std::string& key, const Problem& problem, KernelTimes& times) const {
+    const auto exact = table->by_key.find(key);
+    const bool is_exact = exact != table->by_key.end();
+    Measured* measured = is_exact ? exact->second.get() : nearest(*table, problem);
     if (!measured) return;
-    const bool is_exact = exact != table.by_key.end();
     const bool is_scaled = !is_exact || relation == Relation::architecture;
-    if (is_scaled) find_costs(table, asking, *measured);
-    const DeviceProfile& device = table.device;
-    const std::string beginning =
-        fmt::format("{}{}", table.is_shipped ? "shipped table, " : "",
-                    is_exact ? "" : fmt::format("near {}, ", difference(*measured->problem, problem)));
-    const std::string where = relation == Relation::same
-                                  ? "on this driver"
-                                  : fmt::format("on {} {} {}", device.name, device.driver_name, device.driver_info);
-    KnownTime time;
-    if (relation == Relation::same) time.source = is_exact ? TimeSource::measured : TimeSource::near;
-    else time.source = relation == Relation::model ? TimeSource::device : TimeSource::architecture;
-    const Row* before = nullptr;  // most rows are said as the one before
+    if (is_scaled) find_costs(*table, asking, *measured);
+    const std::string nearest = is_exact ? "" : "near " + difference(*measured->problem, problem) + ", ";
+    std::vector<KernelTimes::value_type> all;
+    all.reserve(measured->rows.size());
+    SharedText said;
+    uint32_t said_of = UINT32_MAX;  // most rows are said as the one before
+    const TimeSource source = relation == Relation::model          ? TimeSource::device
+                              : relation == Relation::architecture ? TimeSource::architecture
+                              : is_exact                           ? TimeSource::measured
+                                                                   : TimeSource::near;
     for (size_t i = 0; i < measured->rows.size(); ++i) {
       const Row& row = measured->rows[i];
       if (is_scaled && (i >= measured->costs.size() || measured->costs[i] <= 0)) continue;
-      if (!before || before->date != row.date || before->is_cold != row.is_cold) {
-        time.said = fmt::format("{}measured {}{} {}{}", beginning, row.date, row.is_cold ? " with a cold cache" : "",
-                                where, is_scaled ? ", by the ratio of costs" : "");
+      if (said_of != row.origin) {
+        const Origin& origin = table->origins[row.origin];
+        said = is_exact ? origin.said[static_cast<size_t>(relation)] : table->said(origin, relation, nearest, true);
+        said_of = row.origin;
       }
-      before = &row;
-      time.us = row.us;
-      time.cost_us = is_scaled ? measured->costs[i] : 0;
-      times.try_emplace(row.kernel, time);
+      all.emplace_back(table->kernels[row.kernel], KnownTime{row.us, source, is_scaled ? measured->costs[i] : 0, said});
     }
+    times.add(std::move(all), table);
   }
 };
 
@@ -270,10 +386,11 @@ TimeBook& TimeBook::operator=(TimeBook&&) noexcept = default;
 TimeBook::~TimeBook() = default;
 
 size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> rows) {
-  auto table = std::make_unique<Table>();
+  auto table = std::make_shared<Table>();
   table->device = device;
   size_t count = 0;
-  std::string_view problem;  // most rows are of the one before
+  std::unordered_map<std::string_view, uint32_t> kernels;  // their places
+  std::string_view problem;                                // most rows are of the one before
   const OperatorInfo* op = nullptr;
   Measured* measured = nullptr;
   for (const TimedKernel& row : rows) {
@@ -284,9 +401,12 @@ size_t TimeBook::add(const DeviceProfile& device, std::span<const TimedKernel> r
     }
     if (!op || !state_->counts(*op, row)) continue;
     if (!measured) measured = &table->of(problem);
-    measured->rows.push_back({std::string(row.kernel), row.us, std::string(row.date), row.is_cold});
+    const auto [kernel, is_new] = kernels.try_emplace(row.kernel, static_cast<uint32_t>(kernels.size()));
+    if (is_new) table->kernels.emplace_back(row.kernel);
+    measured->rows.push_back({kernel->second, table->origin_of(row.date, row.is_cold), row.us});
     ++count;
   }
+  table->finish();
   if (count > 0) state_->tables.push_back(std::move(table));
   state_->answers.forget();
   return count;
@@ -301,7 +421,7 @@ std::shared_ptr<const KernelTimes> TimeBook::of(const Problem& problem, const De
   KernelTimes times;
   for (const Relation wanted : {Relation::same, Relation::model, Relation::architecture}) {
     for (const auto& table : state_->tables) {
-      if (relation_of(table->device, device) == wanted) state_->add_times(*table, device, wanted, key, problem, times);
+      if (relation_of(table->device, device) == wanted) state_->add_times(table, device, wanted, key, problem, times);
     }
   }
   auto answer = std::make_shared<const KernelTimes>(std::move(times));

@@ -9,8 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <initializer_list>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace qgen {
 
@@ -23,17 +28,52 @@ enum class TimeSource : uint8_t {
   estimated,     // the spec's cost
 };
 
+// A text that many hold: one for all times of a problem, where a string each would take most of a look.
+class SharedText {
+ public:
+  SharedText() = default;
+  SharedText(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}  // NOLINT: reads so
+  SharedText(const char* text) : SharedText(std::string(text)) {}                                // NOLINT
+  std::string_view view() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  friend bool operator==(const SharedText& a, const SharedText& b) { return a.view() == b.view(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // null: empty
+};
+
 struct KnownTime {
   double us = 0;  // as it was measured; microseconds
   TimeSource source = TimeSource::measured;
   // What the spec's cost says of that problem on that device: a cost of c here means us * c / cost_us. 0: the time is
   // of this very problem on such a device, and is taken as it is.
   double cost_us = 0;
-  std::string said = "measured";  // for people: "measured 2026-11-23", "near 512x4096x4096, by the ratio of costs"
+  SharedText said = "measured";  // for people: "measured 2026-11-23", "near 512x4096x4096, by the ratio of costs"
 };
 
 // Of one problem, by Choice::id. What is named there and fits is a choice, even a recipe with other steps than would be
 // picked; what does not fit or does not exist is passed over.
-using KernelTimes = std::map<std::string, KnownTime, std::less<>>;
+class KernelTimes {
+ public:
+  using value_type = std::pair<std::string_view, KnownTime>;
+  KernelTimes() = default;
+  KernelTimes(std::initializer_list<value_type> times);  // ids are copied
+
+  // What is there already stays. The id is copied.
+  void add(std::string_view id, KnownTime time);
+  // By id, each once; the ids are `owner`'s, which lives as long as they are here. What is there already stays.
+  void add(std::vector<value_type> times, std::shared_ptr<const void> owner);
+
+  const KnownTime* find(std::string_view id) const;  // null: nothing is known
+  // Those whose ids begin so.
+  std::span<const value_type> beginning_with(std::string_view beginning) const;
+  size_t size() const { return times_.size(); }
+  bool empty() const { return times_.empty(); }
+  auto begin() const { return times_.begin(); }
+  auto end() const { return times_.end(); }
+
+ private:
+  std::vector<value_type> times_;                    // by id
+  std::vector<std::shared_ptr<const void>> owners_;  // of the ids
+};
 
 }  // namespace qgen

@@ -743,7 +743,7 @@ TEST(KnownTimes, AreOfWholeRecipes) {
   EXPECT_EQ(selection.ranked[0].id, other);
   EXPECT_EQ(selection.ranked[0].time_us, 7);
   EXPECT_EQ(selection.ranked[1].id, "sum.vec1");
-  times.emplace(picked, KnownTime{8});
+  times.add(picked, KnownTime{8});
   EXPECT_EQ(selected(problem, {.times = &times}).ranked[0].id, other);
   EXPECT_EQ(selected(problem, {.all_step_kernels = true, .times = &times}).ranked[1].id, picked);
   EXPECT_EQ(selected(problem, {.force = "sum.two_pass", .best_only = true, .times = &times}).ranked[0].id, other);

@@ -84,6 +84,21 @@ TEST_F(TimeBookTest, TakesTheNearest) {
   EXPECT_EQ(book.of(rows(4, 1600), here_)->begin()->second.us, 17);
 }
 
+// Of two that are as near the later; what differs in more than sizes is not near, however alike its sizes are.
+TEST_F(TimeBookTest, TakesTheLaterOfTwoAsNear) {
+  TimeBook book(library_);
+  const std::string half = key_of(rows(4, 512)), twice = key_of(rows(4, 2048)), none = key_of(rows(0, 1024));
+  const TimedKernel measured[] = {timed(half, 12), timed(twice, 17), timed(none, 19)};
+  book.add(here_, measured);
+  EXPECT_EQ(book.of(rows(4, 1024), here_)->begin()->second.us, 17);
+  const TimedKernel reversed[] = {timed(twice, 17), timed(half, 12)};
+  TimeBook other(library_);
+  other.add(here_, reversed);
+  EXPECT_EQ(other.of(rows(4, 1024), here_)->begin()->second.us, 12);
+  EXPECT_EQ(other.of(rows(4, 8192), here_)->begin()->second.us, 17) << "four times as wide is near";
+  EXPECT_TRUE(other.of(rows(4, 8193), here_)->empty());
+}
+
 TEST_F(TimeBookTest, PrefersThisDeviceToItsModelToItsArchitecture) {
   const DeviceProfile newer = device("GPU 1", 1, 1, 2), cousin = device("GPU 2", 2, 1, 1);
   DeviceProfile stranger = device("GPU 3", 3, 1, 1);
@@ -141,23 +156,22 @@ TEST_F(TimeBookTest, BeginsWithTheTablesOfItsLibrary) {
   const KernelLibrary library = *KernelLibrary::open(info);
   TimeBook book(library);
 
-  KnownTime time = book.of(rows(4, 1024), device("GPU 1", 1, 2, 9))->at(std::string(kKernel));
+  KnownTime time = *book.of(rows(4, 1024), device("GPU 1", 1, 2, 9))->find(kKernel);
   EXPECT_EQ(time.us, 7);
   EXPECT_EQ(time.source, TimeSource::device);
   EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 on GPU 1 driver 1");
-  time = book.of(rows(4, 64), here_)->at(std::string(kKernel));
+  time = *book.of(rows(4, 64), here_)->find(kKernel);
   EXPECT_EQ(time.said, "shipped table, measured 2026-11-22 with a cold cache on GPU 1 driver 1");
-  time = book.of(rows(4, 2048), here_)->at(std::string(kKernel));
+  time = *book.of(rows(4, 2048), here_)->find(kKernel);
   EXPECT_EQ(time.said, "shipped table, near width=1024, measured 2026-11-22 on GPU 1 driver 1, by the ratio of costs");
-  EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1))->at(std::string(kKernel)).source,
-            TimeSource::architecture);
+  EXPECT_EQ(book.of(rows(4, 1024), device("GPU 2", 2, 1, 1))->find(kKernel)->source, TimeSource::architecture);
   DeviceProfile other = device("GPU 3", 3, 1, 1);
   other.architecture = "another";
   EXPECT_TRUE(book.of(rows(4, 1024), other)->empty());
 
   const TimedKernel row = timed(key_, 12);
   book.add(here_, {&row, 1});
-  EXPECT_EQ(book.of(rows(4, 1024), here_)->at(std::string(kKernel)).us, 12);
+  EXPECT_EQ(book.of(rows(4, 1024), here_)->find(kKernel)->us, 12);
 }
 
 TEST_F(TimeBookTest, PassesOverKeysThatItCannotRead) {
