@@ -312,11 +312,11 @@ void grid(const SelectionScope& scope, Integer groups[3]) {
 struct CostTerms {
   Integer rows;
   Integer columns;
+  Integer step;
   Integer term3;
   Real term4;
   Real term5;
   Real term6;
-  Integer step;
 };
 CostTerms cost_terms(const SelectionScope& scope) {
   const auto& parameters = table::parameters<Parameters>(scope);
@@ -326,13 +326,12 @@ CostTerms cost_terms(const SelectionScope& scope) {
       * Integer(parameters.matrix_m);
   const Integer columns = Integer(specialization.subgroups_n) * Integer(specialization.blocks_n)
       * Integer(parameters.matrix_n);
-  return {rows, columns, Integer(bytes(parameters.output_dtype)) - 1,
+  return {rows, columns, specialization.step, Integer(bytes(parameters.output_dtype)) - 1,
       choose(device.is_cpu, Real(8.0), Real(0.36)) * rows * columns / Real(device.int8_ops_per_us)
       + Real(0.47) * (rows + columns) / Real(device.bytes_per_us),
       choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 4, Integer(98), Integer(72)) * rows
       * columns / Real(device.f32_ops_per_us),
-      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1)),
-      specialization.step};
+      choose(Integer(specialization.blocks_m) * Integer(specialization.blocks_n) > 8, Real(1.2), Integer(1))};
 }
 
 void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real* to) {
@@ -345,11 +344,10 @@ void costs(const SelectionScope& scope, std::span<const CostTerms> kernels, Real
     const Integer row_tiles = ceil_div(Integer(problem.m), kernel.rows);
     const Integer column_tiles = ceil_div(Integer(problem.n), kernel.columns);
     const Integer tiles = row_tiles * column_tiles;
-    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us)
-        + ceil_div(Integer(problem.slice_k), Integer(kernel.step)) * Real(0.03)
+    const Integer steps = ceil_div(Integer(problem.slice_k), Integer(kernel.step));
+    *to++ = term1 + term2 * kernel.term3 / Real(device.bytes_per_us) + steps * Real(0.03)
         + ceil_div(tiles * Integer(problem.slices), Integer(device.compute_units)) * Integer(device.compute_units)
-        * (ceil_div(Integer(problem.slice_k), Integer(kernel.step)) * Integer(kernel.step) * kernel.term4
-        + kernel.term5) * kernel.term6;
+        * (steps * Integer(kernel.step) * kernel.term4 + kernel.term5) * kernel.term6;
   }
 }
 

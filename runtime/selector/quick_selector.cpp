@@ -222,7 +222,11 @@ struct QuickSelector::Families {
       for (size_t first = 0; first < group.ends.size() && left > 0; first += costs.size()) {
         const std::span some(costs.data(), costs_of(op, group, first, scope, costs));
         double least = std::numeric_limits<double>::max();
-        for (Real& cost : some) least = std::min(least, (cost = selector::ranked_cost(cost)).value);
+        for (Real& cost : some) {
+          const double ranked = selector::ranked_cost(cost);
+          cost = ranked;
+          least = ranked < least ? ranked : least;
+        }
         if (least > best.cost_us) continue;
         // The cheapest first: it mostly fits, and then no other is asked whether it does.
         const auto cheapest = std::ranges::find(some, Real(least));
