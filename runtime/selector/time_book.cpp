@@ -117,8 +117,8 @@ struct Table {
       auto& rows = measured->rows;
       for (Row& row : rows) row.kernel = places[row.kernel];
       std::ranges::stable_sort(rows, {}, &Row::kernel);
-      const auto repeated = std::ranges::unique(rows, {}, &Row::kernel);  // the first counts
-      rows.erase(repeated.begin(), repeated.end());
+      const auto is_same = [](const Row& a, const Row& b) { return a.kernel == b.kernel; };
+      rows.erase(std::unique(rows.begin(), rows.end(), is_same), rows.end());  // the first counts
     }
     for (Origin& origin : origins) {
       for (const Relation relation : {Relation::same, Relation::model, Relation::architecture}) {
@@ -326,8 +326,9 @@ struct TimeBook::State {
     const auto found = table.by_operator.find(problem.op->name);
     if (found == table.by_operator.end()) return nullptr;
     place(*found->second);
-    const auto [words, logs] = place_of(problem);
-    const auto alike = found->second->alike.find(words);
+    const auto place_of_problem = place_of(problem);
+    const double logs = place_of_problem.second;
+    const auto alike = found->second->alike.find(place_of_problem.first);
     if (alike == found->second->alike.end()) return nullptr;
     const std::vector<Placed>& placed = alike->second;
     const Placed* best = nullptr;
